@@ -185,6 +185,14 @@ describe("the standalone server", () => {
     }
     const pruned = await refusal({ ...environment, RETENTION_LOG_DAYS: "30" }, ["retention.ts"])
     assert.deepStrictEqual(pruned, { code: 0, text: "Nothing was old enough to be deleted.\n" })
+    for (const wrong of [["--scope", "all"], ["--days", "0"], ["--days", "x"], ["--forever"]]) {
+      const { code, text } = await refusal(environment, ["key.ts", "make", "bob", ...wrong])
+      assert.deepStrictEqual([code, text.startsWith("Usage: ")], [1, true], wrong.join(" "))
+    }
+    const reading = await refusal(environment, ["key.ts", "make", "bob", "--scope", "read", "--days", "30"])
+    const reader = addresses(reading.text).key ?? assert.fail(reading.text)
+    const listed = (await refusal(environment, ["key.ts", "list", "bob"])).text
+    assert.match(listed, /^\S+ {2}\S+ {2}made by hand {2}read {2}until \S+\n$/u)
     const made = await refusal(environment, ["key.ts", "make", "bob"])
     const bobs = addresses(made.text).key ?? assert.fail(made.text)
     {
@@ -196,6 +204,8 @@ describe("the standalone server", () => {
         (await fetch(`${started.api}/threads`, { headers: { "x-api-key": of } })).json()
       assert.lengthOf(Object(await threads(key)), 1)
       assert.lengthOf(Object(await threads(bobs)), 0)
+      assert.lengthOf(Object(await threads(reader)), 0)
+      assert.strictEqual((await ask(started.api, reader, "Hello")).status, 403)
       assert.include(await (await fetch(`${started.api}/`)).text(), 'name="api-base" content=""')
     }
     // Four processes, one after the other.

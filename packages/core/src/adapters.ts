@@ -16,7 +16,8 @@ export { addUsage, isSameUsage, noUsage, totalTokens } from "./primitives/Usage.
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: principals, and the keys that prove who is asking. */
-export { KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
+export { allows } from "./access/KeyScope.ts"
+export { type KeyGrant, KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
 export { AuditEntry, type AuditPage, AuditStore, type AuditStorePort } from "./access/AuditLog.ts"
 export {
   type Authentication,
@@ -27,7 +28,7 @@ export {
   TooManyFailedKeys
 } from "./access/Authentication.ts"
 export { isFromOtherSite } from "./access/CrossSite.ts"
-export type { Authenticate, ClientAddress, HostCredentials } from "./access/HostCredentials.ts"
+export type { Authenticate, ClientAddress, HostCredentials, ScopedOwner } from "./access/HostCredentials.ts"
 export { type FairQueue, makeFairQueue } from "./access/FairQueue.ts"
 export type { FairLimits } from "./access/FairTurns.ts"
 export type { ProviderKeysPort } from "./access/ProviderKeys.ts"

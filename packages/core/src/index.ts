@@ -13,6 +13,7 @@ export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
 export { Principal } from "./access/Principal.ts"
 export { InvalidKey, KeyNotFound, Keys } from "./access/Keys.ts"
 export { AuditAction, AuditLog } from "./access/AuditLog.ts"
+export { KeyScope } from "./access/KeyScope.ts"
 export { ProviderKeys } from "./access/ProviderKeys.ts"
 export { RateLimiter } from "./access/RateLimiter.ts"
 

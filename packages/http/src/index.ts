@@ -11,6 +11,7 @@ export { messageFields } from "./wings/MessageFields.ts"
 export { served, wingApi } from "./wings/WingEndpoints.ts"
 export type { Kept, MessageWords, PartFields, PartTold, Wing, WingEndpoints } from "./wings/Wing.ts"
 
+export { NeedsScope } from "./wire/Middleware.ts"
 export type { DocsPage } from "./docs-page/DocsRoutes.ts"
 export { type Cors, defaultHttpSettings, HttpSettings, type Limits } from "./HttpSettings.ts"
 export type { Authenticate, ClientAddress, HostCredentials } from "@colloquy/core/adapters"

@@ -1,5 +1,5 @@
 /** `KeyStore` on PostgreSQL. Only the look-up by hash has no owner as a condition, because it finds out the owner. */
-import { type KeyId, OwnerId, Principal } from "@colloquy/core"
+import { type KeyId, type KeyScope, OwnerId, Principal } from "@colloquy/core"
 import { type KeyRecord, KeyStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -12,18 +12,22 @@ interface KeyRow {
   readonly owner: string
   readonly name: string
   readonly hash: string
+  readonly scope: KeyScope
   readonly created_at: Date
+  readonly expires_at: Date | null
   readonly revoked_at: Date | null
 }
 
-const columns = "k.id, k.owner, k.name, k.hash, k.created_at, k.revoked_at"
+const columns = "k.id, k.owner, k.name, k.hash, k.scope, k.created_at, k.expires_at, k.revoked_at"
 
 const decodeKey = (row: KeyRow): KeyRecord => ({
   id: row.id,
   ownerId: OwnerId.make(fromText(row.owner)),
   name: fromText(row.name),
   hash: fromText(row.hash),
+  scope: row.scope,
   createdAt: row.created_at,
+  expiresAt: row.expires_at,
   revokedAt: row.revoked_at
 })
 
@@ -34,16 +38,20 @@ export const keyStore = ({ brief, query, schema }: Database): typeof KeyStore.Se
         Effect.suspend(() =>
           query(
             "KeyStore.insert",
-            `insert into ${schema}.keys (id, owner, name, hash, created_at, revoked_at) values ($1, $2, $3, $4, $5, $6)
+            `insert into ${schema}.keys (id, owner, name, hash, created_at, revoked_at, scope, expires_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8)
              on conflict (hash) do update set id = excluded.id, owner = excluded.owner, name = excluded.name,
-               created_at = excluded.created_at, revoked_at = excluded.revoked_at`,
+               scope = excluded.scope, created_at = excluded.created_at, expires_at = excluded.expires_at,
+               revoked_at = excluded.revoked_at`,
             [
               newRowId(record.id),
               toText(record.ownerId),
               toText(record.name),
               toText(record.hash),
               record.createdAt,
-              record.revokedAt
+              record.revokedAt,
+              record.scope,
+              record.expiresAt
             ]
           )
         )

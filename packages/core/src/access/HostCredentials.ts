@@ -3,6 +3,8 @@
  * addresses of clients. `http` and `ws` accept both.
  */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { KeyScope } from "./KeyScope.ts"
 import { ownerNamed, type Principal } from "./Principal.ts"
 
 /**
@@ -19,7 +21,13 @@ export interface HostCredentials<Source = unknown> {
   readonly source: Source
 }
 
-type Owner = string | null | undefined
+/** With a scope, the session may do no more than this. */
+export interface ScopedOwner {
+  readonly owner: string
+  readonly scope: KeyScope
+}
+
+type Owner = string | ScopedOwner | null | undefined
 
 /** Returns the owner for whom the request acts, or nothing (null, undefined, an empty text). If it returns nothing, the API key decides. */
 export type Authenticate<Source = unknown> = (
@@ -45,8 +53,14 @@ export const askHost = (
   Effect.gen(function* () {
     const answer = authenticate(asHostSees(credentials))
     const owner = Effect.isEffect(answer) ? yield* answer : yield* Effect.promise(async () => answer)
-    return owner === null || owner === undefined || owner === "" ? null : { ownerId: ownerNamed(owner) }
+    if (owner === null || owner === undefined || owner === "") return null
+    return typeof owner === "object" && "scope" in owner
+      ? { ownerId: ownerNamed(owner.owner), scope: scopeNamed(owner.scope) }
+      : { ownerId: ownerNamed(owner) }
   })
+
+/** Throws where the host names none of the scopes: a session must not be able to do more than its host meant. */
+const scopeNamed = Schema.decodeUnknownSync(KeyScope)
 
 export const addressOf = (clientAddress: ClientAddress<never> | null, credentials: HostCredentials): string | null =>
   clientAddress?.(asHostSees(credentials)) ?? null

@@ -15,6 +15,7 @@ import { tracedFn } from "../primitives/Traced.ts"
 import { KeyId, newId, OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { AuditLog } from "./AuditLog.ts"
+import { KeyScope } from "./KeyScope.ts"
 import { Principal } from "./Principal.ts"
 
 /** The stored data of a key: enough to recognise the key, not enough to use it. */
@@ -24,7 +25,10 @@ export const KeyRecord = Schema.Struct({
   name: Schema.String,
   /** SHA-256 of the whole key, hex. */
   hash: Schema.String,
+  scope: KeyScope,
   createdAt: Schema.Date,
+  /** From then on the key is refused. Null: never. */
+  expiresAt: Schema.NullOr(Schema.Date),
   revokedAt: Schema.NullOr(Schema.Date)
 })
 export type KeyRecord = typeof KeyRecord.Type
@@ -62,12 +66,16 @@ export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound"
 /** A key as its owner sees it in a list. */
 export type KeySummary = Omit<KeyRecord, "hash">
 
+/** What a new key allows, and how long. Default: everything, for ever. */
+export type KeyGrant = Partial<Pick<KeyRecord, "scope" | "expiresAt">>
+
 export class Keys extends Context.Service<
   Keys,
   {
     /** Makes a key. The secret is returned once and stored nowhere. */
     readonly make: (
-      name: string
+      name: string,
+      grant?: KeyGrant
     ) => Effect.Effect<
       { readonly key: Redacted.Redacted<string>; readonly summary: KeySummary },
       StoreUnavailable,
@@ -76,7 +84,8 @@ export class Keys extends Context.Service<
     /** Registers a key that the host chose, for instance from its configuration. */
     readonly register: (
       name: string,
-      key: Redacted.Redacted<string>
+      key: Redacted.Redacted<string>,
+      grant?: KeyGrant
     ) => Effect.Effect<KeySummary, StoreUnavailable, Principal>
     readonly list: Effect.Effect<ReadonlyArray<KeySummary>, StoreUnavailable, Principal>
     readonly revoke: (id: KeyId) => Effect.Effect<void, KeyNotFound | StoreUnavailable, Principal>
@@ -92,23 +101,29 @@ export class Keys extends Context.Service<
       const store = yield* KeyStore
       const audit = yield* AuditLog.make
 
-      const insert = Effect.fnUntraced(function* (id: KeyId, name: string, key: Redacted.Redacted<string>) {
+      const insert = Effect.fnUntraced(function* (
+        id: KeyId,
+        name: string,
+        key: Redacted.Redacted<string>,
+        { expiresAt = null, scope = "admin" }: KeyGrant = {}
+      ) {
         const { ownerId } = yield* Principal
         const createdAt = new Date(yield* Clock.currentTimeMillis)
-        const record = { id, ownerId, name, hash: yield* sha256(Redacted.value(key)), createdAt, revokedAt: null }
+        const hash = yield* sha256(Redacted.value(key))
+        const record: KeyRecord = { id, ownerId, name, hash, scope, createdAt, expiresAt, revokedAt: null }
         yield* audit.record("key_made", id)
         yield* store.insert(record)
         return summarize(record)
       })
 
       return Keys.of({
-        make: tracedFn("Keys.make")(function* (name: string) {
+        make: tracedFn("Keys.make")(function* (name: string, grant?: KeyGrant) {
           const id = yield* newId(KeyId)
           const key = Redacted.make(`cq_${id.replaceAll("-", "")}_${randomSecret()}`)
-          return { key, summary: yield* insert(id, name, key) }
+          return { key, summary: yield* insert(id, name, key, grant) }
         }),
-        register: tracedFn("Keys.register")(function* (name: string, key: Redacted.Redacted<string>) {
-          return yield* insert(yield* newId(KeyId), name, key)
+        register: tracedFn("Keys.register")(function* (name: string, key: Redacted.Redacted<string>, grant?: KeyGrant) {
+          return yield* insert(yield* newId(KeyId), name, key, grant)
         }),
         list: Effect.map(store.list, (records) => records.map(summarize)),
         revoke: tracedFn("Keys.revoke")(function* (id: KeyId) {
@@ -120,10 +135,11 @@ export class Keys extends Context.Service<
         authenticate: tracedFn("Keys.authenticate")(function* (key: Redacted.Redacted<string>) {
           const hash = yield* sha256(Redacted.value(key))
           const found = yield* store.findByHashPrefix(hash.slice(0, lookupLength))
-          if (Option.isNone(found) || !sameText(found.value.hash, hash) || found.value.revokedAt !== null) {
-            return yield* new InvalidKey()
-          }
-          return { ownerId: found.value.ownerId, keyId: found.value.id }
+          if (Option.isNone(found) || !sameText(found.value.hash, hash)) return yield* new InvalidKey()
+          const { expiresAt, id, ownerId, revokedAt, scope } = found.value
+          const isExpired = expiresAt !== null && expiresAt.getTime() <= (yield* Clock.currentTimeMillis)
+          if (revokedAt !== null || isExpired) return yield* new InvalidKey()
+          return { ownerId, keyId: id, scope }
         })
       })
     })

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type KeyId, OwnerId } from "../primitives/Ids.ts"
+import type { KeyScope } from "./KeyScope.ts"
 
 /** In characters, as all names are counted. */
 const longest = 255
@@ -32,6 +33,8 @@ export class Principal extends Context.Service<
     readonly ownerId: OwnerId
     /** The key of the request. Absent: the host's own code, or a session of the host. */
     readonly keyId?: KeyId
+    /** What the request may do. Absent: everything. The transports check it; the use cases do not. */
+    readonly scope?: KeyScope
   }
 >()("@colloquy/core/access/Principal") {
   /** Runs an effect on behalf of one owner: `Principal.provide("user-1")`. */

@@ -12,7 +12,12 @@ export const keyStoreContract = (test: ContractTest): void => {
   test(
     "MUST find a record by the first half of its hash, equal in every field",
     Effect.gen(function* () {
-      const key = yield* insertKey({ name: "Ключ 🔑", createdAt: new Date("2026-01-31T23:59:59.999Z") })
+      const key = yield* insertKey({
+        name: "Ключ 🔑",
+        scope: "read",
+        createdAt: new Date("2026-01-31T23:59:59.999Z"),
+        expiresAt: new Date("2026-03-01T00:00:00.001Z")
+      })
       assert.deepStrictEqual(Option.getOrThrow(yield* find(key.hash)), key)
     })
   )
@@ -49,7 +54,8 @@ export const keyStoreContract = (test: ContractTest): void => {
       const store = yield* KeyStore
       const first = yield* insertKey()
       yield* store.revoke(first.id, moment(5))
-      const second = yield* insertKey({ hash: first.hash, name: "Again", createdAt: moment(6) })
+      const changes = { name: "Again", scope: "write", createdAt: moment(6), expiresAt: moment(7) } as const
+      const second = yield* insertKey({ hash: first.hash, ...changes })
       assert.deepStrictEqual(Option.getOrThrow(yield* find(first.hash)), second)
       assert.deepStrictEqual(yield* store.list, [second])
     })

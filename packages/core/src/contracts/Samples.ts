@@ -116,7 +116,17 @@ export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Ef
   Effect.gen(function* () {
     const id = yield* newId(KeyId)
     const hash = yield* randomHash
-    return { id, ownerId, name: "A key", hash, createdAt: moment(0), revokedAt: null, ...fields }
+    const record: KeyRecord = {
+      id,
+      ownerId,
+      name: "A key",
+      hash,
+      scope: "admin",
+      createdAt: moment(0),
+      expiresAt: null,
+      revokedAt: null
+    }
+    return { ...record, ...fields }
   })
 
 /** A text with the form of a SHA-256 hash and a random beginning. */

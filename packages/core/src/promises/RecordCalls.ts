@@ -1,7 +1,7 @@
 /** Assistants, threads, keys, the audit log, models and billing as promises: the use cases, with ids as plain text. */
 import * as Redacted from "effect/Redacted"
 import { type AuditEntry, AuditLog } from "../access/AuditLog.ts"
-import { Keys, type KeySummary } from "../access/Keys.ts"
+import { type KeyGrant, Keys, type KeySummary } from "../access/Keys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import {
   Assistants,
@@ -51,10 +51,10 @@ export interface KeyCalls {
   /** Makes a key for the HTTP API. The key is returned once and stored nowhere. */
   readonly make: (
     name: string,
-    options?: CallOptions
+    options?: CallOptions & KeyGrant
   ) => Promise<{ readonly key: string; readonly summary: KeySummary }>
   /** Registers a key that the host chose. */
-  readonly register: (name: string, key: string, options?: CallOptions) => Promise<KeySummary>
+  readonly register: (name: string, key: string, options?: CallOptions & KeyGrant) => Promise<KeySummary>
   readonly list: (options?: CallOptions) => Promise<ReadonlyArray<KeySummary>>
   readonly revoke: (id: string, options?: CallOptions) => Promise<void>
 }
@@ -96,6 +96,11 @@ export interface RecordCalls {
 
 const pageOf = ({ limit = firstPage.limit, skip = firstPage.skip }: Partial<Page>): Page => ({ skip, limit })
 
+const grantOf = ({ expiresAt, scope }: KeyGrant = {}): KeyGrant => ({
+  ...(expiresAt === undefined ? {} : { expiresAt }),
+  ...(scope === undefined ? {} : { scope })
+})
+
 export const recordCalls = <Services>(
   calls: Calls<Services | Assistants | Threads | Keys | AuditLog | Catalog | Billing>,
   bound: CallOptions
@@ -131,10 +136,11 @@ export const recordCalls = <Services>(
     },
     keys: {
       make: async (name, options) => {
-        const { key, summary } = await calls.run(() => keys.make(name), asked(options))
+        const { key, summary } = await calls.run(() => keys.make(name, grantOf(options)), asked(options))
         return { key: Redacted.value(key), summary }
       },
-      register: (name, key, options) => calls.run(() => keys.register(name, Redacted.make(key)), asked(options)),
+      register: (name, key, options) =>
+        calls.run(() => keys.register(name, Redacted.make(key), grantOf(options)), asked(options)),
       list: (options) => calls.run(() => keys.list, asked(options)),
       revoke: (id, options) => calls.run(() => keys.revoke(readId(KeyId, id)), asked(options))
     },

@@ -85,6 +85,7 @@ export type ClientFrame = typeof ClientFrame.Type
 
 export const ErrorCode = Schema.Literals([
   "unauthorized",
+  "forbidden",
   "ticket_invalid",
   "origin_mismatch",
   "too_many_waiting",

@@ -14,6 +14,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { traced } from "../primitives/Traced.ts"
+import { allows } from "../access/KeyScope.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
@@ -167,7 +168,11 @@ const authorize = ({ tickets }: SessionServices, { origin, principal, ticket }: 
     )
   }
   return principal.pipe(
-    Effect.map(({ ownerId }): Caller => ({ ownerId, threadId: null })),
+    Effect.flatMap((found): Effect.Effect<Caller, SessionRefused> =>
+      allows(found, "write")
+        ? Effect.succeed({ ownerId: found.ownerId, threadId: null })
+        : Effect.fail(refuse("forbidden", "A voice session needs a key with the scope write."))
+    ),
     Effect.catchTag(["InvalidKey", "TooManyFailedKeys"], ({ message }) => Effect.fail(refuse("unauthorized", message)))
   )
 }

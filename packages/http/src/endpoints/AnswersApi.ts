@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { AnswersReport, OutcomeRequest, OutcomeResponse } from "../wire/Answers.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
@@ -21,12 +22,15 @@ export const AnswersApi = HttpApiGroup.make("answers")
       error: [...unreadable, ...errors]
     })
       .annotate(DeclaredBody, answersBodies.recordOutcome)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Tell what turned out to be true; a second outcome replaces the first"),
     HttpApiEndpoint.get("report", "/assistants/:assistant_id/answers/report", {
       params: { assistant_id: Uuid },
       success: AnswersReport,
       error: errors
-    }).annotate(OpenApi.Summary, "How good the typed answers of an assistant were, by set of questions")
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "How good the typed answers of an assistant were, by set of questions")
   )
   .annotate(OpenApi.Title, "Typed answers")
   .annotate(OpenApi.Description, "What became of typed answers: their outcomes, and how good the probabilities were.")

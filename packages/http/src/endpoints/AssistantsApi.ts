@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { NeedsScope } from "../wire/Middleware.ts"
 import { AssistantName, AssistantNameFilter } from "@colloquy/core/adapters"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
@@ -67,17 +68,22 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       error: [...unreadable, ServiceUnavailable]
     })
       .annotate(DeclaredBody, assistantBodies.create)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Create an assistant"),
     HttpApiEndpoint.get("list", "/assistants", {
       query: { ...page, name: Schema.optionalKey(AssistantNameFilter) },
       success: Schema.Array(Assistant),
       error: ServiceUnavailable
-    }).annotate(OpenApi.Summary, "List assistants, oldest first"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List assistants, oldest first"),
     HttpApiEndpoint.get("get", "/assistants/:assistant_id", {
       params,
       success: Assistant,
       error: [NotFound, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "Look at an assistant"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Look at an assistant"),
     HttpApiEndpoint.put("update", "/assistants/:assistant_id", {
       params,
       payload: AssistantUpdate,
@@ -85,12 +91,15 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       error: [...unreadable, NotFound, ServiceUnavailable]
     })
       .annotate(DeclaredBody, assistantBodies.update)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Change what is given; the embedding model cannot change"),
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id", {
       params,
       success: AssistantDeleteResponse,
       error: [NotFound, Conflict, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "Delete an assistant with all its threads and documents"),
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Delete an assistant with all its threads and documents"),
     HttpApiEndpoint.post("clone", "/assistants/:assistant_id/clone", {
       params,
       payload: Schema.NullOr(AssistantCloneRequest),
@@ -98,6 +107,7 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       error: [...unreadable, NotFound, ServiceUnavailable]
     })
       .annotate(DeclaredBody, assistantBodies.clone)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Copy an assistant's configuration into a new assistant"),
     HttpApiEndpoint.post("createThread", "/assistants/:assistant_id/threads", {
       params,
@@ -106,13 +116,16 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       error: [...unreadable, NotFound, ServiceUnavailable]
     })
       .annotate(DeclaredBody, assistantBodies.createThread)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Create an empty thread"),
     HttpApiEndpoint.get("listThreads", "/assistants/:assistant_id/threads", {
       params,
       query: page,
       success: Schema.Array(Thread),
       error: [NotFound, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "List an assistant's threads, oldest first")
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List an assistant's threads, oldest first")
   )
   .annotate(OpenApi.Title, "Assistants")
   .annotate(OpenApi.Description, "Agents configured once with a name, a system prompt, a model and tools.")

@@ -8,6 +8,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { NeedsScope } from "../wire/Middleware.ts"
 import type { FileFields } from "../bodies/UploadedFile.ts"
 import { bodyOf, type BodyRules, DeclaredBody, searchBodyOf } from "../bodies/RequestBody.ts"
 import {
@@ -63,12 +64,15 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: bodyErrors
     })
       .annotate(DeclaredBody, documentBodies.upload)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Upload a file for all threads of an assistant; its indexing begins at once"),
     HttpApiEndpoint.get("ofAssistant", "/assistants/:assistant_id/documents", {
       params: ofAssistant,
       success: Schema.Array(DocumentRead),
       error: errors
-    }).annotate(OpenApi.Summary, "List an assistant's documents, oldest first"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List an assistant's documents, oldest first"),
     HttpApiEndpoint.post("searchAssistant", "/assistants/:assistant_id/documents/search", {
       params: ofAssistant,
       payload: DocumentSearchRequest,
@@ -76,6 +80,7 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: bodyErrors
     })
       .annotate(DeclaredBody, documentBodies.search)
+      .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "Find excerpts in an assistant's documents"),
     HttpApiEndpoint.post("uploadToThread", "/threads/:thread_id/documents", {
       params: ofThread,
@@ -84,12 +89,15 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: bodyErrors
     })
       .annotate(DeclaredBody, documentBodies.upload)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Upload a file for one thread; its indexing begins at once"),
     HttpApiEndpoint.get("ofThread", "/threads/:thread_id/documents", {
       params: ofThread,
       success: Schema.Array(DocumentRead),
       error: errors
-    }).annotate(OpenApi.Summary, "List a thread's documents and the files of its messages, oldest first"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List a thread's documents and the files of its messages, oldest first"),
     HttpApiEndpoint.post("searchThread", "/threads/:thread_id/documents/search", {
       params: ofThread,
       payload: DocumentSearchRequest,
@@ -97,23 +105,30 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: bodyErrors
     })
       .annotate(DeclaredBody, documentBodies.search)
+      .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "Find excerpts in the documents of a thread and of its assistant"),
     HttpApiEndpoint.delete("remove", "/documents/:document_id", {
       params,
       success: DocumentDeleteResponse,
       error: errors
-    }).annotate(OpenApi.Summary, "Delete a document of an assistant, a thread or a message, with its bytes"),
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Delete a document of an assistant, a thread or a message, with its bytes"),
     HttpApiEndpoint.get("status", "/documents/:document_id/status", {
       params,
       success: DocumentStatusResponse,
       error: errors
-    }).annotate(OpenApi.Summary, "How far the indexing of a document has come"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "How far the indexing of a document has come"),
     HttpApiEndpoint.get("chunks", "/documents/:document_id/chunks", {
       params,
       query: page,
       success: DocumentChunks,
       error: errors
-    }).annotate(OpenApi.Summary, "The parts into which a document's text was cut"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "The parts into which a document's text was cut"),
     HttpApiEndpoint.get("content", "/documents/:document_id/content", {
       params,
       query: { expires: text, signature: text },
@@ -122,6 +137,7 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: [...errors, RangeNotSatisfiable]
     })
       .annotate(TakesSignature, true)
+      .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "The bytes of a document, or a range of them; a signed address needs no key"),
     HttpApiEndpoint.post("url", "/documents/:document_id/url", {
       params,
@@ -130,6 +146,7 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: bodyErrors
     })
       .annotate(DeclaredBody, documentBodies.url)
+      .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "An address of the bytes that needs no key, for a while")
   )
   .annotate(OpenApi.Title, "Documents")

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody, searchBodyOf } from "../bodies/RequestBody.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
@@ -35,7 +36,9 @@ export const MemoriesApi = HttpApiGroup.make("memories")
       query: pages,
       success: Wire.MemoryList,
       error: errors
-    }).annotate(OpenApi.Summary, "List memories, oldest first; all of them without a page"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List memories, oldest first; all of them without a page"),
     HttpApiEndpoint.post("add", "/assistants/:assistant_id/memories", {
       params: ofAssistant,
       payload: Wire.MemoryRequest,
@@ -43,17 +46,22 @@ export const MemoriesApi = HttpApiGroup.make("memories")
       error: [...unreadable, ...errors]
     })
       .annotate(DeclaredBody, memoryBodies.add)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Write a memory as it is; a copy answers with the one that is there"),
     HttpApiEndpoint.delete("forgetAll", "/assistants/:assistant_id/memories", {
       params: ofAssistant,
       success: Wire.MemoryDone,
       error: errors
-    }).annotate(OpenApi.Summary, "Delete all memories with all that they ever said"),
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Delete all memories with all that they ever said"),
     HttpApiEndpoint.get("export", "/assistants/:assistant_id/memories/export", {
       params: ofAssistant,
       success: Lines,
       error: errors
-    }).annotate(OpenApi.Summary, "All memories as JSON lines"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "All memories as JSON lines"),
     HttpApiEndpoint.post("import", "/assistants/:assistant_id/memories/import", {
       params: ofAssistant,
       payload: Lines,
@@ -61,12 +69,15 @@ export const MemoriesApi = HttpApiGroup.make("memories")
       error: [...unreadable, ...errors]
     })
       .annotate(DeclaredBody, memoryBodies.import)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Add memories from JSON lines; nothing when a line is wrong"),
     HttpApiEndpoint.get("stats", "/assistants/:assistant_id/memories/stats", {
       params: ofAssistant,
       success: Wire.MemoryStats,
       error: errors
-    }).annotate(OpenApi.Summary, "How many memories there are"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "How many memories there are"),
     HttpApiEndpoint.post("search", "/assistants/:assistant_id/memories/search", {
       params: ofAssistant,
       payload: Wire.MemorySearchRequest,
@@ -74,12 +85,15 @@ export const MemoriesApi = HttpApiGroup.make("memories")
       error: [...unreadable, ...errors]
     })
       .annotate(DeclaredBody, memoryBodies.search)
+      .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "Search memories by words and meaning, best first"),
     HttpApiEndpoint.get("get", "/assistants/:assistant_id/memories/:memory_id", {
       params: ofMemory,
       success: Wire.Memory,
       error: errors
-    }).annotate(OpenApi.Summary, "Look at a memory"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Look at a memory"),
     HttpApiEndpoint.put("update", "/assistants/:assistant_id/memories/:memory_id", {
       params: ofMemory,
       payload: Wire.MemoryRequest,
@@ -87,22 +101,29 @@ export const MemoriesApi = HttpApiGroup.make("memories")
       error: [...unreadable, ...errors]
     })
       .annotate(DeclaredBody, memoryBodies.update)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Change a memory; without metadata it keeps its own"),
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id/memories/:memory_id", {
       params: ofMemory,
       success: Wire.MemoryDone,
       error: errors
-    }).annotate(OpenApi.Summary, "Delete a memory with all that it ever said"),
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Delete a memory with all that it ever said"),
     HttpApiEndpoint.get("history", "/assistants/:assistant_id/memories/:memory_id/history", {
       params: ofMemory,
       success: Wire.MemoryHistory,
       error: errors
-    }).annotate(OpenApi.Summary, "What a memory said before, newest first"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "What a memory said before, newest first"),
     HttpApiEndpoint.get("operation", "/assistants/memories/operations/:operation_id", {
       params: { operation_id: Uuid },
       success: Wire.MemoryOperation,
       error: errors
-    }).annotate(OpenApi.Summary, "How the learning of a turn went")
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "How the learning of a turn went")
   )
   .annotate(OpenApi.Title, "Memories")
   .annotate(OpenApi.Description, "What an assistant remembers across its threads.")

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { NeedsScope } from "../wire/Middleware.ts"
 import type { FileFields } from "../bodies/UploadedFile.ts"
 import { messageRules, statelessMessageRules } from "../wings/MessageRules.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
@@ -55,6 +56,7 @@ export const MessagesApi = HttpApiGroup.make("messages")
       error: turnErrors
     })
       .annotate(DeclaredBody, messageBodies.sendStateless)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Send a message; thread and assistant are made when they are not given"),
     HttpApiEndpoint.post("send", "/threads/:thread_id/messages", {
       params: { thread_id: Uuid },
@@ -68,6 +70,7 @@ export const MessagesApi = HttpApiGroup.make("messages")
       error: turnErrors
     })
       .annotate(DeclaredBody, messageBodies.send)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Send a message to a thread")
   )
   .annotate(OpenApi.Title, "Messages")

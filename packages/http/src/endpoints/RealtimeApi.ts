@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
+import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { isGiven, problem } from "../bodies/RawFields.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
@@ -28,6 +29,7 @@ export const RealtimeApi = HttpApiGroup.make("realtime")
       error: [...unreadable, NotFound, NotImplemented, ServiceUnavailable]
     })
       .annotate(DeclaredBody, realtimeBodies.issueTicket)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Get a ticket with which a browser opens one voice session within 60 seconds")
   )
   .annotate(OpenApi.Title, "Realtime")

@@ -4,6 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
@@ -50,6 +51,7 @@ export const RunsApi = HttpApiGroup.make("runs")
       error: turnErrors
     })
       .annotate(DeclaredBody, runBodies.submitToThread)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Submit tool outputs to the run of a thread that waits for them"),
     HttpApiEndpoint.post("submitToolOutputs", "/threads/:thread_id/runs/:run_id/submit-tool-outputs", {
       params,
@@ -60,32 +62,41 @@ export const RunsApi = HttpApiGroup.make("runs")
       error: turnErrors
     })
       .annotate(DeclaredBody, runBodies.submit)
+      .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Submit tool outputs to a run"),
     HttpApiEndpoint.post("cancel", "/threads/:thread_id/runs/:run_id/cancel", {
       params,
       success: CancelResponse,
       error: [NotFound, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "Cancel a run; what was said is kept. Idempotent"),
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Cancel a run; what was said is kept. Idempotent"),
     HttpApiEndpoint.get("get", "/threads/:thread_id/runs/:run_id", {
       params,
       success: Run,
       error: [NotFound, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "Look at a run"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Look at a run"),
     HttpApiEndpoint.get("inspect", "/threads/:thread_id/runs/:run_id/inspection", {
       params,
       success: RunInspection,
       error: [NotFound, ServiceUnavailable]
-    }).annotate(
-      OpenApi.Summary,
-      "What happened inside a run, step by step with times, and the prompt as the model read it"
-    ),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(
+        OpenApi.Summary,
+        "What happened inside a run, step by step with times, and the prompt as the model read it"
+      ),
     HttpApiEndpoint.get("events", "/threads/:thread_id/runs/:run_id/events", {
       params,
       query: { after: Schema.optionalKey(IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))) },
       headers: { "last-event-id": Schema.optionalKey(LastEventId) },
       success: [EventStream, HttpApiSchema.NoContent],
       error: [NotFound, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "The events of a run after a given one, and then live; 204 when none is left")
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "The events of a run after a given one, and then live; 204 when none is left")
   )
   .annotate(OpenApi.Title, "Runs")
   .annotate(OpenApi.Description, "The work on one message: continue it with tool outputs, follow it again, cancel it.")

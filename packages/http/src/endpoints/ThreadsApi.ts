@@ -3,6 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, page, Uuid } from "../wire/Fields.ts"
@@ -22,12 +23,16 @@ export const ThreadsApi = HttpApiGroup.make("threads")
       query: { ...page, include_messages: Schema.optionalKey(BooleanWord) },
       success: Schema.Array(Thread),
       error: ServiceUnavailable
-    }).annotate(OpenApi.Summary, "List threads, oldest first"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List threads, oldest first"),
     HttpApiEndpoint.get("get", "/threads/:thread_id", {
       params,
       success: Thread,
       error: [NotFound, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "Look at a thread with all its messages"),
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Look at a thread with all its messages"),
     HttpApiEndpoint.put("update", "/threads/:thread_id", {
       params,
       payload: ThreadUpdate,
@@ -35,6 +40,7 @@ export const ThreadsApi = HttpApiGroup.make("threads")
       error: [...unreadable, NotFound, ServiceUnavailable]
     })
       .annotate(DeclaredBody, threadBodies.update)
+      .annotate(NeedsScope, "write")
       .annotate(
         OpenApi.Summary,
         "Set top-level fields of a thread's metadata; the others stay. The answer has no messages"
@@ -43,7 +49,9 @@ export const ThreadsApi = HttpApiGroup.make("threads")
       params,
       success: ThreadDeleteResponse,
       error: [NotFound, Conflict, ServiceUnavailable]
-    }).annotate(OpenApi.Summary, "Delete a thread and its messages")
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Delete a thread and its messages")
   )
   .annotate(OpenApi.Title, "Threads")
   .annotate(OpenApi.Description, "Conversations of a user with an assistant.")

@@ -3,18 +3,19 @@
  * signature of an address stands for a key: it acts for the owner of the one document that it names.
  */
 import { type Keys, Principal } from "@colloquy/core"
-import { DocumentId, type HostCredentials, isFromOtherSite, makeAuthentication } from "@colloquy/core/adapters"
+import { allows, DocumentId, type HostCredentials, isFromOtherSite, makeAuthentication } from "@colloquy/core/adapters"
 import { Documents } from "@colloquy/core/wings"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { TakesSignature } from "../endpoints/DocumentsApi.ts"
-import { Authorization } from "../wire/Middleware.ts"
+import { Authorization, NeedsScope } from "../wire/Middleware.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Links } from "../links/Links.ts"
 import { sourceOf } from "../Source.ts"
@@ -59,7 +60,7 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
           return Effect.matchEffect(principalOf(credential, credentialsOf(request)), {
             onSuccess: (principal) =>
               Effect.andThen(
-                isForged ? Effect.fail(new Forbidden({ detail: forged })) : Effect.void,
+                isForged ? Effect.fail(new Forbidden({ detail: forged })) : ensureScope(principal, endpoint),
                 Effect.provideService(app, Principal, principal)
               ),
             onFailure: (error) =>
@@ -88,6 +89,14 @@ const isSentByOtherSite = ({ headers, originalUrl }: HttpServerRequest, { cors, 
     ],
     trusted: cors?.allowedOrigins ?? []
   })
+
+const ensureScope = (principal: typeof Principal.Service, { annotations }: HttpApiEndpoint.Top) => {
+  const needed = Context.get(annotations, NeedsScope) ?? "admin"
+  if (allows(principal, needed)) return Effect.void
+  return Effect.fail(
+    new Forbidden({ detail: `This needs the scope ${needed}, and the key has the scope ${principal.scope}.` })
+  )
+}
 
 /** An address with a signature is good for a while, and so are the bytes under it for the browser that has it. */
 const keepable = HttpServerResponse.setHeader("cache-control", "private, no-cache")

@@ -2,7 +2,7 @@
  * The guards around each of OpenAI's endpoints: those of the native API (who asks, how often), so that one key and one rate hold for all
  * endpoints, with every refusal in OpenAI's form.
  */
-import { Principal } from "@colloquy/core"
+import { type KeyScope, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type * as HttpRouter from "effect/http/HttpRouter"
 import * as Headers from "effect/http/Headers"
@@ -11,19 +11,19 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Redacted from "effect/Redacted"
-import { Authorization, RateLimit } from "../wire/Middleware.ts"
+import { Authorization, NeedsScope, RateLimit } from "../wire/Middleware.ts"
 import { errorResponse, fromWire, OpenAiError } from "./Errors.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
-/** The endpoint as the guards get it: they read its annotations, and it has none. */
-const place = {
+/** The endpoint as the guards get it: they read its annotations. */
+const placeFor = (scope: KeyScope) => ({
   // Every endpoint is one of this type but for how its handlers are called, and nothing is called here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  endpoint: HttpApiEndpoint.get("openai", "/v1") as unknown as HttpApiEndpoint.Top,
+  endpoint: HttpApiEndpoint.get("openai", "/v1").annotate(NeedsScope, scope) as unknown as HttpApiEndpoint.Top,
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   group: HttpApiGroup.make("openai") as unknown as HttpApiGroup.Top
-}
+})
 
 /** OpenAI's clients send the key as a bearer token. It stands where the API's own clients send it, unless one stands there already. */
 const withKey = (request: HttpServerRequest): HttpServerRequest => {
@@ -51,8 +51,9 @@ export const makeGuarded = Effect.gen(function* () {
   const authorization = yield* Authorization
   const rateLimit = yield* RateLimit
 
-  return <R>(handler: Effect.Effect<Response, OpenAiError, R | Principal>) =>
-    Effect.gen(function* () {
+  return <R>(scope: KeyScope, handler: Effect.Effect<Response, OpenAiError, R | Principal>) => {
+    const place = placeFor(scope)
+    return Effect.gen(function* () {
       const request = withKey(yield* HttpServerRequest)
       const context = yield* Effect.context<Exclude<R, Principal> | HttpRouter.Provided>()
       let isAdmitted = false
@@ -73,6 +74,7 @@ export const makeGuarded = Effect.gen(function* () {
       ).pipe(Effect.provideService(HttpServerRequest, request))
       return isAdmitted || answer.status !== 429 ? answer : tooMany(answer.headers["retry-after"])
     })
+  }
 })
 
 const refused = (error: unknown): Effect.Effect<Response> =>

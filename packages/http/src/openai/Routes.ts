@@ -2,7 +2,7 @@
  * The endpoints of OpenAI's clients under `/v1`, as a wing of the API: `webHandler({ …, wings: [openai] })`. They stand outside of `Api`, because they
  * are OpenAI's and its description is the one that counts.
  */
-import type { Principal } from "@colloquy/core"
+import type { KeyScope, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -34,26 +34,27 @@ const routes = HttpRouter.use(
     const stored = yield* makeStoredResponses
     const conversations = yield* makeConversations
     const param = (name: string) => Effect.map(HttpRouter.RouteContext, ({ params }) => params[name] ?? "")
-    const at = (method: "GET" | "POST" | "DELETE" | "*", path: `/${string}`, handler: Handler) =>
-      router.add(method, `/v1${path}`, guarded(handler))
+    const at = (method: "GET" | "POST" | "DELETE" | "*", path: `/${string}`, scope: KeyScope, handler: Handler) =>
+      router.add(method, `/v1${path}`, guarded(scope, handler))
 
-    yield* at("POST", "/chat/completions", chat)
+    yield* at("POST", "/chat/completions", "write", chat)
     // Names have slashes, and not every client encodes them. The path without a name is the list.
     yield* at(
       "GET",
       "/models/*",
+      "read",
       Effect.flatMap(param("*"), (name) => (name === "" ? models.list : models.get(name)))
     )
     const id = (handle: (id: string) => Handler): Handler => Effect.flatMap(param("id"), handle)
-    yield* at("POST", "/responses", responses)
-    yield* at("GET", "/responses/:id", id(stored.get))
-    yield* at("DELETE", "/responses/:id", id(stored.remove))
-    yield* at("POST", "/responses/:id/cancel", id(stored.cancel))
-    yield* at("POST", "/conversations", conversations.create)
-    yield* at("GET", "/conversations/:id", id(conversations.get))
-    yield* at("POST", "/conversations/:id", id(conversations.update))
-    yield* at("DELETE", "/conversations/:id", id(conversations.remove))
-    yield* at("*", "/*", unknownPath)
+    yield* at("POST", "/responses", "write", responses)
+    yield* at("GET", "/responses/:id", "read", id(stored.get))
+    yield* at("DELETE", "/responses/:id", "write", id(stored.remove))
+    yield* at("POST", "/responses/:id/cancel", "write", id(stored.cancel))
+    yield* at("POST", "/conversations", "write", conversations.create)
+    yield* at("GET", "/conversations/:id", "read", id(conversations.get))
+    yield* at("POST", "/conversations/:id", "write", id(conversations.update))
+    yield* at("DELETE", "/conversations/:id", "write", id(conversations.remove))
+    yield* at("*", "/*", "read", unknownPath)
   })
 )
 

@@ -1,5 +1,6 @@
 /** What guards every endpoint: who asks, how often, and the form in which problems of a request are listed. Specification part 5. */
-import type { Principal } from "@colloquy/core"
+import type { KeyScope, Principal } from "@colloquy/core"
+import * as Context from "effect/Context"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import {
@@ -11,6 +12,12 @@ import {
   TooManyRequests,
   Unauthorized
 } from "./Errors.ts"
+
+/**
+ * On an endpoint: the scope that a key needs for it. Each endpoint names its own; one that names none is for keys with the scope `admin`
+ * alone.
+ */
+export const NeedsScope = Context.Reference<KeyScope | null>("@colloquy/http/NeedsScope", { defaultValue: () => null })
 
 /** Finds the principal by the API key, or by the host's own function. */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: Principal }>()(

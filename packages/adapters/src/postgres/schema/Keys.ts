@@ -23,3 +23,13 @@ export const keyTables: Migration = {
     `create index keys_of_owner on {schema}.keys (owner, created_at, ordinal)`
   ]
 }
+
+/** Keys from before could do everything and never expired. */
+export const keyScopes: Migration = {
+  name: "key_scopes",
+  tables: [],
+  statements: [
+    `alter table {schema}.keys add column scope text not null default 'admin'`,
+    `alter table {schema}.keys add column expires_at timestamptz`
+  ]
+}

@@ -6,7 +6,7 @@ import { auditTables } from "./AuditLog.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments } from "./Documents.ts"
 import { followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
-import { keyTables } from "./Keys.ts"
+import { keyScopes, keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
@@ -54,7 +54,8 @@ export const schemaOfThisVersion: Schema = {
     quotaTables,
     processingDocuments,
     followUpTurns,
-    spokenMemories
+    spokenMemories,
+    keyScopes
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
