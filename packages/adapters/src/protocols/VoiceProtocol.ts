@@ -33,7 +33,7 @@ export interface TranscriptionProtocol extends ErrorDialect, Pick<SpeechToText, 
 }
 
 export interface SynthesisProtocol
-  extends ErrorDialect, Pick<TextToSpeech, "defaultModel" | "formats" | "sampleRate" | "maxCharacters"> {
+  extends ErrorDialect, Pick<TextToSpeech, "defaultModel" | "formats" | "hasSpeed" | "sampleRate" | "maxCharacters"> {
   readonly call: (request: SpeechRequest) => Place & { readonly body: object }
 }
 
@@ -77,6 +77,7 @@ export const textToSpeech = (settings: VoiceSettings, protocol: SynthesisProtoco
   formats: protocol.formats,
   sampleRate: protocol.sampleRate,
   maxCharacters: protocol.maxCharacters,
+  ...(protocol.hasSpeed === undefined ? {} : { hasSpeed: protocol.hasSpeed }),
   speak: (request) =>
     Stream.suspend(() => {
       const most = settings.maxAnswerBytes ?? defaultMaxSpeech

@@ -41,10 +41,11 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
       ...errors,
       defaultModel: transcriptionModel,
       maxBytes: 1024 * 1024 * 1024,
-      call: ({ apiKey, language, model, recording }) => {
+      call: ({ apiKey, language, model, prompt, recording }) => {
         const query = new URLSearchParams({ model, smart_format: "true" })
         if (language === null) query.set("detect_language", "true")
         else query.set("language", language)
+        for (const term of termsOf(prompt)) query.append(model.startsWith("nova-3") ? "keyterm" : "keywords", term)
         return {
           url: `${full.baseUrl}/listen?${query.toString()}`,
           secrets: secretsOf(apiKey ?? settings.apiKey),
@@ -59,6 +60,7 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
       formats: ["mp3", "pcm"],
       sampleRate: 24_000,
       maxCharacters: 2000,
+      hasSpeed: false,
       call: ({ apiKey, format, model, text, voice }) => ({
         url: `${full.baseUrl}/speak?model=${encodeURIComponent(voice ?? model)}&${formats[format] ?? ""}`,
         secrets: secretsOf(apiKey ?? settings.apiKey),
@@ -77,6 +79,16 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
     ])
   }
 }
+
+/** The vendor takes single terms instead of a text. */
+const termsOf = (prompt: string | null): ReadonlyArray<string> =>
+  (prompt ?? "")
+    .split(/[,;\n]/u)
+    .map((term) => term.trim())
+    .filter((term) => term !== "")
+    .slice(0, mostTerms)
+
+const mostTerms = 100
 
 /** Each channel of a recording has a transcript of its own; they are joined. */
 const read = (body: unknown) => {

@@ -41,5 +41,7 @@ export interface TextToSpeech {
   readonly sampleRate: number
   /** The maximum of characters in one request. */
   readonly maxCharacters: number
+  /** False: the provider speaks at normal speed only, and a message with another one is refused. Default: true. */
+  readonly hasSpeed?: boolean
   readonly speak: (request: SpeechRequest) => Stream.Stream<Uint8Array, ModelError>
 }

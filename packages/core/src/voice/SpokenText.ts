@@ -17,6 +17,7 @@ export interface SpokenText {
 }
 
 export const makeSpokenText = (): SpokenText => {
+  const language = makeLanguageOf()
   /** The line that is being written. */
   let line = ""
   /** The number of characters of that line's content that are already in `paragraph`. */
@@ -32,7 +33,8 @@ export const makeSpokenText = (): SpokenText => {
   }
 
   const endBlock = (): void => {
-    for (const sentence of cutAll(paragraph)) say(sentence)
+    for (const sentence of cutAll(paragraph, language)) say(sentence)
+    language.add(paragraph)
     paragraph = ""
   }
 
@@ -43,7 +45,7 @@ export const makeSpokenText = (): SpokenText => {
     if (taken === 0 && content.text !== "" && paragraph !== "") paragraph += " "
     paragraph += content.text.slice(taken)
     taken = content.text.length
-    const { rest, sentences } = cutBegun(paragraph)
+    const { rest, sentences } = cutBegun(paragraph, language)
     for (const sentence of sentences) say(sentence)
     paragraph = rest
     if (!isWhole) return
@@ -145,42 +147,115 @@ const tableRow = (line: string): LineContent => {
 
 // ------ sentences
 
-const sentencesOf = new Intl.Segmenter("en", { granularity: "sentence" })
+const segmenters = {
+  en: new Intl.Segmenter("en", { granularity: "sentence" }),
+  de: new Intl.Segmenter("de", { granularity: "sentence" })
+}
 const wordsOf = new Intl.Segmenter("en", { granularity: "word" })
 
 /** Whole sentences at the beginning of a text that is still being written, and the rest. */
-const cutBegun = (text: string): { readonly sentences: ReadonlyArray<string>; readonly rest: string } => {
+const cutBegun = (
+  text: string,
+  language: LanguageOf
+): { readonly sentences: ReadonlyArray<string>; readonly rest: string } => {
   const sentences: Array<string> = []
   let rest = text
   while (true) {
-    const end = firstEnd(rest) ?? (rest.length > longestSentence ? cutOfLong(rest) : null)
+    const end = firstEnd(rest, language) ?? (rest.length > longestSentence ? cutOfLong(rest) : null)
     if (end === null) return { sentences, rest }
     sentences.push(rest.slice(0, end))
+    language.add(rest.slice(0, end))
     rest = rest.slice(end)
   }
 }
 
-const cutAll = (text: string): ReadonlyArray<string> => {
-  const { rest, sentences } = cutBegun(text)
+const cutAll = (text: string, language: LanguageOf): ReadonlyArray<string> => {
+  const { rest, sentences } = cutBegun(text, language)
   return [...sentences, rest]
 }
 
 /** The end of the first sentence, if a letter after it shows that another one has begun. */
-const firstEnd = (text: string): number | null => {
+const firstEnd = (text: string, language: LanguageOf): number | null => {
   const mark = /\p{Sentence_Terminal}/u.exec(text)
   if (mark === null || !/\p{L}/u.test(text.slice(mark.index + 1))) return null
   const held = inlineMarks(text)
-  for (const { index } of sentencesOf.segment(text)) {
-    if (index === 0 || index > longestSentence) continue
-    const isCertain = /\p{L}/u.test(text.slice(index))
-    if (isCertain && !isInside(held, index) && !endsInAbbreviation(text.slice(0, index))) return index
+  for (const segment of segmenters[language.of(text)].segment(text)) {
+    // The segmenter leaves a bracket that opens at the end of the sentence before it.
+    const index = segment.index - (/[「『（【《]+$/u.exec(text.slice(0, segment.index))?.[0].length ?? 0)
+    if (index === 0 || index > longestSentence || isInside(held, index)) continue
+    const before = text.slice(0, index)
+    const next = /\p{L}+/u.exec(text.slice(index))
+    if (next === null) return null
+    if (endsInAbbreviation(before) || isQuoted(before, next[0])) continue
+    if (!endsInNumber.test(before)) return index
+    // Whether a number with a dot is a day is certain only when the next word is complete.
+    if (index + next.index + next[0].length === text.length) return null
+    if (language.of(before) !== "de" && !months.has(next[0].toLowerCase())) return index
   }
   return null
 }
 
+/** In German, `3.` is also "the third". */
+const endsInNumber = /(?:^|[\s(])\d{1,2}\.\s+$/u
+
+const months = new Set(
+  `januar jänner februar märz april mai juni juli august september oktober november dezember
+   januari februari maart mei augustus januar marts maj august tammikuuta helmikuuta maaliskuuta`.split(/\s+/u)
+)
+
+/** Japanese and Chinese speech in brackets goes on behind them: 「行く。」と言った. */
+const isQuoted = (before: string, next: string): boolean =>
+  /[」』）】〉》]\s*$/u.test(before) && /^\p{Script=Hiragana}/u.test(next)
+
+type Language = keyof typeof segmenters
+
+interface LanguageOf {
+  /** The text is over: it counts for what follows. */
+  readonly add: (text: string) => void
+  /** The language of the answer so far, with this text. */
+  readonly of: (text: string) => Language
+}
+
+const german = new Set(
+  `der die das den dem des und ist sind war ein eine einen einem einer zu zum zur vom von am im bis ab seit nicht mit auf für
+   ich wir sie er es wird werden hat haben kommt auch oder als nach bei über heute morgen gestern geboren`.split(/\s+/u)
+)
+const english = new Set(
+  `the a an is are was were of to on at and i you he she it we they for with not have has will my your this that`.split(
+    /\s+/u
+  )
+)
+
+const makeLanguageOf = (): LanguageOf => {
+  let lead = 0
+  const leadOf = (text: string): number => {
+    let sum = 0
+    for (const [word] of text.toLowerCase().matchAll(/\p{L}+/gu)) {
+      if (german.has(word)) sum++
+      if (english.has(word)) sum--
+    }
+    return sum
+  }
+  return {
+    add: (text) => {
+      lead += leadOf(text)
+    },
+    of: (text) => (lead + leadOf(text) > 0 ? "de" : "en")
+  }
+}
+
 /** Abbreviations: they end in a dot, but do not end a sentence. */
 const endsInAbbreviation = (text: string): boolean =>
-  /(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nr|vs|etc|ca|bzw|approx|Fig|\p{Lu}|(?:\p{L}\.)+\p{L})\.\s+$/u.test(text)
+  /(?:^|[\s(])(?:\p{L}|(?:\p{L}\.\s?)+\p{L})\.\s+$/u.test(text) ||
+  abbreviations.has(/(?:^|[\s("„«])([\p{L}-]+)\.\s+$/u.exec(text)?.[1] ?? "")
+
+const abbreviations = new Set(
+  `Mr Mrs Ms Dr Prof St Sr Jr No vs etc approx Fig fig cf al Inc Ltd Co Corp Gen Col Lt Sgt Capt Rev Hon Gov Sen Rep
+   pp p vol Vol ed eds est dept Dept Ave Blvd Mt viz
+   Hr Hrn Fr Nr ca bzw usw ggf inkl exkl evtl Abs Art Kap Bd Std Min Sek Mio Mrd Jh geb gest vgl Vgl Dipl Ing Str Tel Abb Aufl
+   Hrsg Jhd lt sog Tab zzgl zzt allg bspw dgl
+   Mme Mlle MM env Sra Srta Dra Ud Uds Sig Dott Exmo`.split(/\s+/u)
+)
 
 /** A cut between two words, preferably after a comma or a similar mark. */
 const cutOfLong = (text: string): number => {
@@ -213,11 +288,11 @@ const isDense = (segment: string): boolean =>
 
 type Span = readonly [start: number, end: number]
 
-/** Code, links, pictures and addresses: no sentence ends inside of them. One that is still open reaches to the end of the text. */
+/** Code, links, pictures, addresses and speech in East Asian brackets: no sentence ends inside of them. One that is still open reaches to the end of the text. */
 const inlineMarks = (text: string): ReadonlyArray<Span> =>
   [
     ...text.matchAll(
-      /`[^`]*(?:`|$)|!?\[[^\]]*(?:\]\([^)]*(?:\)|$)|\](?!\()|$)|<[a-zA-Z/][^>]*(?:>|$)|\bhttps?:\/\/\S+/gu
+      /`[^`]*(?:`|$)|「[^」]*(?:」|$)|『[^』]*(?:』|$)|（[^）]*(?:）|$)|【[^】]*(?:】|$)|《[^》]*(?:》|$)|!?\[[^\]]*(?:\]\([^)]*(?:\)|$)|\](?!\()|$)|<[a-zA-Z/][^>]*(?:>|$)|\bhttps?:\/\/\S+/gu
     )
   ].map((found): Span => [found.index, found.index + found[0].length])
 

@@ -76,6 +76,11 @@ const speechOf = ({ tts }: VoiceOptions, models: VoiceModels): Result.Result<Spe
     const possible = formats.filter((each) => vendorFormat(each, driver) !== null).join(", ")
     return Result.fail([{ path: ["tts", "format"], message: `"${provider}" cannot give that. It gives ${possible}.` }])
   }
+  if (driver.hasSpeed === false && (tts.speed ?? 1) !== 1) {
+    return Result.fail([
+      { path: ["tts", "speed"], message: `"${provider}" speaks at normal speed only. Leave it out.` }
+    ])
+  }
   return Result.succeed({ provider, model, format, voice: tts.voice ?? null, speed: tts.speed ?? null })
 }
 

@@ -45,6 +45,26 @@ const cases: ReadonlyArray<readonly [title: string, text: string, sentences: Rea
   ["tables are read row by row, without their line", "| a | b |\n|---|:-:|\n| 1 | 2 |\n", ["a, b.", "1, 2."]],
   ["a paragraph goes on in the next line", "One long\nsentence here.\n\nNext", ["One long sentence here.", "Next"]],
   ["rulers and marks alone are silent", "---\n***\n!!! …\n", []],
+  [
+    "German dates and abbreviations",
+    "Am 3. Oktober kommt Hr. Müller, vgl. Seite 4. Er bleibt bis zum 12. Mai. Das ist ca. eine Woche.",
+    ["Am 3. Oktober kommt Hr. Müller, vgl. Seite 4. Er bleibt bis zum 12. Mai.", "Das ist ca. eine Woche."]
+  ],
+  [
+    "abbreviations with and without spaces between their letters",
+    "Das gilt z. B. Montags, cf. Smith et al. Berlin. Done now.",
+    ["Das gilt z. B. Montags, cf. Smith et al. Berlin.", "Done now."]
+  ],
+  [
+    "a number at the end of an English sentence",
+    "The answer is 3. Next we go on.",
+    ["The answer is 3.", "Next we go on."]
+  ],
+  [
+    "speech in East Asian brackets",
+    "彼は「行く。帰る！」と言った。次に進む。（例。これ）終わり。",
+    ["彼は「行く。帰る！」と言った。", "次に進む。", "（例。これ）終わり。"]
+  ],
   ["scripts without spaces", "中文句子。第二句！没有", ["中文句子。", "第二句！", "没有"]]
 ]
 

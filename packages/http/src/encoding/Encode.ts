@@ -92,6 +92,7 @@ type OwnField =
   | "retrieved_files_count"
   | "retrieved_memories"
   | "system_one"
+  | "voice_records"
 
 type OwnFields = Pick<PartFields, OwnField>
 
@@ -114,7 +115,8 @@ const ownFields = (message: Message, wings: Parts): OwnFields => {
     retrieved_files: all.retrieved_files,
     retrieved_files_count: all.retrieved_files_count,
     retrieved_memories: all.retrieved_memories,
-    system_one: all.system_one
+    system_one: all.system_one,
+    voice_records: all.voice_records
   }
 }
 
@@ -127,7 +129,8 @@ export const noOwnFields: OwnFields = {
   retrieved_files: null,
   retrieved_files_count: 0,
   retrieved_memories: null,
-  system_one: null
+  system_one: null,
+  voice_records: null
 }
 
 /** What the client submitted for the calls of a message stands in the message's metadata, and so do the calls that the server ran itself. */

@@ -126,6 +126,8 @@ export const StoredMessage = Schema.Struct({
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
   memory_operation_id: text,
   retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
+  /** The recording of a spoken question, or of an answer that was read aloud. */
+  voice_records: Schema.NullOr(VoiceRecords),
   reasoning: text,
   created_at: Timestamp
 }).annotate({ identifier: "StoredMessage" })
