@@ -303,6 +303,17 @@ describe("what each says in its own words", () => {
     })
   )
 
+  it.effect("Deepgram: likely words are its terms, and it has no speed", () =>
+    Effect.gen(function* () {
+      const path = "/v1/listen?model=nova-3&smart_format=true&language=de&keyterm=Colloquy&keyterm=Ada+Lovelace"
+      const { provider } = yield* asked("Deepgram", path, jsonReply(wires["Deepgram"]?.hearing?.answer("Hallo.")))
+      const request = { ...heard, model: "nova-3", language: "de", prompt: "Colloquy, Ada Lovelace;" }
+      const transcript = yield* provider.speechToText?.transcribe(request) ?? Effect.die("none")
+      assert.strictEqual(transcript.text, "Hallo.")
+      assert.isFalse(provider.textToSpeech?.hasSpeed)
+    })
+  )
+
   it.effect("Deepgram: length and language of a transcription, a voice as a model", () =>
     Effect.gen(function* () {
       const { fake, provider } = yield* asked("Deepgram", "/v1/speak?model=aura-2-luna-en&encoding=mp3", sound)

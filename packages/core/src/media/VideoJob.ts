@@ -32,7 +32,7 @@ import { type GeneratedMedia, shareMedia } from "./GeneratedMedia.ts"
 import type { MediaRefused } from "./InspectMedia.ts"
 import type { MediaStorage } from "./MediaStorage.ts"
 import { nextStep, type Observation, type VideoEnd } from "./VideoJobStep.ts"
-import { writeJob } from "./VideoJournal.ts"
+import { removeOrder, writeJob } from "./VideoJournal.ts"
 import { waitLimitsOf, type VideoSettings } from "./VideoSettings.ts"
 import { wordsOfClip, wordsOfEnd, wordsOfLostClip, wordsOfRefusedOrder } from "./VideoWords.ts"
 
@@ -77,7 +77,8 @@ export const makeVideo = Effect.fnUntraced(function* (
   yield* journal(room, call, { ...ordered, job })
   if (end !== "fetch") return wordsOfEnd(end, job)
   const clip = yield* fetchClip(room, model, ordered, call.threadId).pipe(
-    Effect.mapError((error) => failed(wordsOfLostClip(error.message)))
+    Effect.tapError((error) => Effect.sync(() => (isFinal(error) ? keepLost(job.id, call) : undefined))),
+    Effect.mapError((error) => failed(wordsOfLostClip(reasonOfLostClip(error))))
   )
   shareMedia(call, clip)
   return wordsOfClip(clip, dropped)
@@ -111,7 +112,10 @@ const orderOnce = (
   const ordering = Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const orderedAt = yield* Clock.currentTimeMillis
-      const job = yield* restore(model.submit(order))
+      yield* noteOrder(room, call, order.model, "ordering")
+      const job = yield* Effect.tapError(restore(model.submit(order)), (error) =>
+        mayHaveBeenOrdered(error) ? noteOrder(room, call, order.model, "unknown") : forgetOrder(room, call)
+      )
       const ordered = { job, orderedAt, account: accountOf(order) }
       yield* journal(room, call, ordered)
       yield* room
@@ -137,6 +141,36 @@ const orderOnce = (
   )
 }
 
+/** If the process dies before the provider has answered, the thread says that there may be a video. */
+const noteOrder = (
+  { threads }: VideoRoom,
+  { runId, threadId, toolCallId }: HostedCall,
+  model: string,
+  status: "ordering" | "unknown"
+): Effect.Effect<void, never, Principal> =>
+  writeJob(threads, threadId, {
+    job_id: null,
+    run_id: runId,
+    model,
+    status,
+    tool_call_id: toolCallId,
+    cost_usd: null
+  }).pipe(
+    Effect.catchTag("StoreUnavailable", () =>
+      Effect.logWarning("An order of a video could not be written into its thread: the store is unavailable")
+    )
+  )
+
+const forgetOrder = (
+  { threads }: VideoRoom,
+  { runId, threadId, toolCallId }: HostedCall
+): Effect.Effect<void, never, Principal> =>
+  removeOrder(threads, threadId, runId, toolCallId).pipe(
+    Effect.catchTag("StoreUnavailable", () =>
+      Effect.logWarning("The entry of an order of a video could not be removed: the store is unavailable")
+    )
+  )
+
 /** The cost of an order without a job never becomes known. */
 const spendUnknown = ({ model, provider }: VideoAccount, call: HostedCall): void =>
   call.spend(chargeOfCost({ provider, model, purpose: videoPurpose }, null))
@@ -149,12 +183,12 @@ const accountOf = ({ apiKey, model, provider }: VideoAccount): VideoAccount => (
  */
 const journal = (
   { threads }: VideoRoom,
-  { runId, threadId }: HostedCall,
+  { runId, threadId, toolCallId }: HostedCall,
   { account, job }: OrderedJob
 ): Effect.Effect<void, never, Principal> => {
   const entry = { job_id: job.id, run_id: runId, model: account.model, status: job.status, cost_usd: job.costUsd }
   const attempt = (left: number): Effect.Effect<void, StoreUnavailable, Principal> =>
-    Effect.catchTag(writeJob(threads, threadId, entry), "StoreUnavailable", (away) =>
+    Effect.catchTag(writeJob(threads, threadId, entry, toolCallId), "StoreUnavailable", (away) =>
       left === 0 ? Effect.fail(away) : Effect.andThen(Effect.sleep("1 second"), attempt(left - 1))
     )
   return Effect.catchTag(attempt(5), "StoreUnavailable", () =>
@@ -227,6 +261,18 @@ const isOpen = (end: Ended["end"]): boolean => end === "timed_out" || end === "u
 const Billed = Schema.Struct({ billed: Schema.Array(Schema.String) })
 const decodeBilled = Schema.decodeUnknownOption(Billed)
 
+/** The jobs whose file will not be accepted however often it is fetched. */
+const Lost = Schema.Struct({ lost: Schema.Array(Schema.String) })
+const decodeLost = Schema.decodeUnknownOption(Lost)
+
+export const lostIn = (kept: Schema.Json | null | undefined): ReadonlyArray<string> =>
+  Option.match(decodeLost(kept), { onNone: () => [], onSome: ({ lost }) => lost })
+
+const keepLost = (jobId: string, call: HostedCall): void => {
+  const kept = call.kept()
+  call.keep(Object.assign({}, isObject(kept) ? kept : {}, { lost: [...lostIn(kept), jobId] }))
+}
+
 export const billedIn = (kept: Schema.Json | null | undefined): ReadonlyArray<string> =>
   Option.match(decodeBilled(kept), { onNone: () => [], onSome: ({ billed }) => billed })
 
@@ -247,6 +293,16 @@ const chargeUnknown = ({ settings }: VideoRoom, ordered: OrderedJob, call: Hoste
 // ------ bytes
 
 export type ClipError = ModelError | MediaRefused | ThreadNotFound | StoreUnavailable
+
+/** Whether the same file would be refused again. */
+const isFinal = (error: ClipError): boolean =>
+  error._tag === "MediaRefused" || (error._tag === "ModelError" && error.reason === "model_not_found")
+
+/** A 404 of a file does not mean that the model is unknown. */
+export const reasonOfLostClip = (error: ClipError): string =>
+  error._tag === "ModelError" && error.reason === "model_not_found"
+    ? "The provider has no file for this video, or not any more."
+    : error.message
 
 /** Stores the video as a document of the thread. Reading is safe to repeat; nothing of a failed attempt is left. */
 export const fetchClip = (

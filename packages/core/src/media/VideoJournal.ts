@@ -15,10 +15,14 @@ import type { ThreadStore } from "../threads/ThreadStore.ts"
 const field = "video_jobs"
 
 export const VideoJobEntry = Schema.Struct({
-  job_id: Schema.String,
+  /** Null: the provider has not answered the order. */
+  job_id: Schema.NullOr(Schema.String),
   run_id: RunId,
   model: Schema.String,
-  status: VideoJobStatus,
+  /** `ordering`: the order is on its way, or its process died meanwhile; `unknown`: it is not known whether the order arrived. */
+  status: Schema.Union([VideoJobStatus, Schema.Literals(["ordering", "unknown"])]),
+  /** The tool call of an order without a job. */
+  tool_call_id: Schema.optionalKey(Schema.String),
   /** Null: not known. */
   cost_usd: Schema.NullOr(Schema.Finite)
 })
@@ -38,16 +42,39 @@ export const videoJobsIn = (metadata: Metadata | null): ReadonlyArray<VideoJobEn
     : []
 }
 
-const withJob = (metadata: Metadata, entry: VideoJobEntry): Metadata => {
-  const jobs = videoJobsIn(metadata)
-  const isKnown = jobs.some(({ job_id }) => job_id === entry.job_id)
-  return { [field]: isKnown ? jobs.map((job) => (job.job_id === entry.job_id ? entry : job)) : [...jobs, entry] }
+const isSame = (job: VideoJobEntry, { job_id, run_id, tool_call_id }: VideoJobEntry): boolean =>
+  job_id === null ? isOrderOf(job, run_id, tool_call_id) : job.job_id === job_id
+
+const isOrderOf = ({ job_id, run_id, tool_call_id }: VideoJobEntry, runId: RunId, toolCallId?: string): boolean =>
+  job_id === null && run_id === runId && tool_call_id === toolCallId
+
+const withJob = (metadata: Metadata, entry: VideoJobEntry, toolCallId?: string): Metadata => {
+  const jobs = videoJobsIn(metadata).filter(
+    (job) => toolCallId === undefined || !isOrderOf(job, entry.run_id, toolCallId)
+  )
+  const isKnown = jobs.some((job) => isSame(job, entry))
+  return { [field]: isKnown ? jobs.map((job) => (isSame(job, entry) ? entry : job)) : [...jobs, entry] }
 }
+
+/** Removes the entry of an order that the provider has refused. */
+export const removeOrder = (
+  threads: typeof ThreadStore.Service,
+  threadId: ThreadId,
+  runId: RunId,
+  toolCallId: string
+): Effect.Effect<void, StoreUnavailable, Principal> =>
+  Effect.asVoid(
+    threads.mergeMetadata(threadId, (metadata) => ({
+      [field]: videoJobsIn(metadata).filter((job) => !isOrderOf(job, runId, toolCallId))
+    }))
+  )
 
 /** Sets the entry of one job and keeps all others, also those that other calls and processes write at the same time. */
 export const writeJob = (
   threads: typeof ThreadStore.Service,
   threadId: ThreadId,
-  entry: VideoJobEntry
+  entry: VideoJobEntry,
+  /** The tool call whose order has become this job. */
+  toolCallId?: string
 ): Effect.Effect<void, StoreUnavailable, Principal> =>
-  Effect.asVoid(threads.mergeMetadata(threadId, (metadata) => withJob(metadata, entry)))
+  Effect.asVoid(threads.mergeMetadata(threadId, (metadata) => withJob(metadata, entry, toolCallId)))

@@ -32,9 +32,18 @@ import { supplementOf } from "../threads/Supplement.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import { MediaStorage } from "./MediaStorage.ts"
-import { billedIn, callTime, fetchClip, observe, type OrderedJob, videoPurpose } from "./VideoJob.ts"
+import {
+  billedIn,
+  callTime,
+  fetchClip,
+  lostIn,
+  observe,
+  type OrderedJob,
+  reasonOfLostClip,
+  videoPurpose
+} from "./VideoJob.ts"
 import { nextStep } from "./VideoJobStep.ts"
-import { videoJobsIn, writeJob } from "./VideoJournal.ts"
+import { type VideoJobEntry, videoJobsIn, writeJob } from "./VideoJournal.ts"
 import { waitLimitsOf, VideoSettings } from "./VideoSettings.ts"
 
 const reattachKind = "media.video"
@@ -97,12 +106,12 @@ export const makeReattachWorker = Effect.gen(function* () {
     }
   })
 
-  /** The messages of a voice session have ids of their own. */
-  const isBilled = Effect.fnUntraced(function* ({ answerId, jobId, runId, threadId }: Work, inSession: boolean) {
+  /** What the turn kept with its answer. The messages of a voice session have ids of their own. */
+  const keptOf = Effect.fnUntraced(function* ({ answerId, runId, threadId }: Work, inSession: boolean) {
     const answers = inSession
       ? yield* threads.messages([threadId])
       : (yield* runs.messages(runId)).filter(({ id }) => id === answerId)
-    return answers.some((answer) => billedIn(supplementOf(answer, videoPurpose)?.value).includes(jobId))
+    return answers.map((answer) => supplementOf(answer, videoPurpose)?.value)
   })
 
   /** Null: neither a run nor a session waits for the job any more. Otherwise the time for which one may still wait. */
@@ -149,7 +158,8 @@ export const makeReattachWorker = Effect.gen(function* () {
       Effect.catchTags({
         ThreadNotFound: () => Effect.void,
         MediaRefused: ({ message }) => giveUp(message),
-        ModelError: ({ isRetryable, message }) => Effect.fail(new FollowUpFailed({ message, isRetryable }))
+        ModelError: (error) =>
+          Effect.fail(new FollowUpFailed({ message: reasonOfLostClip(error), isRetryable: error.isRetryable }))
       })
     )
   })
@@ -167,7 +177,9 @@ export const makeReattachWorker = Effect.gen(function* () {
       const pause = yield* remainingWait(work, run)
       if (pause !== null) return yield* later("Its turn is still running.", pause)
       const entry = videoJobsIn(thread.value.metadata).find(({ job_id }) => job_id === work.jobId)
-      const billed = yield* isBilled(work, Option.isNone(run))
+      const kept = yield* keptOf(work, Option.isNone(run))
+      const billed = kept.some((value) => billedIn(value).includes(work.jobId))
+      if (billed && kept.some((value) => lostIn(value).includes(work.jobId))) return
       const stored = entry?.status === "completed" ? yield* isStored(work) : false
       if (billed && (stored || isLost(entry?.status))) return
       yield* continueJob(work, followUp, billed, stored)
@@ -176,7 +188,7 @@ export const makeReattachWorker = Effect.gen(function* () {
   return worker
 })
 
-const isLost = (status: VideoJob["status"] | undefined): boolean =>
+const isLost = (status: VideoJobEntry["status"] | undefined): boolean =>
   status === "failed" || status === "cancelled" || status === "expired"
 
 /** Not counted as an attempt, because the follow-up only waits. */

@@ -19,7 +19,7 @@ import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { ModelSource, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { SearchSettings } from "./SearchSettings.ts"
-import { addSources, sourcesIn, textOfResults } from "./Sources.ts"
+import { addSources, isShown, sourcesIn, textOfResults } from "./Sources.ts"
 import { WebSearch, type WebSearchPort } from "./WebSearch.ts"
 
 export const searchPartName = "search"
@@ -107,7 +107,7 @@ const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool
       ({ message }) => new HostedToolFailed({ message })
     )
     call.spend(chargeOfCost({ provider: engine.id, model: engine.id, purpose: searchPartName }, costUsd))
-    const shown = results.slice(0, settings.results)
+    const shown = results.filter(isShown).slice(0, settings.results)
     const before = sourcesIn(call.kept())
     const sources = addSources(before, shown)
     if (sources.length > before.length) call.keep({ sources })

@@ -21,17 +21,45 @@ const longestTitle = 300
 /** The maximum for one answer. */
 const mostSources = 100
 
-/** An address that a client may show as a link: a web address without a user or a password. Null: it is not one. */
+/**
+ * An address that a client may show as a link: a web address without a user or a password, and not one of the machine or network of the reader.
+ * Null: it is not one.
+ */
 const cleanUrl = (url: string): string | null => {
   if (url.length > longestUrl || !URL.canParse(url)) return null
   const parsed = new URL(url)
   const isWeb = parsed.protocol === "http:" || parsed.protocol === "https:"
-  return isWeb && parsed.username === "" && parsed.password === "" ? parsed.href : null
+  return isWeb && parsed.username === "" && parsed.password === "" && isPublic(parsed.hostname) ? parsed.href : null
 }
 
-/** A text on one line, without control characters, and with at most `longest` characters. */
+/** `URL` writes every form of an IPv4 address as four decimal numbers, and removes characters that are not visible from names. */
+const isPublic = (host: string): boolean => {
+  if (host.startsWith("[")) return isPublicIpv6(host.slice(1, -1))
+  const name = host.replace(/\.$/u, "")
+  if (/^\d{1,3}(?:\.\d{1,3}){3}$/u.test(name)) return !privateIpv4.test(name)
+  return name.includes(".") && !privateNames.test(name)
+}
+
+/** This network, private networks, the machine itself, link-local, carrier-grade NAT, tests and multicast. */
+const privateIpv4 =
+  /^(?:0|10|127|22[4-9]|2[34]\d|25[0-5])\.|^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|^169\.254\.|^172\.(?:1[6-9]|2\d|3[01])\.|^192\.168\.|^192\.0\.[02]\.|^198\.1[89]\.|^198\.51\.100\.|^203\.0\.113\./u
+
+const privateNames = /\.(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa)$/u
+
+/** Global addresses begin with 2 or 3. Those that contain an IPv4 address are left out. */
+const isPublicIpv6 = (address: string): boolean =>
+  /^[23][\da-f]{3}:/u.test(address) && !address.startsWith("2002:") && !/^2001:(?:0|db8)?:/u.test(address)
+
+/** Whether a result has an address that may be shown. */
+export const isShown = ({ url }: { readonly url: string }): boolean => cleanUrl(url) !== null
+
+/**
+ * A text on one line, with at most `longest` characters, and without control characters and characters that are not visible: they could turn
+ * the text around them or hide words from the reader.
+ */
 const cleanText = (text: string, longest: number): string => {
-  const plain = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
+  const visible = text.replaceAll(/[\p{Cf}\u{115F}\u{1160}\u{3164}\u{FFA0}]/gu, "")
+  const plain = visible.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim()
   const characters = Array.from(plain.slice(0, longest * 2))
   return characters.length > longest || plain.length > longest * 2 ? `${characters.slice(0, longest).join("")}…` : plain
 }

@@ -362,13 +362,16 @@ describe("waiting", () => {
         const turn = yield* turns.start({ content: "x", options: wishes(), stream: true })
         yield* TestClock.adjust("1 second")
         assert.strictEqual(studio.orders.length, 1)
+        const [ordering] = (yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>
+        assert.deepInclude(ordering, { job_id: null, run_id: turn.runId, status: "ordering", cost_usd: null })
         yield* turns.cancel(turn.threadId, turn.runId)
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* runOf(turn)).status, "CANCELLED")
         yield* studio.release
         yield* TestClock.adjust("1 second")
-        const [job] = (yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>
+        const [job, ...others] = (yield* jobsOf(turn.threadId)) as ReadonlyArray<unknown>
         assert.deepInclude(job, { job_id: "job-1", status: "pending" })
+        assert.deepStrictEqual(others, [])
         assert.strictEqual(studio.looks(), 0)
       }),
     { steps: callOnce().slice(0, 1) }
@@ -534,6 +537,49 @@ describe("a hostile provider", () => {
           assert.strictEqual(studio.orders.length, 1)
         }),
       { maxClip: 1_000_000 }
+    )
+  }
+
+  storyWith(
+    "that the provider does not have any more is told as such, and not as an unknown model",
+    { clips: [Stream.fail("model_not_found" as const)] },
+    ({ asked, studio }) =>
+      Effect.gen(function* () {
+        yield* turnWith()
+        const error = errorIn(asked)
+        assert.match(error, /no file for this video/u)
+        assert.notMatch(error, /does not know this model/u)
+        assert.strictEqual(studio.downloads(), 1)
+      })
+  )
+
+  storyWith(
+    "that is too large is not fetched again after the turn",
+    { clips: [Stream.concat(Stream.make(ScriptedVideo.sampleClip), Stream.make(new Uint8Array(1_000_000)))] },
+    ({ studio }) =>
+      Effect.gen(function* () {
+        yield* turnWith()
+        assert.strictEqual(studio.downloads(), 1)
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(studio.downloads(), 1)
+      }),
+    { maxClip: 1000, settings: { reattach: true } }
+  )
+
+  for (const [reason, rows] of [
+    ["connection", [{ job_id: null, status: "unknown" }]],
+    ["invalid_request", []]
+  ] as const) {
+    storyWith(
+      `whose order failed (${reason}) leaves a row only if it may have arrived`,
+      { order: { fails: reason } },
+      () =>
+        Effect.gen(function* () {
+          const { turn } = yield* turnWith()
+          const jobs = (yield* jobsOf(turn.threadId)) as ReadonlyArray<object>
+          assert.strictEqual(jobs.length, rows.length)
+          for (const [index, row] of rows.entries()) assert.deepInclude(jobs[index], row)
+        })
     )
   }
 

@@ -381,6 +381,18 @@ describe("a message that asks for what voice cannot do", () => {
     })
   )
 
+  voiceStory("is told both providers that nobody registered", [], () =>
+    Effect.gen(function* () {
+      const voice = { stt: { provider: "a" }, tts: { provider: "b" } }
+      const error = yield* Effect.flip(start({ content: "x", options: { voice } }))
+      if (error._tag !== "TurnRefused") throw error
+      assert.includeMembers(
+        error.problems.map((each) => each.path.join(".")),
+        ["stt.provider", "tts.provider"]
+      )
+    })
+  )
+
   voiceStory("may say nothing: null members and an empty object ask for nothing", [say("Hi.")], () =>
     Effect.gen(function* () {
       const { events } = yield* collect({ content: "x", options: { voice: { stt: null, tts: null } } })

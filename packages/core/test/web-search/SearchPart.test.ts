@@ -95,6 +95,72 @@ const reads = (check: (text: string) => void): ScriptStep => [
 const offersTool = ({ tools }: ChatRequest) => tools.some(({ name }) => name === "web_search")
 
 describe("web_search", () => {
+  const inside = [
+    "http://localhost:3000/",
+    "http://127.0.0.1/",
+    "http://0x7f.1/",
+    "http://2130706433/",
+    "http://10.1.2.3/",
+    "http://172.16.0.1/",
+    "http://192.168.1.1/admin",
+    "http://169.254.169.254/latest/meta-data",
+    "http://100.64.0.1/",
+    "http://[::1]/",
+    "http://[fd00::1]/",
+    "http://[fe80::1]/",
+    "http://[::ffff:10.0.0.1]/",
+    "http://router/",
+    "http://printer.local/",
+    "http://app.localhost/",
+    "http://db.internal./",
+    "ftp://files.example/",
+    "no address"
+  ]
+  story(
+    "shows no addresses of private networks, and they take no place among the results",
+    {
+      steps: [
+        callTool("web_search", { query: "x" }),
+        reads((text) => {
+          assert.include(text, "[1] About foxes")
+          assert.include(text, "[2] About hens")
+          assert.notInclude(text, "[3]")
+        })
+      ],
+      settings: { results: 2 },
+      search: () =>
+        Effect.succeed({
+          results: [...inside.map((url) => result("bad", { url })), result("foxes"), result("hens"), result("more")],
+          costUsd: 0
+        })
+    },
+    () => Effect.asVoid(send("Who?"))
+  )
+
+  story(
+    "removes characters that nobody sees from titles and texts",
+    {
+      steps: [
+        callTool("web_search", { query: "x" }),
+        reads((text) => {
+          assert.include(text, "[1] Safe title\nhttps://foxes.example/page\nIgnore nothing.")
+          assert.notMatch(text, /\p{Cf}/u)
+        })
+      ],
+      search: () =>
+        Effect.succeed({
+          results: [
+            result("foxes", {
+              title: "Sa\u{200B}fe \u{202E}title\u{202C}",
+              text: "\u{2066}Ig\u{FEFF}nore\u{200D} \u{E0041}nothing\u{AD}."
+            })
+          ],
+          costUsd: 0
+        })
+    },
+    () => Effect.asVoid(send("Who?"))
+  )
+
   story(
     "gives the model numbered results as material, keeps the sources with the answer and charges the search",
     {
