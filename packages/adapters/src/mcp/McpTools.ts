@@ -1,23 +1,91 @@
 /** Converts tools of an MCP server to definitions of the kernel, and their results to text for a model. Pure functions. */
 import type { ToolDefinition } from "@colloquy/core"
-import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js"
+import { type CallToolResult, CallToolResultSchema, type Result } from "@modelcontextprotocol/sdk/types.js"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { isUsableSchema } from "./UsableSchema.ts"
 
-/** Longer names and descriptions are cut. */
-const longest = { name: 64, description: 4000 }
+/** Longer names and descriptions are cut. A tool with longer parameters is left out: a part of a schema is none. */
+const longest = { name: 64, description: 4000, parameters: 16_000 }
+
+/** Characters of all definitions of one server. */
+const mostInAll = 64_000
+
+/** Contents of a result; the rest is counted. */
+const mostContents = 1_000
 
 /** `server_tool`, with only those characters that every model accepts. */
 const toolName = (server: string, tool: string): string =>
   `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, longest.name)
 
-export const definitionOf = (server: string, tool: Tool): ToolDefinition => ({
-  name: toolName(server, tool.name),
-  description: (tool.description ?? tool.title ?? tool.name).slice(0, longest.description),
-  parameters: Option.getOrNull(asJsonObject(tool.inputSchema))
-})
+export interface OfferedTool {
+  /** The name at the server. */
+  readonly name: string
+  readonly definition: ToolDefinition
+  /** Characters of this definition and of those before it. */
+  readonly upTo: number
+}
+
+const decodeTool = Schema.decodeUnknownOption(
+  Schema.Struct({
+    name: Schema.NonEmptyString,
+    title: Schema.optionalKey(Schema.String),
+    description: Schema.optionalKey(Schema.String),
+    inputSchema: Schema.Unknown
+  })
+)
+
+/** Null: no model can be offered this tool. */
+const definitionOf = (server: string, listed: unknown) => {
+  const tool = Option.getOrNull(decodeTool(listed))
+  if (tool === null || !isUsableSchema(tool.inputSchema)) return null
+  const parameters = Option.getOrNull(asJsonObject(tool.inputSchema))
+  const size = JSON.stringify(parameters).length
+  if (parameters === null || size > longest.parameters) return null
+  const description = (tool.description ?? tool.title ?? tool.name).slice(0, longest.description)
+  return {
+    name: tool.name,
+    definition: { name: toolName(server, tool.name), description, parameters },
+    size: size + description.length + longest.name
+  }
+}
+
+/** The tools of a server as models are offered them, and how many were left out because they are malformed or too large. */
+export const offeredTools = (server: string, listed: ReadonlyArray<unknown>) => {
+  const tools: Array<OfferedTool> = []
+  let upTo = 0
+  for (const each of listed) {
+    const found = definitionOf(server, each)
+    if (found === null || upTo + found.size > mostInAll) continue
+    upTo += found.size
+    tools.push({ name: found.name, definition: found.definition, upTo })
+  }
+  return { tools, leftOut: listed.length - tools.length }
+}
+
+/** Whether definitions of so many characters leave the window to the conversation; `servers` share a quarter of it. */
+export const fits = (characters: number, contextLimit: number | null, servers: number): boolean =>
+  characters / 3 <= (contextLimit ?? 32_000) / 4 / servers
+
+/** A server's sentence for a log or a model: one line of bounded length. */
+export const sentenceOf = (text: string): string =>
+  text
+    .slice(0, 1000)
+    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ")
+    .trim()
 
 const asJsonObject = Schema.decodeUnknownOption(Schema.JsonObject)
+
+/** The result of a call without its excess contents; null: it is malformed. */
+export const readResult = (result: Result): CallToolResult | null => {
+  const { content, ...rest } = result
+  const all = Array.isArray(content) ? content : []
+  const parsed = CallToolResultSchema.safeParse({ ...rest, content: all.slice(0, mostContents) })
+  if (!parsed.success) return null
+  if (all.length <= mostContents) return parsed.data
+  const note = { type: "text" as const, text: `[${all.length - mostContents} more contents were left out]` }
+  return { ...parsed.data, content: [...parsed.data.content, note] }
+}
 
 /** The text of a result. Content of other types is only named, because the result of a hosted tool is text. */
 export const resultText = (result: CallToolResult): string => {

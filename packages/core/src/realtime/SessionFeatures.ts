@@ -9,7 +9,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { type HostedTool, hostToolsName } from "../tools/HostedTool.ts"
+import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
 import type { OfferedTool } from "../turns/Leg.ts"
 import { checkTools, decideParts } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
@@ -69,15 +69,26 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
     if (absent !== undefined) {
       return yield* new FeatureRefused({ reason: `${titles[absent] ?? absent} is not installed on this service.` })
     }
+    const clientTools = request.tools ?? assistant.tools ?? []
+    const ofHost = (parts: ReadonlyArray<PlannedPart>) => {
+      const ofParts = parts.flatMap(({ tools }) => tools.map(({ definition }) => definition))
+      return withoutTaken(hostTools(), [...ofParts, ...clientTools])
+    }
     const { planned } = yield* decideParts(joining, turn, []).pipe(
-      Effect.tap((decided) => checkTools(turn, decided.planned, hostTools())),
+      Effect.tap((decided) => checkTools(turn, decided.planned, ofHost(decided.planned))),
       Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
     )
     const shares = yield* Effect.forEach(planned, (part) =>
       Effect.map(shareOf(part, place), (share) => ({ name: part.name, share }))
     )
-    const offeredIn = { assistantId: assistant.id, provider: request.provider, metadata: null, jsonOutput: false }
-    const offered = hostTools().filter((tool) => tool.offered?.(offeredIn) ?? true)
+    const offeredIn = {
+      assistantId: assistant.id,
+      provider: request.provider,
+      contextLimit: info?.contextLimit ?? null,
+      metadata: null,
+      jsonOutput: false
+    }
+    const offered = ofHost(planned).filter((tool) => tool.offered?.(offeredIn) ?? true)
     const texts = shares.flatMap(({ share }) => share.instructions ?? [])
     return {
       tools: [

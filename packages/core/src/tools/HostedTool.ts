@@ -27,6 +27,8 @@ export interface OfferedIn {
   readonly assistantId: AssistantId
   /** The provider of the turn's model. */
   readonly provider: string
+  /** The window of the turn's model in tokens; null: not known. */
+  readonly contextLimit: number | null
   readonly metadata: Schema.JsonObject | null
   /** The client wants a JSON object. It gets one only if no tool is offered. */
   readonly jsonOutput: boolean
@@ -43,9 +45,23 @@ export interface HostedTool {
   readonly run: (args: Schema.JsonObject, call: HostedCall) => Effect.Effect<Schema.Json, HostedToolFailed, Principal>
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
+  /**
+   * True: left out of a turn in which a part or the client has a tool of this name. For tools whose names the host does not choose. Absent:
+   * such a turn is refused.
+   */
+  readonly yields?: boolean
   /** The time limit of a call; a function if it depends on the arguments. Absent: the kernel's `hostedToolTimeout`. */
   readonly timeout?: Duration.Input | ((args: Schema.JsonObject) => Duration.Input)
 }
+
+/** The tools of a host without those that yield to a name that is taken. */
+export const withoutTaken = (
+  hosted: ReadonlyArray<HostedTool>,
+  taken: ReadonlyArray<{ readonly name: string }>
+): ReadonlyArray<HostedTool> =>
+  hosted.some((tool) => tool.yields === true)
+    ? hosted.filter((tool) => tool.yields !== true || taken.every(({ name }) => name !== tool.definition.name))
+    : hosted
 
 /**
  * The host's own tools. Layers add up, in any order: `HostedTools.tools([clock])` over `Kernel.layer`. Two tools with the same name are

@@ -15,7 +15,7 @@ import type { ModelNotNamed, ProviderNotFound } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { checkRoom } from "../prompts/PromptAssembly.ts"
-import { HostedTools } from "../tools/HostedTool.ts"
+import { HostedTools, withoutTaken } from "../tools/HostedTool.ts"
 import type { Draft } from "./Draft.ts"
 import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
 import {
@@ -111,7 +111,10 @@ export class Decide extends Context.Service<
         const turn = caseOf(request, place, resolved)
         const { heard, parts } = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
         const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
-        const ofHost = hosted.all()
+        const ofHost = withoutTaken(hosted.all(), [
+          ...parts.planned.flatMap((part) => part.tools.map(({ definition }) => definition)),
+          ...(request.tools ?? place.assistant.tools ?? [])
+        ])
         yield* checkTools(turn, parts.planned, ofHost)
         const content = heard.trim() === "" ? (parts.content ?? heard) : heard
         const { assistant } = place

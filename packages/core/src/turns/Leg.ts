@@ -13,7 +13,7 @@ import { type Preamble, preambleOf, type Room, roomFor } from "../prompts/Prompt
 import { LogTail } from "../runs/LogTail.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
-import { type HostedTool, hostToolsName } from "../tools/HostedTool.ts"
+import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
 import { LiveWindow } from "./LiveWindow.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
 import type { PlannedPart } from "./TurnPart.ts"
@@ -55,7 +55,8 @@ export const offeredTools = (
 ): ReadonlyMap<string, OfferedTool> => {
   if (plan.hosted.length === 0) return noTools
   const ofParts = parts.flatMap(({ name, tools }) => tools.map((tool) => ({ tool, part: name })))
-  const all = [...ofParts, ...ofHost.map((tool) => ({ tool, part: hostToolsName }))]
+  const names = ofParts.map(({ tool }) => tool.definition)
+  const all = [...ofParts, ...withoutTaken(ofHost, names).map((tool) => ({ tool, part: hostToolsName }))]
   return new Map(
     all
       .filter(({ tool }) => plan.hosted.includes(tool.definition.name))

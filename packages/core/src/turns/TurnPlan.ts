@@ -78,6 +78,7 @@ export const planTurn = (input: {
   const turn = {
     assistantId: assistant.id,
     provider: input.model.provider,
+    contextLimit: info.contextLimit,
     metadata: request.metadata ?? null,
     jsonOutput: request.jsonOutput === true
   }

@@ -1,0 +1,70 @@
+/**
+ * The bounds of what an MCP server may send. A server beyond them is disconnected: it loses its own tools, and nothing else is slower or
+ * larger for it.
+ */
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js"
+
+/** Bytes of one message. Parsing that many takes some hundredths of a second. */
+export const mostBytes = 2 * 1024 * 1024
+
+/** Messages within a second, answers and notifications together. */
+const mostMessages = 200
+
+export type Misbehaved = (problem: string) => void
+
+const tooLarge = `sent a message of more than ${mostBytes / 1024 / 1024} MB`
+
+/** Counts the messages of a server, which may be notifications that nobody asked for. */
+export const messageCounter = (misbehaved: Misbehaved, now: () => number = () => performance.now()): (() => void) => {
+  let since = now()
+  let count = 0
+  return () => {
+    const at = now()
+    if (at - since > 1000) {
+      since = at
+      count = 0
+    }
+    count += 1
+    if (count > mostMessages) misbehaved(`sent more than ${mostMessages} messages within a second`)
+  }
+}
+
+/** Whether an error of the SDK means that a program wrote a line of more than `mostBytes`. */
+export const isTooLarge = (error: Error): boolean => error.message.startsWith("ReadBuffer exceeded")
+
+export const problemOfProgram = tooLarge
+
+/** `fetch` whose answers end with an error when one message of them is too large. */
+export const boundedFetch =
+  (misbehaved: Misbehaved): FetchLike =>
+  async (url, init) => {
+    const response = await fetch(url, init)
+    if (response.body === null) return response
+    const isStream = response.headers.get("content-type")?.includes("text/event-stream") === true
+    const { headers, status, statusText } = response
+    return new Response(response.body.pipeThrough(limitOf(isStream, misbehaved)), { headers, status, statusText })
+  }
+
+const lineFeed = 10
+
+/** The whole body is one message; of a stream each event is one, and a blank line ends it. */
+const limitOf = (isStream: boolean, misbehaved: Misbehaved): TransformStream<Uint8Array, Uint8Array> => {
+  let size = 0
+  return new TransformStream({
+    transform: (bytes, controller) => {
+      const end = isStream ? lastBlankLine(bytes) : -1
+      size = end === -1 ? size + bytes.length : bytes.length - end
+      if (size > mostBytes) {
+        misbehaved(tooLarge)
+        controller.error(new Error(tooLarge))
+      } else controller.enqueue(bytes)
+    }
+  })
+}
+
+const lastBlankLine = (bytes: Uint8Array): number => {
+  for (let at = bytes.lastIndexOf(lineFeed); at > 0; at = bytes.lastIndexOf(lineFeed, at - 1)) {
+    if (bytes[at - 1] === lineFeed || (bytes[at - 1] === 13 && bytes[at - 2] === lineFeed)) return at
+  }
+  return -1
+}
