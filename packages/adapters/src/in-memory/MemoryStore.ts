@@ -22,7 +22,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"
 import { memoriesOf as memoriesOfOwner } from "./QuotaStore.ts"
-import { assistantOf, type MemoriesOfAssistant, type MemoryRow, ownedStep, type State } from "./State.ts"
+import { assistantOf, type MemoriesOfAssistant, type MemoryRow, ownedStep, type State, threadOf } from "./State.ts"
 
 export const memoryStore = (state: State): typeof MemoryStore.Service => {
   const memoriesOf = (ownerId: OwnerId, id: AssistantId): MemoriesOfAssistant | undefined => {
@@ -50,7 +50,9 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
         if (learned === null) return Option.some(applied(false))
         const before = state.appliedRuns.get(learned.runId)
         if (before !== undefined) return Option.some(before.outcomes)
-        const isForgotten = memories.forgottenAt >= learned.orderedAt.getTime()
+        const isForgotten =
+          memories.forgottenAt >= learned.orderedAt.getTime() ||
+          (learned.threadId !== undefined && threadOf(state, ownerId, learned.threadId) === undefined)
         const outcomes = isForgotten ? [] : applied(true)
         state.appliedRuns.set(learned.runId, { ownerId, assistantId, outcomes, appliedAt: at })
         return Option.some(outcomes)

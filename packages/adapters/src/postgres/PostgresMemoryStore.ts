@@ -69,6 +69,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
             assistant: knownId(assistantId),
             run: learned === null ? null : newRowId(learned.runId),
             ordered_at: learned?.orderedAt ?? null,
+            thread: learned?.threadId === undefined ? null : newRowId(learned.threadId),
             at,
             changes: changesArgument(changes, keepsVectors),
             most,

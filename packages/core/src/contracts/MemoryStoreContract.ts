@@ -9,12 +9,20 @@ import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { MemoryId, type MemoryRecord, type MemorySource, mostConfirmations } from "../memory/MemoryRecord.ts"
-import { type IndexedMemory, type MemoryChange, MemoryStore, type SessionPlace } from "../memory/MemoryStore.ts"
+import {
+  type IndexedMemory,
+  type LearnedRun,
+  type MemoryChange,
+  MemoryStore,
+  type SessionPlace
+} from "../memory/MemoryStore.ts"
 import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage } from "../retrieval/Retrieval.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { Stores } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleAssistant } from "./Samples.ts"
+import { openThread } from "./Scenes.ts"
 
 type Needed = MemoryStore | Stores
 
@@ -327,6 +335,23 @@ export const memoryStoreSuite = (
         yield* apply(assistantId, [{ _tag: "Delete", id: memory.id }])
         const later = Option.getOrThrow(yield* store.applied(learned.runId))
         assert.deepStrictEqual(later, { ...expected, outcomes: [{ ...outcome, content: null }] })
+      })
+    )
+
+    test(
+      "MUST change nothing when the thread of the run is gone, and return no outcomes",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const { assistantId, id: threadId } = yield* openThread
+        const learnedIn = (thread: ThreadId) =>
+          Effect.map(newId(RunId), (runId) => ({ runId, orderedAt: moment(1), threadId: thread }))
+        const kept = yield* sampleMemory(assistantId, { content: "Kept." })
+        const outcomes = yield* apply(assistantId, [toAdd(kept)], yield* learnedIn(threadId))
+        assert.deepStrictEqual(outcomes, [{ event: "Added", id: kept.id }])
+        yield* (yield* ThreadStore).remove(threadId)
+        const late = yield* sampleMemory(assistantId, { content: "Late." })
+        assert.deepStrictEqual(yield* apply(assistantId, [toAdd(late)], yield* learnedIn(threadId)), [])
+        assert.strictEqual((yield* store.survey(assistantId)).total, 1)
       })
     )
 
@@ -702,7 +727,7 @@ const toUpdate = (memory: MemoryRecord, kind?: number): MemoryChange => ({
 const apply = Effect.fnUntraced(function* (
   assistantId: AssistantId,
   changes: ReadonlyArray<MemoryChange>,
-  learned: { readonly runId: RunId; readonly orderedAt: Date } | null = null
+  learned: LearnedRun | null = null
 ) {
   return Option.getOrThrow(
     yield* (yield* MemoryStore).apply({ assistantId, changes, beside: [], learned, at: moment(50) })

@@ -212,7 +212,14 @@ const makeLearner = Effect.gen(function* () {
       return [{ _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }]
     })
     const most = yield* Principal.useSync(({ ownerId }) => quotaOf(ownerId).memories)
-    yield* store.apply({ assistantId, changes, beside: made.beside, learned: { runId, orderedAt }, at: now, most })
+    yield* store.apply({
+      assistantId,
+      changes,
+      beside: made.beside,
+      learned: { runId, orderedAt, threadId },
+      at: now,
+      most
+    })
     if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
   })
 

@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantId, RunId } from "../primitives/Ids.ts"
+import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ChunkSearch, IndexedDocument, VectorModel } from "../retrieval/ChunkIndex.ts"
 import type { MemoryId, MemoryRecord, MemoryVersion } from "./MemoryRecord.ts"
@@ -62,6 +62,8 @@ export interface MemoryOutcome {
 export interface LearnedRun {
   readonly runId: RunId
   readonly orderedAt: Date
+  /** The thread that it was learned from. */
+  readonly threadId?: ThreadId
 }
 
 export interface MemoryChanges {
@@ -128,7 +130,7 @@ export class MemoryStore extends Context.Service<
      * - An `Update` keeps the old text as a version; a `Delete` removes the memory with all its versions.
      * - The terms of each memory of `beside` are replaced after the changes, if it still has this content; its vectors stay.
      * - If the run was applied before, MUST change nothing and return the first outcomes. If all memories of the assistant were removed at
-     *   or after `orderedAt`, MUST change nothing and return no outcomes. Applied runs are remembered as long as
+     *   or after `orderedAt`, or if the thread of the run is gone, MUST change nothing and return no outcomes. Applied runs are remembered as long as
      *   the assistant exists, or until retention deletes these records (`learnedRuns`).
      */
     readonly apply: (

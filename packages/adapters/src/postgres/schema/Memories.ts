@@ -179,10 +179,11 @@ const indexColumns = `language text, bodies text[], places text[], terms text[],
  */
 const applyMemoryChanges = sqlFunction(
   "apply_memory_changes",
-  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_at timestamptz, p_changes text, p_most bigint,
-    p_beside text)
+  `(p_owner text, p_assistant uuid, p_run uuid, p_ordered_at timestamptz, p_thread uuid, p_at timestamptz, p_changes text,
+    p_most bigint, p_beside text)
 returns text language plpgsql as $$
 declare
+  v_is_gone boolean;
   v_change record;
   v_copy uuid;
   v_event text;
@@ -201,7 +202,10 @@ begin
     select outcomes into v_known from {schema}.memory_runs where owner = p_owner and run_id = p_run;
     if found then return v_known; end if;
   end if;
-  if p_run is null or not exists (
+  -- The lock keeps the thread, which is the source of the memories, until they are committed.
+  perform from {schema}.threads where owner = p_owner and id = p_thread for key share;
+  v_is_gone := p_thread is not null and not found;
+  if p_run is null or not v_is_gone and not exists (
     select from {schema}.memory_forgotten f where f.owner = p_owner and f.assistant_id = p_assistant and f.at >= p_ordered_at
   ) then
     for v_change in
