@@ -9,6 +9,8 @@ export type { Ports, Stores } from "./Kernel.ts"
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
 export { AuditEntryId, BlobId, ChargeId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
+export { runYielding } from "./primitives/RunYielding.ts"
+export { runSteps, type Steps } from "./primitives/Steps.ts"
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"
 export { traced } from "./primitives/Traced.ts"
 export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"

@@ -4,6 +4,7 @@
  */
 import type { OwnerId } from "@colloquy/core"
 import { Principal } from "@colloquy/core"
+import { runSteps, runYielding, type Steps } from "@colloquy/core/adapters"
 import {
   candidates,
   type Chunk,
@@ -68,9 +69,9 @@ export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIn
   return ChunkIndex.of({
     keepsVectors: true,
     put: (document) =>
-      owned((entries) => {
-        putLast(entries, nameOf(document), entryOf(document, nextRevision()))
-      }),
+      Effect.flatMap(runYielding(makingEntry(document, nextRevision())), (entry) =>
+        owned((entries) => putLast(entries, nameOf(document), entry))
+      ),
     setVectors: (vectors) =>
       owned((entries) => {
         const entry = entries.get(nameOf(vectors))
@@ -123,19 +124,27 @@ const putLast = (entries: EntriesOfOwner, name: string, entry: Entry): void => {
 
 const keyOf = ({ documentId, scope }: IndexKey): IndexKey => ({ scope, documentId })
 
-export const entryOf = (document: IndexedDocument, revision: string): Entry => {
+export const entryOf = (document: IndexedDocument, revision: string): Entry => runSteps(makingEntry(document, revision))
+
+/** In steps, one chunk each, because a document may have a million terms. */
+function* makingEntry(document: IndexedDocument, revision: string): Steps<Entry> {
   const postings = new Map<string, Array<Posting>>()
-  document.chunks.forEach(({ impacts }, ordinal) => {
+  for (const [ordinal, { impacts }] of document.chunks.entries()) {
     for (const [term, impact] of impacts) {
       const found = postings.get(term) ?? []
       found.push({ ordinal, impact })
       postings.set(term, found)
     }
-  })
+    yield
+  }
+  const kept = new Map<number, Vector>()
   const { language, vectors } = document
-  const kept = vectors?.values.map((values, ordinal): [number, Vector] => [ordinal, vectorOf(vectors.model, values)])
+  for (const [ordinal, values] of (vectors?.values ?? []).entries()) {
+    if (vectors !== null) kept.set(ordinal, vectorOf(vectors.model, values))
+    yield
+  }
   const chunks = document.chunks.map(({ chunk }) => chunk)
-  return { ...keyOf(document), revision, language, chunks, postings, vectors: new Map(kept) }
+  return { ...keyOf(document), revision, language, chunks, postings, vectors: kept }
 }
 
 export const setVectors = (entry: Entry, { model, values }: NewVectors): void => {

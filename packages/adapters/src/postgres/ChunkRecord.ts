@@ -1,4 +1,5 @@
 /** Converts chunks, postings and vectors to arguments of the schema's functions, and rows back to chunks. */
+import { runSteps, type Steps } from "@colloquy/core/adapters"
 import type { Chunk, IndexedChunk, Place } from "@colloquy/core/wings"
 import { segmentSize } from "./schema/Chunks.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
@@ -18,28 +19,88 @@ export const segmentsOf = <A>(chunks: ReadonlyArray<A>): ReadonlyArray<ReadonlyA
     chunks.slice(segment * segmentSize, (segment + 1) * segmentSize)
   )
 
-/** Postings are sorted by term: neighbouring rows are stored together, and two writers lock rows in the same order. */
-export const encodeSegment = (chunks: ReadonlyArray<IndexedChunk>): SegmentArguments => {
-  const postings = new Map<string, { offsets: string; impacts: string }>()
-  chunks.forEach(({ impacts }, offset) => {
-    for (const [term, impact] of impacts) {
-      const row = postings.get(term)
-      if (row === undefined) postings.set(term, { offsets: `${offset}`, impacts: `${impact}` })
-      else {
-        row.offsets += `,${offset}`
-        row.impacts += `,${impact}`
-      }
+/** The arguments of a few chunks. */
+export const encodeSegment = (chunks: ReadonlyArray<IndexedChunk>): SegmentArguments =>
+  runSteps(encodingSegment(chunks))
+
+interface Posted {
+  offsets: string
+  impacts: string
+}
+
+/**
+ * The arguments of one segment, in steps: its chunks may have a hundred thousand terms. Postings are sorted by term: neighbouring rows are stored
+ * together, and two writers lock rows in the same order.
+ */
+export function* encodingSegment(chunks: ReadonlyArray<IndexedChunk>): Steps<SegmentArguments> {
+  const postings = new Map<string, Posted>()
+  for (const [offset, { impacts }] of chunks.entries()) {
+    addPostings(postings, offset, impacts)
+    yield
+  }
+  const [terms, offsets, impacts]: [Array<string>, Array<string>, Array<string>] = [[], [], []]
+  for (const some of sortedParts([...postings.keys()])) {
+    for (const term of some) {
+      const posted = postings.get(term)
+      terms.push(term)
+      offsets.push(`{${posted?.offsets ?? ""}}`)
+      impacts.push(`{${posted?.impacts ?? ""}}`)
     }
-  })
-  const terms = [...postings.keys()].sort()
-  const column = (name: "impacts" | "offsets") => terms.map((term) => `{${postings.get(term)?.[name] ?? ""}}`)
+    yield
+  }
   return {
     bodies: chunks.map(({ chunk }) => toText(chunk.text)),
     places: chunks.map(({ chunk }) => encodePlace(chunk)),
     terms,
-    offsets: column("offsets"),
-    impacts: column("impacts")
+    offsets,
+    impacts
   }
+}
+
+const addPostings = (postings: Map<string, Posted>, offset: number, impacts: IndexedChunk["impacts"]): void => {
+  for (const [term, impact] of impacts) {
+    const row = postings.get(term)
+    if (row === undefined) postings.set(term, { offsets: `${offset}`, impacts: `${impact}` })
+    else {
+      row.offsets += `,${offset}`
+      row.impacts += `,${impact}`
+    }
+  }
+}
+
+/** All terms in order, those with the same first character together. */
+function* sortedParts(terms: ReadonlyArray<string>): Generator<ReadonlyArray<string>> {
+  const parts = new Map<string, Array<string>>()
+  for (const term of terms) {
+    const first = term.charAt(0)
+    const part = parts.get(first)
+    if (part === undefined) parts.set(first, [term])
+    else part.push(term)
+  }
+  for (const first of [...parts.keys()].sort()) yield (parts.get(first) ?? []).sort()
+}
+
+/** How many terms one statement writes: in an embedded database all others wait meanwhile. */
+const termsAtOnce = 2_000
+
+/** The statements that write a segment: its chunks, and then their postings. */
+export const statementsOf = (segment: SegmentArguments): ReadonlyArray<SegmentArguments> => {
+  const { bodies, impacts, offsets, places, terms } = segment
+  if (terms.length <= termsAtOnce) return [segment]
+  const count = Math.ceil(terms.length / termsAtOnce)
+  return [
+    { bodies, places, terms: [], offsets: [], impacts: [] },
+    ...Array.from({ length: count }, (_, index) => {
+      const [from, to] = [index * termsAtOnce, (index + 1) * termsAtOnce]
+      return {
+        bodies: [],
+        places: [],
+        terms: terms.slice(from, to),
+        offsets: offsets.slice(from, to),
+        impacts: impacts.slice(from, to)
+      }
+    })
+  ]
 }
 
 interface StoredPlace extends Place {

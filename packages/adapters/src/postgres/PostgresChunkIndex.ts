@@ -1,9 +1,9 @@
 /**
- * `ChunkIndex` on PostgreSQL. A search is one statement. A put of up to 256 chunks is also one statement; a larger one writes segment by
- * segment, and a last statement makes the document visible to searches.
+ * `ChunkIndex` on PostgreSQL. A search is one statement. A put of up to 16 chunks is also one statement; a larger one writes segment by
+ * segment, in statements that an embedded database does in some milliseconds, and a last statement makes the document visible to searches.
  */
 import { Principal, StoreUnavailable } from "@colloquy/core"
-import { DocumentId } from "@colloquy/core/adapters"
+import { DocumentId, runYielding } from "@colloquy/core/adapters"
 import {
   candidates,
   type ChunkHit,
@@ -17,7 +17,15 @@ import {
   type VectorModel
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
-import { type ChunkRow, decodeChunk, encodeSegment, encodeVector, segmentsOf } from "./ChunkRecord.ts"
+import {
+  type ChunkRow,
+  decodeChunk,
+  encodeVector,
+  encodingSegment,
+  type SegmentArguments,
+  segmentsOf,
+  statementsOf
+} from "./ChunkRecord.ts"
 import { type Arguments, call, type Database } from "./Database.ts"
 import { segmentSize } from "./schema/Chunks.ts"
 import { knownId, newRowId } from "./StoredId.ts"
@@ -63,17 +71,33 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       isDone === true ? Effect.void : Effect.andThen(Effect.yieldNow, cleanUp(operation, key))
     )
 
-  const putAtOnce = (key: Key, document: IndexedDocument) =>
+  const putAtOnce = (key: Key, document: IndexedDocument, segment: SegmentArguments) =>
     Effect.gen(function* () {
       const operation = "ChunkIndex.put"
       const isDone = yield* callFunction<boolean>(operation, "put_search_document", {
         ...key,
         language: document.language,
-        ...encodeSegment(document.chunks),
-        ...encodeVectors(keepsVectors ? document.vectors : null, 0)
+        ...segment,
+        ...encodeVectors(keepsVectors ? document.vectors : null, 0, document.chunks.length)
       })
       if (isDone !== true) yield* cleanUp(operation, key)
     })
+
+  const putVectors = Effect.fnUntraced(function* (
+    key: Key,
+    entry: bigint | null,
+    { chunks, vectors }: IndexedDocument,
+    segment: number
+  ) {
+    if (!keepsVectors || vectors === null) return
+    const first = segment * segmentSize
+    const end = Math.min(first + segmentSize, chunks.length)
+    for (let from = first; from < end; from += vectorsAtOnce) {
+      const some = encodeVectors(vectors, from, Math.min(from + vectorsAtOnce, end))
+      yield* callFunction("ChunkIndex.put", "set_search_vectors", { ...key, entry, ...some })
+      yield* Effect.yieldNow
+    }
+  })
 
   const putInSegments = (key: Key, document: IndexedDocument) =>
     Effect.gen(function* () {
@@ -87,11 +111,13 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
         segmentsOf(document.chunks),
         (chunks, segment) =>
           Effect.gen(function* () {
-            const args = { owner, scope, entry, segment, ...encodeSegment(chunks) }
-            if ((yield* callFunction(operation, "add_search_segment", args)) === null) return yield* removedMeanwhile
-            const vectors = encodeVectors(keepsVectors ? document.vectors : null, segment)
-            if (vectors.model !== null)
-              yield* callFunction(operation, "set_search_vectors", { ...key, entry, ...vectors })
+            for (const some of statementsOf(yield* runYielding(encodingSegment(chunks)))) {
+              const args = { owner, scope, entry, segment, ...some }
+              if ((yield* callFunction(operation, "add_search_segment", args)) === null) return yield* removedMeanwhile
+              // An embedded database answers at once, so others are let in between.
+              yield* Effect.yieldNow
+            }
+            yield* putVectors(key, entry, document, segment)
           }),
         { concurrency: 2, discard: true }
       )
@@ -105,14 +131,17 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
     keepsVectors,
 
     put: (document) =>
-      Principal.use(({ ownerId }) => {
-        const key = {
-          owner: toText(ownerId),
-          scope: toText(document.scope),
-          document: newRowId(document.documentId)
-        }
-        return document.chunks.length > segmentSize ? putInSegments(key, document) : putAtOnce(key, document)
-      }),
+      Principal.use(({ ownerId }) =>
+        Effect.gen(function* () {
+          const key = {
+            owner: toText(ownerId),
+            scope: toText(document.scope),
+            document: newRowId(document.documentId)
+          }
+          if (document.chunks.length > mostAtOnce) return yield* putInSegments(key, document)
+          yield* putAtOnce(key, document, yield* runYielding(encodingSegment(document.chunks)))
+        })
+      ),
 
     setVectors: ({ model, revision, values, ...document }) =>
       Principal.use(({ ownerId }) =>
@@ -275,13 +304,17 @@ export const searchArguments = (
   }
 }
 
-/** The vectors of one segment, as arguments of the schema's functions. */
+/** A statement with more chunks would take too long in an embedded database, where all others wait meanwhile. */
+const mostAtOnce = 16
+const vectorsAtOnce = 32
+
+/** The vectors of some chunks, as arguments of the schema's functions. */
 const encodeVectors = (
   vectors: { readonly model: VectorModel; readonly values: ReadonlyArray<Float32Array> } | null,
-  segment: number
+  first: number,
+  end: number
 ) => {
-  const first = segment * segmentSize
-  const values = vectors?.values.slice(first, first + segmentSize) ?? []
+  const values = vectors?.values.slice(first, end) ?? []
   return {
     model: vectors === null ? null : toText(vectors.model.name),
     dimensions: vectors?.model.dimensions ?? null,

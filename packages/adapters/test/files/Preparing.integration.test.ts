@@ -7,6 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import { longestStretch } from "../../../../test/LongestStretch.ts"
 import { FileExtractor } from "../../src/files/index.ts"
 import { utf8 } from "./MadeFiles.ts"
 
@@ -37,28 +38,6 @@ const texts = {
   csv: `name;price\n${"sencha;5\ngyokuro;9\n".repeat(2000)}`,
   jsonl: '{"name":"sencha"}\n'.repeat(3000),
   ts: "function steam() {\n  return 80\n}\n\n".repeat(800)
-}
-
-/** The longest time that the event loop worked on one thing, in milliseconds of its CPU: others that use this machine do not count. */
-const longestStretch = () => {
-  const used = () => {
-    const { system, user } = process.threadCpuUsage()
-    return (system + user) / 1000
-  }
-  let [last, longest] = [used(), 0]
-  const look = () => {
-    const now = used()
-    longest = Math.max(longest, now - last)
-    last = now
-  }
-  const timer = setInterval(look, 1)
-  return {
-    end: () => {
-      look()
-      clearInterval(timer)
-      return longest
-    }
-  }
 }
 
 describe("a text is cut in the reader's process", () => {

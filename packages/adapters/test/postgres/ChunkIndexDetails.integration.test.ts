@@ -19,6 +19,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
+import { longestStretch } from "../../../../test/LongestStretch.ts"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
@@ -104,6 +105,21 @@ const suite = (index: () => Layer.Layer<ChunkIndex | PgClient, unknown>) => {
 
 onEmbedded("PGlite", () => {
   suite(() => Layer.provideMerge(Postgres.layerChunkIndex(), Pglite.layerClient({ extensions: { vector } })))
+
+  it.live("a document with very many different terms leaves time for others while it is written", () => {
+    const signs = Array.from({ length: 100_000 }, (_, at) => 0x4e00 + ((at * 7919 + (at % 97) * 104_729) % 8000))
+    const sections = [{ ...emptyPlace, form: "prose" as const, text: String.fromCodePoint(...signs) }]
+    const prepared = prepareDocument("signs.txt", sections, { tokens: 400, overlap: 50, count: estimateTokens })
+    assert.isAbove(prepared.chunks.length, 500)
+    return Effect.gen(function* () {
+      const chunkIndex = yield* ChunkIndex
+      yield* chunkIndex.put(documentOf(1, 40))
+      const stretch = longestStretch()
+      yield* chunkIndex.put({ ...documentOf(2, 1), vectors: null, ...prepared })
+      // 380 ms, when a segment was one statement.
+      assert.isBelow(stretch.end(), 200)
+    }).pipe(asNewOwner, Effect.provide(Layer.provide(Postgres.layerChunkIndex(), Pglite.layerClient())))
+  })
 
   it.live("takes vectors later, when pgvector comes", () =>
     Effect.gen(function* () {
