@@ -58,6 +58,7 @@ export const rooms = [
   "assistants",
   "prompts",
   "turns",
+  "owners",
   "promises"
 ]
 

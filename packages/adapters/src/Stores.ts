@@ -3,6 +3,7 @@ import type {
   AssistantStore,
   FollowUpStore,
   KeyStore,
+  OwnerStore,
   QuotaStore,
   RunStore,
   ThreadStore,
@@ -28,6 +29,7 @@ export type Stores =
   | KeyStore
   | MemoryStore
   | OutcomeStore
+  | OwnerStore
   | QuotaStore
   | RetentionStore
   | RunStore

@@ -27,6 +27,8 @@ import { Allowances } from "./metering/Allowances.ts"
 import { Billing } from "./metering/Billing.ts"
 import type { QuotaStore } from "./metering/QuotaStore.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
+import { Erasures } from "./owners/Erasures.ts"
+import type { OwnerStore } from "./owners/OwnerStore.ts"
 import type { Providers } from "./models/Provider.ts"
 import { FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
 import type { FollowUpStore } from "./runs/FollowUpStore.ts"
@@ -42,7 +44,15 @@ import { TurnSettings } from "./turns/TurnSettings.ts"
 import type { Turns } from "./turns/TurnUseCases.ts"
 
 /** Everything that a storage adapter provides. */
-export type Stores = AssistantStore | ThreadStore | RunStore | FollowUpStore | KeyStore | QuotaStore | UsageLedger
+export type Stores =
+  | AssistantStore
+  | ThreadStore
+  | RunStore
+  | FollowUpStore
+  | KeyStore
+  | OwnerStore
+  | QuotaStore
+  | UsageLedger
 
 /** What a host must provide. */
 export type Ports = Stores | Providers
@@ -65,6 +75,7 @@ export type Kernel =
   | Catalog
   | Billing
   | Allowances
+  | Erasures
 
 /** After a death of the process its follow-ups wait as long as its runs, unless the host says otherwise. */
 const followUps = Layer.unwrap(
@@ -78,7 +89,11 @@ const followUps = Layer.unwrap(
 
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
-  turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer])),
+  Erasures.layer.pipe(
+    Layer.provideMerge(
+      turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer]))
+    )
+  ),
   Keys.layer,
   AuditLog.layer,
   Catalog.layer,

@@ -7,7 +7,7 @@
 export type { Ports, Stores } from "./Kernel.ts"
 
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
-export { AuditEntryId, BlobId, ChargeId, DocumentId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
+export { AuditEntryId, BlobId, ChargeId, DocumentId, ErasureId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
 export { runYielding } from "./primitives/RunYielding.ts"
 export { runSteps, type Steps } from "./primitives/Steps.ts"
@@ -152,6 +152,9 @@ export {
   FollowUpStore
 } from "./runs/FollowUpStore.ts"
 export { type FollowUpWorker, type LostWork, typedWorker } from "./runs/FollowUps.ts"
+
+/** owners: everything of an owner. */
+export { Erasure, OwnerStore } from "./owners/OwnerStore.ts"
 
 /** Voice: the drivers of speech models, and sound as plain samples. */
 export type {

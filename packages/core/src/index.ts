@@ -56,6 +56,9 @@ export { FollowUpFailed, FollowUps, FollowUpSettings } from "./runs/FollowUps.ts
 export { Assistant, AssistantNotFound, EmbeddingModelFixed } from "./assistants/Assistant.ts"
 export { Assistants, DefaultEmbedding } from "./assistants/Assistants.ts"
 
+/** owners: what concerns everything of an owner. */
+export { ErasureNotFound, type ErasureReport, Erasures } from "./owners/Erasures.ts"
+
 /** turns: how a message becomes an answer. */
 export type { TurnPart } from "./turns/TurnPart.ts"
 export { TurnParts } from "./turns/TurnParts.ts"

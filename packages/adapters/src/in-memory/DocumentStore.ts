@@ -58,8 +58,10 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
     getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
     list: (listing, { limit, skip }) =>
       ownedStep((ownerId) => {
-        const isListed = ({ scope }: Document) =>
-          "within" in listing ? isWithin(state, { assistantId: listing.within }, scope) : matches(listing, scope)
+        const isListed = ({ scope }: Document) => {
+          if ("owned" in listing) return true
+          return "within" in listing ? isWithin(state, { assistantId: listing.within }, scope) : matches(listing, scope)
+        }
         return documentsOf(ownerId, isListed).slice(skip, skip + limit)
       }),
     survey: (filters) =>

@@ -25,6 +25,7 @@ import { documentStore } from "./DocumentStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { memoryStore } from "./MemoryStore.ts"
 import { outcomeStore } from "./OutcomeStore.ts"
+import { ownerStore } from "./OwnerStore.ts"
 import { quotaStore } from "./QuotaStore.ts"
 import { retentionStore } from "./RetentionStore.ts"
 import { runStore } from "./RunStore.ts"
@@ -49,6 +50,7 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(MemoryStore, memoryStore(state)),
     Layer.succeed(OutcomeStore, outcomeStore(state)),
     Layer.succeed(RetentionStore, retentionStore(state)),
+    Layer.succeed(Ports.OwnerStore, ownerStore(state)),
     Layer.succeed(Ports.QuotaStore, quotaStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(SessionStore, sessionStore(state)),

@@ -20,6 +20,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import { inContext } from "./AssistantStore.ts"
 import { storeFollowUps } from "./FollowUpStore.ts"
+import { erasureInProgress } from "./OwnerStore.ts"
 import { admit } from "./QuotaStore.ts"
 import {
   changeNewest,
@@ -81,7 +82,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   const repeated = begin.idempotency && findRepeated(state, ownerId, begin.idempotency.key, now)
   if (repeated) return repeated
   const thread = threadOf(state, ownerId, begin.run.threadId)
-  if (thread === undefined) return { _tag: "ThreadMissing" }
+  if (thread === undefined || erasureInProgress(state, ownerId) !== undefined) return { _tag: "ThreadMissing" }
   if (begin.decidedOn !== null && begin.decidedOn !== inContext(state, thread)?.revision) return { _tag: "Outdated" }
   if (isInSession(thread, now)) return { _tag: "InSession" }
   const blocker = thread.inProgress ?? thread.queued[0]

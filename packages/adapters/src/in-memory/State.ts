@@ -6,6 +6,8 @@
 import type { Assistant, AssistantId, FollowUp, Message, OwnerId, Run, RunId, Thread, ThreadId } from "@colloquy/core"
 import type {
   Amount,
+  Erasure,
+  ErasureId,
   AuditEntry,
   FollowUpId,
   BlobId,
@@ -152,6 +154,7 @@ export interface State {
   readonly chunks: Map<OwnerId, EntriesOfOwner>
   /** When charges outside of a settlement were counted, by owner and id. */
   readonly charges: Map<string, number>
+  readonly erasures: Map<ErasureId, { readonly ownerId: OwnerId; erasure: Erasure }>
   /** The rates of owners, by owner and name. */
   readonly rates: Map<string, Minute>
   /** The tickets by their hash. */
@@ -182,6 +185,7 @@ export const makeState = (): State => ({
   appliedRuns: new Map(),
   chunks: new Map(),
   charges: new Map(),
+  erasures: new Map(),
   rates: new Map(),
   auditLog: [],
   listeners: new Set()

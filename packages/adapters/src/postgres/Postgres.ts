@@ -42,6 +42,7 @@ import { outcomeStore } from "./PostgresOutcomeStore.ts"
 import { chunkIndex, openVectors, withoutExtension } from "./PostgresChunkIndex.ts"
 import { memoryStore } from "./PostgresMemoryStore.ts"
 import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
+import { ownerStore } from "./PostgresOwnerStore.ts"
 import { quotaStore } from "./PostgresQuotaStore.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { retentionStore } from "./PostgresRetentionStore.ts"
@@ -233,6 +234,7 @@ const makeStores = (
       Context.add(MemoryStore, memoryStore(database, keepsVectors)),
       Context.add(OutcomeStore, outcomeStore(database)),
       Context.add(RetentionStore, retentionStore(database)),
+      Context.add(Ports.OwnerStore, ownerStore(database)),
       Context.add(Ports.QuotaStore, quotaStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints, histories)),
       Context.add(SessionStore, sessionStore(database)),

@@ -1,7 +1,7 @@
 /** `DocumentStore` on PostgreSQL. Each method sends one statement. */
 import { OwnerId, Principal } from "@colloquy/core"
 import { type BlobId, type DocumentId } from "@colloquy/core/adapters"
-import { type Attempt, type DocumentFilter, DocumentStore } from "@colloquy/core/wings"
+import { type Attempt, type DocumentFilter, type DocumentListing, DocumentStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
@@ -85,13 +85,15 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
         [ids.filter(isStoredId)]
       ),
 
-    list: (listing, { limit, skip }) =>
-      found(
+    list: (listing, { limit, skip }) => {
+      const [condition, id] = conditionOf(schema, listing)
+      return found(
         "list",
-        `select ${documentColumns} from ${table} where d.owner = $1 and ${"within" in listing ? ofAssistant(schema) : `${columnOf(listing)} = $2`}
+        `select ${documentColumns} from ${table} where d.owner = $1 and ${condition}
          order by d.created_at, d.ordinal offset $3 limit $4`,
-        ["within" in listing ? knownId(listing.within) : idOf(listing), skip, limit]
-      ),
+        [id, skip, limit]
+      )
+    },
 
     survey: (filters) =>
       Effect.map(
@@ -219,6 +221,13 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
         (rows) => rows.map(({ id }) => id)
       )
   })
+}
+
+/** The condition on the second parameter, and its value. */
+const conditionOf = (schema: string, listing: DocumentListing): readonly [string, string | null] => {
+  if ("owned" in listing) return ["$2::uuid is null", null]
+  if ("within" in listing) return [ofAssistant(schema), knownId(listing.within)]
+  return [`${columnOf(listing)} = $2`, idOf(listing)]
 }
 
 const columnOf = (filter: DocumentFilter): string => {

@@ -13,6 +13,7 @@ import {
   AssistantStore,
   FollowUpStore,
   KeyStore,
+  OwnerStore,
   QuotaStore,
   RunStore,
   ThreadStore,
@@ -23,7 +24,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-type Stores = AssistantStore | FollowUpStore | KeyStore | QuotaStore | RunStore | ThreadStore | UsageLedger
+type Stores = AssistantStore | FollowUpStore | KeyStore | OwnerStore | QuotaStore | RunStore | ThreadStore | UsageLedger
 
 export interface CrashPoint {
   /** The number of the write at which the process dies, from 1. Without it, the process does not die, and its writes are counted. */
@@ -178,6 +179,17 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
         findByHashPrefix: (...args) => read(store.findByHashPrefix(...args)),
         list: read(store.list),
         revoke: (...args) => write(store.revoke(...args))
+      }))
+    ),
+    Layer.effect(
+      OwnerStore,
+      OwnerStore.useSync((store) => ({
+        beginErasure: (...args) => write(store.beginErasure(...args)),
+        erasure: (...args) => read(store.erasure(...args)),
+        endErasure: (...args) => write(store.endErasure(...args)),
+        activeRuns: (...args) => read(store.activeRuns(...args)),
+        eraseSome: (...args) => write(store.eraseSome(...args)),
+        left: (...args) => read(store.left(...args))
       }))
     ),
     Layer.effect(

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type { KeyStore } from "../access/Keys.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import type { OwnerStore } from "../owners/OwnerStore.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { FollowUpStore } from "../runs/FollowUpStore.ts"
@@ -15,7 +16,15 @@ import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { asNewOwner } from "./Samples.ts"
 
 /** The storage ports that one adapter implements together, because a run writes records that the other ports read. */
-export type Stores = AssistantStore | FollowUpStore | KeyStore | QuotaStore | RunStore | ThreadStore | UsageLedger
+export type Stores =
+  | AssistantStore
+  | FollowUpStore
+  | KeyStore
+  | OwnerStore
+  | QuotaStore
+  | RunStore
+  | ThreadStore
+  | UsageLedger
 
 export interface Capabilities {
   /** True if the store's clock is Effect's `Clock`, so that a test may move it. Otherwise, promises about days are not tested. */

@@ -13,6 +13,7 @@ import { chunkIndexContract } from "./ChunkIndexContract.ts"
 import { contractTest, type Capabilities, type Stores } from "./ContractTest.ts"
 import { followUpStoreContract } from "./FollowUpStoreContract.ts"
 import { keyStoreContract } from "./KeyStoreContract.ts"
+import { ownerStoreContract } from "./OwnerStoreContract.ts"
 import { quotaContract } from "./QuotaContract.ts"
 import { runStoreContract } from "./RunStoreContract.ts"
 import { sessionStoreContract } from "./SessionStoreContract.ts"
@@ -29,6 +30,7 @@ export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>,
     describe("KeyStore", () => keyStoreContract(test))
     describe("UsageLedger", () => usageLedgerContract(test))
     describe("QuotaStore", () => quotaContract(test))
+    describe("OwnerStore", () => ownerStoreContract(test))
   })
 
 /** The contract of follow-ups. Their settlements write them through `RunStore`. */

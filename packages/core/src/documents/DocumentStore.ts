@@ -19,8 +19,8 @@ export type DocumentFilter =
   | { readonly threadId: ThreadId }
   | { readonly messageId: MessageId }
 
-/** The documents of an assistant and of all its threads, which are removed with it. */
-export type DocumentListing = DocumentFilter | { readonly within: AssistantId }
+/** `within`: the documents of an assistant and of all its threads, which are removed with it. `owned`: all of the principal. */
+export type DocumentListing = DocumentFilter | { readonly within: AssistantId } | { readonly owned: true }
 
 /** The right to store the result of an indexing, while no newer attempt has begun. */
 export interface Attempt {

@@ -17,6 +17,7 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { type AssistantId, BlobId, DocumentId, newId } from "../primitives/Ids.ts"
+import { Erasures } from "../owners/Erasures.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
@@ -52,6 +53,7 @@ export const documentsLayer: Layer.Layer<
   | ChunkIndex
   | Copies
   | DocumentStore
+  | Erasures
   | FollowUps
   | FollowUpStore
   | Providers
@@ -74,6 +76,7 @@ export const documentsLayer: Layer.Layer<
     const quotaOf = yield* Quotas
     const forgetting = yield* makeForgetting
     yield* (yield* Removals).watch(forgetting.watcher)
+    yield* (yield* Erasures).register(forgetting.eraser)
     for (const worker of [
       yield* makeIndexWorker,
       yield* makeSummaryWorker,

@@ -11,6 +11,7 @@ import { maximumLimit } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
 import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
+import type { Eraser } from "../owners/Erasures.ts"
 import type { RemovalWatcher } from "../threads/Removals.ts"
 import { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
@@ -24,6 +25,8 @@ const patience = "2 seconds"
 
 /** If a removal has not happened after this time, it will not happen: the records still exist, and are kept. */
 const removalMillis = 60_000
+
+const erasedAtOnce = 20
 
 export const makeForgetting = Effect.gen(function* () {
   const documents = yield* DocumentStore
@@ -91,5 +94,16 @@ export const makeForgetting = Effect.gen(function* () {
     })
   })
 
-  return { forget, watcher, workers: [forgetWorker, clearWorker], all }
+  /** Removes some documents of the principal, with chunks and bytes. */
+  const eraser: Eraser = Effect.gen(function* () {
+    const some = yield* documents.list({ owned: true }, { skip: 0, limit: erasedAtOnce })
+    yield* Effect.forEach(
+      some,
+      (document) => Effect.andThen(removeLeftovers([traceOf(document)]), documents.remove(document.id)),
+      { discard: true }
+    )
+    return some.length
+  })
+
+  return { forget, eraser, watcher, workers: [forgetWorker, clearWorker], all }
 })

@@ -30,6 +30,9 @@ export type FollowUpId = typeof FollowUpId.Type
 export const KeyId = Schema.NonEmptyString.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
+export const ErasureId = Schema.NonEmptyString.pipe(Schema.brand("ErasureId"))
+export type ErasureId = typeof ErasureId.Type
+
 export const AuditEntryId = Schema.NonEmptyString.pipe(Schema.brand("AuditEntryId"))
 export type AuditEntryId = typeof AuditEntryId.Type
 

@@ -1,16 +1,30 @@
-/** What belongs to the owner of the key as a whole: what was used of the quota. */
+/** What belongs to the owner of the key as a whole: what was used of the quota, and its erasure. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { ServiceUnavailable } from "../wire/Errors.ts"
-import { OwnerUsage } from "../wire/OwnerRecords.ts"
+import { Erasure, ErasureBegun, OwnerUsage } from "../wire/OwnerRecords.ts"
 
 export const OwnersApi = HttpApiGroup.make("owners")
   .add(
     HttpApiEndpoint.get("usage", "/owners/me/usage", { success: OwnerUsage, error: ServiceUnavailable })
       .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "What was used of each limit, and when it resets")
+      .annotate(OpenApi.Summary, "What was used of each limit, and when it resets"),
+    HttpApiEndpoint.delete("erase", "/owners/me", { success: ErasureBegun, error: ServiceUnavailable })
+      .annotate(NeedsScope, "admin")
+      .annotate(
+        OpenApi.Summary,
+        "Erase everything of the owner, in the background; runs are cancelled, and keys made by the API go"
+      ),
+    HttpApiEndpoint.get("erasure", "/owners/me/erasures/:erasure_id", {
+      params: { erasure_id: Schema.String },
+      success: Erasure,
+      error: [NotFound, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "What is left to erase, by table")
   )
   .annotate(OpenApi.Title, "Owners")
   .annotate(OpenApi.Description, "What belongs to the owner of the key as a whole.")

@@ -1,5 +1,6 @@
 /** What concerns an owner as a whole. */
-import { type Allowance, Allowances } from "@colloquy/core"
+import { type Allowance, Allowances, Erasures } from "@colloquy/core"
+import { ErasureId } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
@@ -10,22 +11,42 @@ export const layer = HttpApiBuilder.group(
   "owners",
   Effect.fnUntraced(function* (handlers) {
     const { report } = yield* Allowances
-    return handlers.handle("usage", () =>
-      report.pipe(
-        Effect.map(({ costUsd, inputTokens, outputTokens, ...others }) => ({
-          requests: toWire(others.requests),
-          turns: toWire(others.turns),
-          input_tokens: toWire(inputTokens),
-          output_tokens: toWire(outputTokens),
-          cost_usd: toWire(costUsd),
-          bytes: toWire(others.bytes),
-          documents: toWire(others.documents),
-          memories: toWire(others.memories),
-          sessions: toWire(others.sessions)
-        })),
-        Effect.mapError(toWireError)
+    const erasures = yield* Erasures
+    return handlers
+      .handle("erase", () =>
+        erasures.begin.pipe(
+          Effect.map(({ id }) => ({ erasure_id: id })),
+          Effect.mapError(toWireError)
+        )
       )
-    )
+      .handle("erasure", ({ params }) =>
+        erasures.get(ErasureId.make(params.erasure_id)).pipe(
+          Effect.map(({ erasure: { createdAt, endedAt, id, status }, left }) => ({
+            erasure_id: id,
+            status,
+            left,
+            created_at: createdAt.toISOString(),
+            ended_at: endedAt?.toISOString() ?? null
+          })),
+          Effect.mapError(toWireError)
+        )
+      )
+      .handle("usage", () =>
+        report.pipe(
+          Effect.map(({ costUsd, inputTokens, outputTokens, ...others }) => ({
+            requests: toWire(others.requests),
+            turns: toWire(others.turns),
+            input_tokens: toWire(inputTokens),
+            output_tokens: toWire(outputTokens),
+            cost_usd: toWire(costUsd),
+            bytes: toWire(others.bytes),
+            documents: toWire(others.documents),
+            memories: toWire(others.memories),
+            sessions: toWire(others.sessions)
+          })),
+          Effect.mapError(toWireError)
+        )
+      )
   })
 )
 

@@ -7,6 +7,7 @@ import type {
   Assistants,
   Billing,
   Catalog,
+  Erasures,
   Keys,
   OverLimit,
   Threads,
@@ -58,6 +59,7 @@ export type KernelError =
   | ErrorsOf<Omit<typeof Catalog.Service, "video">>
   | ErrorsOf<typeof Billing.Service>
   | ErrorsOf<typeof Allowances.Service>
+  | ErrorsOf<Omit<typeof Erasures.Service, "register">>
   | ErrorsOf<Omit<typeof Documents.Service, "upload" | "receive">>
   | FilesNotReady
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
@@ -133,6 +135,7 @@ const table = {
     new BadRequest({ detail: message, thread_id: threadId, document_ids: documentIds }),
   OutcomeRefused: (error) => invalid(outcomeProblem(error)),
   NothingPending: notFound,
+  ErasureNotFound: notFound,
   InvalidKey: (error) => new Unauthorized(detailOf(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
   AssistantInSession: (error) => new Conflict(detailOf(error)),

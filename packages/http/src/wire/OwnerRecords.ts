@@ -8,6 +8,20 @@ const Allowance = Schema.Struct({
   resets_at: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "Allowance" })
 
+export const ErasureBegun = Schema.Struct({ erasure_id: Schema.String }).annotate({
+  identifier: "ErasureBegun",
+  httpApiStatus: 202
+})
+
+export const Erasure = Schema.Struct({
+  erasure_id: Schema.String,
+  status: Schema.Literals(["IN_PROGRESS", "COMPLETED", "FAILED"]),
+  /** How many rows are left, by table. */
+  left: Schema.Record(Schema.String, Schema.Int),
+  created_at: Schema.String,
+  ended_at: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Erasure" })
+
 export const OwnerUsage = Schema.Struct({
   /** In the last minute. */
   requests: Allowance,

@@ -74,6 +74,7 @@ declare
   v_metadata text;
   v_summarized_through integer;
   v_is_begun boolean;
+  v_is_erased boolean;
   v_now text;
   v_ahead uuid;
   v_place bigint := 0;
@@ -91,14 +92,15 @@ begin
       case when p_decided_on is not null then (
         select ${revisionOf("a", { id: "p_thread", metadata: "v_metadata", summarizedThrough: "v_summarized_through" })}
         from {schema}.assistants a where a.id = v_assistant and a.owner = p_owner
-      ) end
-    into v_is_begun, v_now;
+      ) end,
+      exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS')
+    into v_is_begun, v_now, v_is_erased;
   if v_is_begun then return {schema}.begin_again(p_owner, p_run, p_saves, p_lease, p_fingerprint); end if;
   if p_key is not null then
     v_outcome := {schema}.find_repeated(p_owner, p_key);
     if v_outcome.outcome is not null then return v_outcome; end if;
   end if;
-  if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
+  if v_assistant is null or v_is_erased then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
   if p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
   if v_in_session and exists (

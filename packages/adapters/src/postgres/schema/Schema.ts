@@ -11,6 +11,7 @@ import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
+import { erasureTables, ownerFunctions } from "./Owners.ts"
 import { quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
@@ -55,7 +56,8 @@ export const schemaOfThisVersion: Schema = {
     processingDocuments,
     followUpTurns,
     spokenMemories,
-    keyScopes
+    keyScopes,
+    erasureTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
@@ -69,6 +71,7 @@ export const schemaOfThisVersion: Schema = {
     ...chunkFunctions,
     ...memoryFunctions,
     ...realtimeFunctions,
-    ...quotaFunctions
+    ...quotaFunctions,
+    ...ownerFunctions
   ]
 }

@@ -1,0 +1,99 @@
+/** `OwnerStore` in memory. */
+import type { OwnerId } from "@colloquy/core"
+import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
+import * as Option from "effect/Option"
+import { forgetAssistant, forgetThread, isActive, ownedStep, type State } from "./State.ts"
+
+export const ownerStore = (state: State): typeof OwnerStore.Service => {
+  const find = (ownerId: OwnerId, id: ErasureId) => {
+    const row = state.erasures.get(id)
+    return row?.ownerId === ownerId ? row : undefined
+  }
+  return OwnerStore.of({
+    beginErasure: (id, at) =>
+      ownedStep((ownerId) => {
+        const known = erasureInProgress(state, ownerId)
+        if (known !== undefined) return known
+        const erasure: Erasure = { id, status: "IN_PROGRESS", createdAt: at, endedAt: null }
+        state.erasures.set(id, { ownerId, erasure })
+        return erasure
+      }),
+    erasure: (id) => ownedStep((ownerId) => Option.fromNullishOr(find(ownerId, id)?.erasure)),
+    endErasure: (id, status, at) =>
+      ownedStep((ownerId) => {
+        const row = find(ownerId, id)
+        if (row?.erasure.status === "IN_PROGRESS") row.erasure = { ...row.erasure, status, endedAt: at }
+      }),
+    activeRuns: (limit) =>
+      ownedStep((ownerId) =>
+        [...state.runs.values()]
+          .filter((row) => row.thread.ownerId === ownerId && isActive(row))
+          .slice(0, limit)
+          .map(({ run }) => ({ runId: run.id, threadId: run.threadId }))
+      ),
+    eraseSome: (limit, keptKind) =>
+      ownedStep((ownerId, now) => {
+        const [, rows] =
+          Object.entries(rowsOf(state, ownerId, keptKind, now)).find(([, found]) => found.length > 0) ?? []
+        const some = (rows ?? []).slice(0, limit)
+        for (const remove of some) remove()
+        return some.length
+      }),
+    left: (keptKind) =>
+      ownedStep((ownerId, now) =>
+        Object.fromEntries(
+          Object.entries(rowsOf(state, ownerId, keptKind, now)).flatMap(([table, { length }]) =>
+            length === 0 ? [] : [[table, length]]
+          )
+        )
+      )
+  })
+}
+
+export const erasureInProgress = (state: State, ownerId: OwnerId): Erasure | undefined =>
+  [...state.erasures.values()].find((row) => row.ownerId === ownerId && row.erasure.status === "IN_PROGRESS")?.erasure
+
+/** What removes each row of the owner, by table, in the order of erasure. */
+const rowsOf = (
+  state: State,
+  ownerId: OwnerId,
+  keptKind: string,
+  now: number
+): { readonly [table: string]: ReadonlyArray<() => void> } => {
+  const owned = <Key, Row>(
+    rows: Map<Key, Row>,
+    ownerOf: (row: Row, key: Key) => unknown,
+    remove?: (row: Row) => void
+  ) =>
+    [...rows].flatMap(([key, row]) =>
+      ownerOf(row, key) === ownerId ? [() => (remove === undefined ? void rows.delete(key) : remove(row))] : []
+    )
+  const prefix = `[${JSON.stringify(ownerId)},`
+  const named = <Row>(rows: Map<string, Row>) => owned(rows, (_, key) => (key.startsWith(prefix) ? ownerId : null))
+  const isOwn = (id: string) =>
+    [...state.assistants.values()].some((row) => row.assistant.id === id && row.ownerId === ownerId)
+  return {
+    tickets: owned(state.tickets, (row) => row.ownerId),
+    threads: owned(
+      state.threads,
+      (row) => row.ownerId,
+      (row) => forgetThread(state, row, now)
+    ),
+    memories: owned(state.memories, (_, id) => (isOwn(id) ? ownerId : null)),
+    memory_runs: owned(state.appliedRuns, (row) => row.ownerId),
+    answer_outcomes: owned(state.outcomes, (row) => row.ownerId),
+    documents: owned(state.documents, (row) => row.ownerId),
+    blobs: owned(state.blobs, (row) => row.ownerId),
+    search_chunks: owned(state.chunks, (_, id) => id),
+    assistants: owned(
+      state.assistants,
+      (row) => row.ownerId,
+      (row) => forgetAssistant(state, row.assistant.id, now)
+    ),
+    idempotency_keys: named(state.repeated),
+    deleted_runs: owned(state.deletedRuns, (row) => row.ownerId),
+    owner_rates: named(state.rates),
+    follow_ups: owned(state.followUps, ({ followUp }) => (followUp.kind === keptKind ? null : followUp.ownerId)),
+    keys: owned(state.keys, (row) => row.ownerId)
+  }
+}

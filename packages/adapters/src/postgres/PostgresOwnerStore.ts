@@ -1,0 +1,107 @@
+/** `OwnerStore` on PostgreSQL. Each method sends one statement. */
+import { Principal, type RunId, type ThreadId } from "@colloquy/core"
+import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { call, type Database } from "./Database.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { fromJson, toText } from "./StoredText.ts"
+
+interface ErasureRow {
+  readonly id: ErasureId
+  readonly status: Erasure["status"]
+  readonly created_at: Date
+  readonly ended_at: Date | null
+}
+
+const decodeErasure = ({ created_at, ended_at, id, status }: ErasureRow): Erasure => ({
+  id,
+  status,
+  createdAt: created_at,
+  endedAt: ended_at
+})
+
+const columns = "id, status, created_at, ended_at"
+
+export const ownerStore = (database: Database): typeof OwnerStore.Service => {
+  const { query, schema } = database
+  const erasures = `${schema}.erasures`
+
+  return OwnerStore.of({
+    beginErasure: (id, at) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const [row] = yield* query<ErasureRow>(
+          "OwnerStore.beginErasure",
+          // The update changes nothing; it is there because only an updated row is returned.
+          `insert into ${erasures} as known (owner, id, created_at) values ($1, $2, $3)
+           on conflict (owner) where status = 'IN_PROGRESS' do update set status = known.status returning ${columns}`,
+          [toText(ownerId), newRowId(id), at]
+        )
+        return row === undefined ? yield* Effect.die(new Error("An erasure was not stored.")) : decodeErasure(row)
+      }),
+
+    erasure: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<ErasureRow>("OwnerStore.erasure", `select ${columns} from ${erasures} where owner = $1 and id = $2`, [
+            toText(ownerId),
+            knownId(id)
+          ]),
+          ([row]) => Option.map(Option.fromNullishOr(row), decodeErasure)
+        )
+      ),
+
+    endErasure: (id, status, at) =>
+      Principal.use(({ ownerId }) =>
+        Effect.asVoid(
+          query(
+            "OwnerStore.endErasure",
+            `update ${erasures} set status = $3, ended_at = $4 where owner = $1 and id = $2 and status = 'IN_PROGRESS'`,
+            [toText(ownerId), knownId(id), status, at]
+          )
+        )
+      ),
+
+    activeRuns: (limit) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<{ readonly run_id: RunId; readonly thread_id: ThreadId }>(
+            "OwnerStore.activeRuns",
+            `select active.run_id, active.thread_id from ${schema}.threads thread
+             cross join lateral (
+               select run_id, thread_id from ${schema}.active_runs where thread_id = thread.id and owner = thread.owner offset 0
+             ) active where thread.owner = $1 and thread.active > 0 limit $2`,
+            [toText(ownerId), limit]
+          ),
+          (rows) => rows.map(({ run_id: runId, thread_id: threadId }) => ({ runId, threadId }))
+        )
+      ),
+
+    eraseSome: (limit, keptKind) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), limit, kept_kind: keptKind }
+        return Effect.map(
+          query<{ readonly gone: number }>(
+            "OwnerStore.eraseSome",
+            `select ${call(database, "erase_some", args)} as gone`,
+            Object.values(args)
+          ),
+          ([row]) => row?.gone ?? 0
+        )
+      }),
+
+    left: (keptKind) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), kept_kind: keptKind }
+        return Effect.map(
+          query<{ readonly found: string }>(
+            "OwnerStore.left",
+            `select ${call(database, "left_of_owner", args)} as found`,
+            Object.values(args)
+          ),
+          ([row]) => fromJson<{ readonly [table: string]: number }>(row?.found ?? "{}")
+        )
+      })
+  })
+}

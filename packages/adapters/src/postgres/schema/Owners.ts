@@ -1,0 +1,135 @@
+/**
+ * The erasure of everything of an owner, some rows at a time. Every table with a column `owner` stands in one of the two lists of this file;
+ * a test reads the tables of the database and fails for one that is in none.
+ */
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+export const erasureTables: Migration = {
+  name: "erasures",
+  tables: ["erasures"],
+  statements: [
+    `create table {schema}.erasures (
+      owner text collate "C" not null,
+      id uuid not null,
+      status text not null default 'IN_PROGRESS',
+      created_at timestamptz not null,
+      ended_at timestamptz,
+      primary key (owner, id)
+    )`,
+    `create unique index erasures_in_progress on {schema}.erasures (owner) where status = 'IN_PROGRESS'`
+  ]
+}
+
+/** What stays of an erased owner, each with the reason. None of it has text of a conversation. */
+export const keptTables: Readonly<Record<string, string>> = {
+  audit_log: "a record of acts, without content",
+  erasures: "tells that the erasure happened",
+  realtime_charges: "paid for and not reported to the meter yet; deleted when it is",
+  secrets: "of the service, and of no owner",
+  usage_days: "the sums of what was paid for, without text",
+  usage_receipts: "keeps a charge from being counted twice; deleted by age"
+}
+
+/** In the order of erasure. The rows of a thread are erased with it: their tables have no index by owner. */
+export const erasedTables = [
+  "realtime_sessions",
+  "realtime_tickets",
+  "threads",
+  "memory_versions",
+  "memories",
+  "memory_runs",
+  "memory_forgotten",
+  "answer_outcomes",
+  "documents",
+  "blob_pieces",
+  "blobs",
+  "search_postings",
+  "search_vectors",
+  "search_chunks",
+  "search_entries",
+  "assistants",
+  "idempotency_keys",
+  "deleted_runs",
+  "provider_keys",
+  "owner_rates",
+  "follow_ups",
+  "keys"
+] as const
+
+/** They are found by their thread. */
+export const tablesOfThreads = ["messages", "runs", "active_runs", "run_log", "realtime_messages"] as const
+
+/** Erases messages of the owner's oldest thread with their runs, or the thread when it has none. Returns the number of rows; 0: no thread. */
+const eraseThread = sqlFunction(
+  "erase_thread",
+  `(p_owner text, p_limit integer) returns integer language plpgsql as $$
+declare
+  v_thread uuid;
+  v_runs uuid[];
+  v_messages integer;
+begin
+  select id into v_thread from {schema}.threads where owner = p_owner order by created_at, ordinal limit 1 for update;
+  if not found then return 0; end if;
+  with oldest as (
+    select sequence from {schema}.messages where thread_id = v_thread and owner = p_owner order by sequence limit p_limit
+  ), gone as (
+    delete from {schema}.messages message using oldest
+      where message.thread_id = v_thread and message.owner = p_owner and message.sequence = oldest.sequence returning message.run_id
+  )
+  select count(*), array_agg(distinct run_id) into v_messages, v_runs from gone;
+  delete from {schema}.active_runs where thread_id = v_thread and owner = p_owner and run_id = any (v_runs);
+  delete from {schema}.runs where id = any (v_runs) and owner = p_owner;
+  delete from {schema}.run_log where run_id = any (v_runs) and owner = p_owner;
+  if v_messages < p_limit then delete from {schema}.threads where id = v_thread and owner = p_owner; end if;
+  return v_messages + 1;
+end $$`
+)
+
+/** Erases rows of the first table that has some. Returns their number; 0: nothing is left. */
+const eraseSome = sqlFunction(
+  "erase_some",
+  `(p_owner text, p_limit integer, p_kept_kind text) returns integer language plpgsql as $$
+declare
+  v_table text;
+  v_gone integer;
+begin
+  foreach v_table in array array[${erasedTables.map((table) => `'${table}'`).join(", ")}] loop
+    continue when v_table = 'search_vectors' and to_regclass('{schema}.search_vectors') is null;
+    if v_table = 'threads' then
+      v_gone := {schema}.erase_thread(p_owner, p_limit);
+    else
+      execute format(
+        'delete from {schema}.%1$I where owner = $1 and ctid = any (array(
+           select ctid from {schema}.%1$I where owner = $1%2$s limit $2))',
+        v_table, case when v_table = 'follow_ups' then ' and kind <> $3' end
+      ) using p_owner, p_limit, p_kept_kind;
+      get diagnostics v_gone = row_count;
+    end if;
+    if v_gone > 0 then return v_gone; end if;
+  end loop;
+  return 0;
+end $$`
+)
+
+/** The rows that are left, by table, as JSON. What belongs to threads is counted through them. */
+const leftOfOwner = sqlFunction(
+  "left_of_owner",
+  `(p_owner text, p_kept_kind text) returns text language plpgsql as $$
+declare
+  v_table text;
+  v_rows bigint;
+  v_left jsonb := '{}';
+begin
+  foreach v_table in array array[${erasedTables.map((table) => `'${table}'`).join(", ")}] loop
+    continue when v_table = 'search_vectors' and to_regclass('{schema}.search_vectors') is null;
+    execute format('select count(*) from {schema}.%I where owner = $1%s',
+      v_table, case when v_table = 'follow_ups' then ' and kind <> $2' end) into v_rows using p_owner, p_kept_kind;
+    if v_rows > 0 then v_left := v_left || jsonb_build_object(v_table, v_rows); end if;
+  end loop;
+  select coalesce(sum(message_count), 0) into v_rows from {schema}.threads where owner = p_owner;
+  if v_rows > 0 then v_left := v_left || jsonb_build_object('messages', v_rows); end if;
+  return v_left::text;
+end $$`
+)
+
+export const ownerFunctions: ReadonlyArray<SqlFunction> = [eraseThread, eraseSome, leftOfOwner]

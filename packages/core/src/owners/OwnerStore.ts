@@ -1,0 +1,53 @@
+/**
+ * Port: what a store keeps for one owner as a whole, and its erasure in bounded steps. A record of an erasure stays; it contains no text.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import { ErasureId, type RunId, type ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+
+export const Erasure = Schema.Struct({
+  id: ErasureId,
+  status: Schema.Literals(["IN_PROGRESS", "COMPLETED", "FAILED"]),
+  createdAt: Schema.Date,
+  endedAt: Schema.NullOr(Schema.Date)
+})
+export type Erasure = typeof Erasure.Type
+
+export class OwnerStore extends Context.Service<
+  OwnerStore,
+  {
+    /**
+     * MUST store the erasure and return it, or return the one that is in progress. From then on until it ends, `RunStore.begin` MUST answer
+     * ThreadMissing to the principal.
+     */
+    readonly beginErasure: (id: ErasureId, at: Date) => Effect.Effect<Erasure, StoreUnavailable, Principal>
+    /** MUST return none both for an unknown id and for another owner's id. */
+    readonly erasure: (id: ErasureId) => Effect.Effect<Option.Option<Erasure>, StoreUnavailable, Principal>
+    readonly endErasure: (
+      id: ErasureId,
+      status: "COMPLETED" | "FAILED",
+      at: Date
+    ) => Effect.Effect<void, StoreUnavailable, Principal>
+    /** Runs of the principal that are QUEUED or IN_PROGRESS. */
+    readonly activeRuns: (
+      limit: number
+    ) => Effect.Effect<
+      ReadonlyArray<{ readonly runId: RunId; readonly threadId: ThreadId }>,
+      StoreUnavailable,
+      Principal
+    >
+    /**
+     * MUST delete about `limit` rows of the principal at most and return how many; 0 when nothing is left. What stays: the sums of the ledger
+     * and charges that are not reported yet, the audit log, erasures, and the follow-ups of the kind `keptKind`.
+     */
+    readonly eraseSome: (limit: number, keptKind: string) => Effect.Effect<number, StoreUnavailable, Principal>
+    /** MUST count what `eraseSome` would still delete, by table; tables without rows are left out. */
+    readonly left: (
+      keptKind: string
+    ) => Effect.Effect<{ readonly [table: string]: number }, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/owners/OwnerStore") {}

@@ -1,0 +1,60 @@
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { Crash, hang, say } from "@colloquy/adapters/scripted"
+import { Assistants, Erasures, Principal, Turns } from "@colloquy/core"
+import { firstPage } from "@colloquy/core/adapters"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { TestClock } from "effect/testing"
+import { failureOf, openKernel } from "../support/Story.ts"
+
+const send = Turns.use((turns) => turns.send({ content: "?" }))
+const begin = Erasures.use((erasures) => erasures.begin)
+const assistants = Effect.flatMap(Assistants, (all) => all.list(firstPage))
+
+describe("the erasure of an owner", () => {
+  it.effect("cancels runs under way, refuses new ones, and leaves nothing of the owner and all of others", () =>
+    Effect.gen(function* () {
+      const state = InMemory.makeState()
+      const kernel = yield* openKernel([say("One."), say("Theirs."), hang, say("New.")], {
+        stores: InMemory.layerFrom(state)
+      })
+      yield* kernel.run(send)
+      yield* Principal.provide("bob")(kernel.run(send))
+      const turn = yield* kernel.run(Turns.use((turns) => turns.start({ content: "?", stream: true })))
+      const erasure = yield* kernel.run(begin)
+      assert.strictEqual((yield* failureOf(kernel.run(send)))._tag, "ThreadNotFound")
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* turn.reply).status, "CANCELLED")
+      const report = yield* kernel.run(Erasures.use((erasures) => erasures.get(erasure.id)))
+      assert.deepStrictEqual([report.erasure.status, report.left], ["COMPLETED", {}])
+      assert.deepStrictEqual(yield* kernel.run(assistants), [])
+      assert.strictEqual((yield* Principal.provide("bob")(kernel.run(assistants))).length, 1)
+      const again = yield* kernel.run(send)
+      assert.strictEqual(again.content, "New.")
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("is gone on with by another process, whichever write was the last of the first one", () =>
+    Effect.gen(function* () {
+      for (let at = 1; at <= 12; at++) {
+        const state = InMemory.makeState()
+        const stores = InMemory.layerFrom(state)
+        const other = yield* openKernel([], { stores, model: { otherwise: [say("Said.")] } })
+        yield* Effect.forEach(Array.from({ length: 4 }), () => other.run(send))
+        yield* other.close
+        const doom = yield* Crash.make({ at })
+        const dying = yield* openKernel([], { stores: doom.stores(stores) })
+        yield* Effect.forkChild(Effect.ignoreCause(dying.run(begin)), { startImmediately: true })
+        yield* TestClock.adjust("1 second")
+        if (!doom.isDead()) yield* Effect.sync(doom.kill)
+        const next = yield* openKernel([], { stores })
+        const erasure = yield* next.run(begin)
+        yield* TestClock.adjust("2 minutes")
+        const report = yield* next.run(Erasures.use((erasures) => erasures.get(erasure.id)))
+        assert.deepStrictEqual([report.erasure.status, report.left], ["COMPLETED", {}], `write ${at}`)
+        assert.deepStrictEqual(yield* next.run(assistants), [])
+        yield* doom.bury
+      }
+    }).pipe(Principal.provide("ada"))
+  )
+})
