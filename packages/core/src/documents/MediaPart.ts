@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import type { ContentPart } from "../models/ChatRequest.ts"
 import { describeModel } from "../models/ModelInfo.ts"
 import { DocumentId } from "../primitives/Ids.ts"
+import { onOneLine } from "../prompts/Frame.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Reading, TurnCase } from "../turns/TurnPart.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
@@ -135,7 +136,7 @@ const isUnavailable = (error: unknown): boolean =>
 /** Tells the model which file it does not get. */
 const absent = ({ filename, mimeType }: Pick<Document, "filename" | "mimeType">, because: string): ContentPart => ({
   type: "text",
-  text: `["${filename}" (${mimeType}) was attached here and is not shown. ${because}]`
+  text: `["${onOneLine(filename)}" (${mimeType}) was attached here and is not shown. ${because}]`
 })
 
 const unread: ContentPart = { type: "text", text: "[Files were attached here. They cannot be read at the moment.]" }

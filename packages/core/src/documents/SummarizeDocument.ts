@@ -18,6 +18,7 @@ import { complete } from "../models/Completion.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { maximumLimit } from "../primitives/Page.ts"
+import { onOneLine } from "../prompts/Frame.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
 import { ownText } from "../retrieval/Chunk.ts"
@@ -80,7 +81,7 @@ export const makeSummaryWorker = Effect.gen(function* () {
     const { model, provider } = yield* writerFor(document, settings)
     const { chat, info } = yield* Effect.catch(providers.resolve(provider, model), ({ message }) => giveUp(message))
     const target = { provider, model, info, apiKey: yield* keys.find(provider), conversationId: document.id }
-    const prompt = `The file "${document.filename}":\n\n${yield* textOf(document, settings)}`
+    const prompt = `The file "${onOneLine(document.filename)}":\n\n${yield* textOf(document, settings)}`
     const asked = { system: systemOf(settings.summaryTokens), prompt, jsonOutput: false }
     const answer = yield* Effect.mapError(
       complete(chat, target, asked, policy),

@@ -20,6 +20,7 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
+import { newFrameWord } from "../prompts/Frame.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
@@ -156,7 +157,7 @@ const makeMemoryPart = Effect.gen(function* () {
         if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
         turn.keep(kept)
         recalledInLeg.set(turn.runId, kept)
-        return chosen.length === 0 ? [] : [promptOfHits(chosen, citation)]
+        return chosen.length === 0 ? [] : [promptOfHits(chosen, citation, yield* newFrameWord)]
       }),
     speak: ({ citation, mode }, turn, words) =>
       Effect.gen(function* () {

@@ -5,6 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { type FrameWord, newFrameWord } from "../prompts/Frame.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { FollowUpOrder, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
@@ -30,7 +31,7 @@ export const makeMemorySession = (
   const newest = Effect.fnUntraced(function* (assistantId: AssistantId) {
     const memories = yield* newestMemories(finder.store, assistantId, settings.recalled)
     const hits = memories.map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
-    return textOf(chooseHits(hits, settings, counter))
+    return textOf(chooseHits(hits, settings, counter), yield* newFrameWord)
   })
 
   const tool = (plan: SessionPlan): HostedTool => ({
@@ -45,7 +46,7 @@ export const makeMemorySession = (
         () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
       )
       for (const charge of charges) call.spend(charge)
-      return textOf(chooseHits(hits, settings, counter)) ?? "Nothing was found."
+      return textOf(chooseHits(hits, settings, counter), yield* newFrameWord) ?? "Nothing was found."
     })
   })
 
@@ -59,9 +60,9 @@ export const makeMemorySession = (
   })
 }
 
-const textOf = (hits: Parameters<typeof promptOfHits>[0]): string | null => {
+const textOf = (hits: Parameters<typeof promptOfHits>[0], word: FrameWord): string | null => {
   if (hits.length === 0) return null
-  const { intro, items } = promptOfHits(hits, false)
+  const { intro, items } = promptOfHits(hits, false, word)
   return [intro, ...items.map(({ text }) => text)].join("\n")
 }
 

@@ -1,5 +1,6 @@
 /** Pure: selects which hits of a search are recalled, writes them for the model, and finds which of them an answer cites. */
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import { framed, frameRule, type FrameWord, onOneLine } from "../prompts/Frame.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import { queryTerms } from "../retrieval/Terms.ts"
 import type { Message } from "../threads/Message.ts"
@@ -40,13 +41,13 @@ const intro =
 const askForCitations =
   "Where your answer uses a note, write its number in brackets right behind the statement, like [1]. Cite no other numbers."
 
-export const promptOfHits = (hits: ReadonlyArray<MemoryHit>, citation: boolean): PromptPart => ({
+export const promptOfHits = (hits: ReadonlyArray<MemoryHit>, citation: boolean, word: FrameWord): PromptPart => ({
   name: "memory",
-  intro: citation ? `${intro} ${askForCitations}` : intro,
-  items: hits.map(({ memory }, index) => ({
-    text: `[${index + 1}] (noted ${dayOf(memory.updatedAt)}${validity(memory)}) ${memory.content}`,
-    rank: index
-  })),
+  intro: [intro, frameRule(word), ...(citation ? [askForCitations] : [])].join(" "),
+  items: hits.map(({ memory }, index) => {
+    const noted = `(noted ${dayOf(memory.updatedAt)}${validity(memory)})`
+    return { text: framed(word, `[${index + 1}] ${noted} ${onOneLine(memory.content)}`), rank: index }
+  }),
   place: "turn",
   weight: 1
 })

@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import { Catalog } from "../catalog/Catalog.ts"
 import { chargeOfCost } from "../metering/Charge.ts"
 import { hasOwnSearch } from "../models/ModelInfo.ts"
+import { newFrameWord } from "../prompts/Frame.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
@@ -111,7 +112,7 @@ const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool
     const before = sourcesIn(call.kept())
     const sources = addSources(before, shown)
     if (sources.length > before.length) call.keep({ sources })
-    return textOfResults(sources, shown, settings.maxText)
+    return textOfResults(sources, shown, settings.maxText, yield* newFrameWord)
   })
   return {
     definition,

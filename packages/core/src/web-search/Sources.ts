@@ -4,6 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { framed, frameRule, type FrameWord } from "../prompts/Frame.ts"
 import type { WebResult } from "./WebSearch.ts"
 
 export const Source = Schema.Struct({ title: Schema.String, url: Schema.String })
@@ -87,16 +88,18 @@ const intro =
 export const textOfResults = (
   sources: ReadonlyArray<Source>,
   results: ReadonlyArray<WebResult>,
-  maxText: number
+  maxText: number,
+  word: FrameWord
 ): string => {
   const entries = results.flatMap(({ publishedAt, text, title, url: written }) => {
     const url = cleanUrl(written)
     const number = sources.findIndex((source) => source.url === url) + 1
     if (url === null || number === 0) return []
     const date = publishedAt === null ? "" : ` (${cleanText(publishedAt, 40)})`
-    return [
-      `[${number}] ${cleanText(title ?? "", longestTitle) || hostOf(url)}${date}\n${url}\n${cleanText(text, maxText)}`
-    ]
+    const heading = `[${number}] ${cleanText(title ?? "", longestTitle) || hostOf(url)}${date}`
+    return [framed(word, `${heading}\n${url}\n${cleanText(text, maxText)}`)]
   })
-  return entries.length === 0 ? "Nothing was found. Try other words, or say so." : [intro, ...entries].join("\n\n")
+  return entries.length === 0
+    ? "Nothing was found. Try other words, or say so."
+    : [`${intro} ${frameRule(word)}`, ...entries].join("\n\n")
 }

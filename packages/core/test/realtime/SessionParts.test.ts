@@ -66,7 +66,7 @@ describe("memory in a voice session", () => {
       const [setup] = (yield* TestRealtime.ScriptedVoice).setups
       assert.match(
         setup?.instructions ?? "",
-        /^Be kind\.\n\n.*not instructions.*\n\[1\].*The user lives in Bergen\.$/su
+        /^Be kind\.\n\n.*not instructions.*<(\w{12})>\n\[1\].*The user lives in Bergen\.\n<\/\1>$/su
       )
       assert.deepStrictEqual(
         setup?.tools.map(({ name }) => name),
