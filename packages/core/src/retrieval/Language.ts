@@ -1,7 +1,7 @@
 /**
  * Pure: the language of a document, detected once, when it is indexed, and stored with it. The language determines the stop words and the
- * stemming. A text in any other language is searched by its words without stemming. A text of a few words shows no language: it has that of
- * the texts around it, or else English, whose stems do no harm to words of other languages.
+ * stemming. A text in any other language has English stems, which do no harm to words of other languages, and no stop words. A text of a few
+ * words shows no language: it has that of the texts around it, or else English.
  */
 import { englishStem } from "./stems/English.ts"
 import { regularForm } from "./stems/EnglishForms.ts"
@@ -22,9 +22,11 @@ const grammar = (stem: Grammar["stem"], stopWords: string): Grammar => ({
   stopWords: new Set(stopWords.trim().split(/\s+/u))
 })
 
+const english = (word: string): string => englishStem(regularForm(word))
+
 const grammars: Readonly<Record<Language, Grammar>> = {
   en: grammar(
-    (word) => englishStem(regularForm(word)),
+    english,
     `a an the of to in on for and or is are was were be been did do does what when where who which how why her his their she he they it
      its with at by from as that this i you we my your me our him us them has have had would will can could not about`
   ),
@@ -47,7 +49,9 @@ const grammars: Readonly<Record<Language, Grammar>> = {
      tú él ella nosotros ellos ellas me te se nos le les lo su sus mi mis tu tus no que qué quién cuál cuáles cuándo cuando dónde donde
      cómo como por para con sin en a al sobre entre si muy más este esta estos estas ese esa eso`
   ),
-  other: { stem: (word) => word, stopWords: new Set() }
+  // A log is of no language, and has English words: their forms must be those of English texts, or a word of the question counts as rare in
+  // each. Words of other languages are hardly changed.
+  other: { stem: english, stopWords: new Set() }
 }
 
 export const isStopWord = (word: string, language: Language): boolean => grammars[language].stopWords.has(word)
@@ -105,11 +109,13 @@ export const languageAmong = (text: string, around: ReadonlyArray<string>): Lang
 }
 
 const detected = (words: ReadonlyArray<string>): Language => {
-  const counts = languages.map((language): [Language, number] => [
-    language,
-    words.filter((word) => grammars[language].stopWords.has(word)).length
-  ])
-  const [best = ["other", 0] as const, second = ["other", 0] as const] = counts.toSorted(([, a], [, b]) => b - a)
-  const isClear = best[1] > second[1] && best[1] >= Math.max(fewest, words.length * share)
-  return isClear ? best[0] : "other"
+  const counts = languages.map((language) => {
+    const found = words.filter((word) => grammars[language].stopWords.has(word))
+    return { language, found: found.length, different: new Set(found).size }
+  })
+  const [best, second] = counts.toSorted((a, b) => b.found - a.found)
+  if (best === undefined || second === undefined) return "other"
+  // A log may have one letter in every line that is a word elsewhere.
+  const isClear = best.found > second.found && best.found >= words.length * share && best.different >= fewest
+  return isClear ? best.language : "other"
 }

@@ -4,6 +4,7 @@ import {
   DocumentId,
   type EmbeddingDriver,
   type EmbeddingTarget,
+  estimateTokens,
   ModelError,
   newId,
   noUsage
@@ -14,6 +15,7 @@ import {
   ChunkIndex,
   excerptsOf,
   emptyPlace,
+  prepareDocument,
   prepareTurns,
   Retrieval,
   SearchScope,
@@ -71,6 +73,45 @@ const search = (query: string, embedding: EmbeddingTarget | null) =>
     const { hits, lexicalOnly, usage } = yield* find({ scopes: [scope], query, limit: 1, embedding })
     return { found: hits.map(({ chunk }) => chunk.text), lexicalOnly, tokens: usage.inputTokens }
   })
+
+const size = { tokens: 400, overlap: 50, count: estimateTokens }
+
+/** A log of packages. Fifteen of thousands of lines name the one that is looked for. */
+const log = Array.from({ length: 5_000 }, (_, at) => {
+  const name = at % 1_000 < 3 ? "chromium" : `libbadger${at}`
+  const state = ["install", "status half-installed", "status unpacked", "status installed"][at % 4]
+  return `2026-11-22 22:22:${String(at % 60).padStart(2, "0")} ${state} ${name}:amd64 1.${at}-1~deb12u1\n`
+}).join("")
+
+/** Half of its parts have the other words of the question. */
+const manual = Array.from({ length: 80 }, (_, at) => {
+  const said =
+    at % 2 === 0 ? "Each package is installed when the package before it was installed." : "Badgers dig in it."
+  return `## Step ${at}\n\nThis is what was done in step ${at}, and by whom. ${said}\n\n`
+}).join("")
+
+it.effect("a word of the question that stands in a log is found beside documents with its other words", () =>
+  asNewOwner(
+    Effect.gen(function* () {
+      const index = yield* ChunkIndex
+      for (const [title, form, text] of [
+        ["dpkg.txt", "prose", log],
+        ["manual.md", "markdown", manual]
+      ] as const) {
+        const prepared = prepareDocument(title, [{ ...emptyPlace, form, text }], size)
+        yield* index.put({ scope, documentId: yield* newId(DocumentId), vectors: null, ...prepared })
+      }
+      const { search: find } = yield* Retrieval
+      const { hits } = yield* find({
+        scopes: [scope],
+        query: "when was package chromium installed",
+        limit: 5,
+        embedding: null
+      })
+      assert.include(hits[0]?.chunk.text, "chromium")
+    })
+  ).pipe(Effect.provide(over(meaning)))
+)
 
 describe("a search", () => {
   it.effect("finds by meaning what has none of the words, and says what that cost", () =>
