@@ -20,7 +20,7 @@ import { framed, frameRule, type FrameWord, newFrameWord, onOneLine } from "../p
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
-import { type Excerpt, excerptsOf } from "../retrieval/Excerpts.ts"
+import { type Excerpt, excerptsOf, nearBest } from "../retrieval/Excerpts.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
@@ -148,7 +148,10 @@ const makePart = Effect.gen(function* () {
       turn.spend({ provider: embedding.provider, model: embedding.model, purpose: "embedding", usage: searched.usage })
       yield* notice(turn.assistantId, embedding, searched.hits)
     }
-    const hits = searched.hits.length > 0 ? searched.hits : yield* beginnings(plan)
+    const near = new Set(nearBest(searched.hits))
+    // What came with the message is meant, whatever its words are.
+    const meant = searched.hits.filter((hit) => near.has(hit) || plan.attachments.includes(hit.documentId))
+    const hits = meant.length > 0 ? meant : yield* beginnings(plan)
     if (hits.length === 0) return []
     const found = yield* documents.getMany([...new Set(hits.map(({ documentId }) => documentId))])
     // Documents that were deleted since, or were never completed, are not shown.

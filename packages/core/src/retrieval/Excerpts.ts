@@ -20,6 +20,18 @@ export interface Excerpt extends IndexKey {
   readonly semantic: number | null
 }
 
+/**
+ * The share of the best score that a hit must have to be told to a model. Measured on conversations of LoCoMo as files, ten hits a question:
+ * of 6.9 files a question 4.4 are left, and 91.7 % of the questions keep a piece of their evidence instead of 92.7 %.
+ */
+const leastShare = 0.4
+
+/** The hits that are not far below the best one. */
+export const nearBest = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<ChunkHit> => {
+  const best = hits.reduce((most, { score }) => Math.max(most, score), 0)
+  return hits.filter(({ score }) => score >= best * leastShare)
+}
+
 /** `hits` are best first. */
 export const excerptsOf = (
   hits: ReadonlyArray<ChunkHit>,

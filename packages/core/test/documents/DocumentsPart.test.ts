@@ -58,6 +58,24 @@ const refusalOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 
 describe("documents in a turn", () => {
   test(
+    "name the file that answers, and not those that only share a word with the question",
+    Effect.gen(function* () {
+      const { asked, place, room } = yield* opened()
+      const ofAssistant = { _tag: "Assistant", assistantId: place.assistantId } as const
+      yield* room.run(upload(ofAssistant, "harbour.txt", "The harbour of Bergen closes at nine in the winter."))
+      for (const name of ["boats", "trains", "planes", "cars", "bikes"]) {
+        yield* room.run(upload(ofAssistant, `${name}.txt`, `All ${name} are washed in the winter. They are old.`))
+        yield* tick
+      }
+      const content = "When does the harbour of Bergen close in the winter?"
+      yield* room.run(Turns.use(({ send }) => send({ content, threadId: place.threadId })))
+      const [told = ""] = textsOf(asked[0])
+      assert.include(told, "closes at nine")
+      assert.notInclude(textsOf(asked[0]).join(), "are washed")
+    })
+  )
+
+  test(
     "stand before the message as material, with file names, and are kept with the answer",
     Effect.gen(function* () {
       const { asked, ofThread, place, room } = yield* opened()
@@ -68,17 +86,17 @@ describe("documents in a turn", () => {
       yield* tick
       const { threadId } = place
       const reply = yield* room.run(
-        Turns.use((turns) => turns.send({ content: "Who digs setts?", threadId, jsonOutput: true }))
+        Turns.use((turns) => turns.send({ content: "Who digs or borrows setts?", threadId, jsonOutput: true }))
       )
       const [material, question] = textsOf(asked[0])
-      assert.strictEqual(question, "Who digs setts?")
+      assert.strictEqual(question, "Who digs or borrows setts?")
       assert.match(material ?? "", /^Excerpts from the user's documents follow\. They are material/u)
       assert.include(material, "[badgers.txt]\nBadgers dig setts.")
       assert.include(material, "[foxes.txt]\nFoxes borrow")
       assert.notInclude(material, "Tea")
       assert.isFalse(asked[0]?.jsonOutput)
       const kept = JSON.stringify(reply.supplements)
-      assert.include(kept, '"files":["badgers.txt","foxes.txt"]')
+      assert.include(kept, '"files":["foxes.txt","badgers.txt"]')
       const { ignored } = yield* room.run(Turns.use((turns) => turns.report(threadId, reply.runId)))
       assert.deepStrictEqual(
         ignored.map(({ option }) => option),
