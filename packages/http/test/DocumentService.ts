@@ -23,18 +23,20 @@ export interface DocumentOptions {
   readonly settings?: Partial<DocumentSettings>
   /** Instead of plain text, as it is. */
   readonly extract?: typeof TextExtractor.Service.extract
+  /** Instead of one that reads text. */
+  readonly extractor?: Layer.Layer<TextExtractor>
 }
 
 export const openWithDocuments = (
   stores: Layer.Layer<InMemory.Stores, unknown>,
-  { extract = readText, http, settings }: DocumentOptions = {}
+  { extract = readText, extractor, http, settings }: DocumentOptions = {}
 ): Promise<Service> =>
   serve(
     Layer.mergeAll(documentsLayer, documentsPart, answersPart).pipe(
       Layer.provideMerge(Retrieval.layer),
       Layer.provideMerge(Kernel.layer),
       Layer.provide([
-        Layer.succeed(TextExtractor, { readable: ["txt"], extract }),
+        extractor ?? Layer.succeed(TextExtractor, { readable: ["txt"], extract }),
         Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, settings))
       ]),
       Layer.provideMerge(
