@@ -1,5 +1,6 @@
 # The standalone server with its studio and its guide. Build it with `docker build -t colloquy .`; docs/operations.md says how to run it.
-FROM node:24-slim AS packages
+# The base is named by its digest, so that a build takes the same one each time: `docker buildx imagetools inspect node:24-slim` tells the newest.
+FROM node:24-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df AS packages
 WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
 COPY packages/core/package.json packages/core/
@@ -11,7 +12,7 @@ COPY examples/package.json examples/
 # No scripts of packages are run: the image needs none of them, and Node is there already.
 RUN npm ci --omit=dev --ignore-scripts
 
-FROM node:24-slim
+FROM node:24-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8787 COLLOQUY_DATA_DIR=/data
 WORKDIR /app
 COPY --from=packages /app/ ./
@@ -20,6 +21,7 @@ COPY examples/ examples/
 COPY docs/ docs/
 COPY llms.txt README.md ARCHITECTURE.md GLOSSARY.md CONTRIBUTING.md CHANGELOG.md ./
 RUN install -d -o node -g node /data
+# The server writes to /data and /tmp alone and needs no right of root: compose.yaml runs it read-only and without capabilities.
 USER node
 VOLUME /data
 EXPOSE 8787

@@ -94,6 +94,13 @@ describe("the Dockerfile", () => {
     for (const path of ["examples/standalone-server/main.ts", "docs/http.md"]) assert.isTrue(isSent(path), path)
   })
 
+  it("begins with one certain base", () => {
+    const bases = instructions.filter((each) => each.getKeyword() === "FROM").map(argumentsOf)
+    assert.lengthOf(bases, 2)
+    for (const base of bases) assert.match(base, /^node:24-slim@sha256:[0-9a-f]{64}( AS packages)?$/u)
+    assert.lengthOf(new Set(bases.map((base) => base.split(" ")[0])), 1)
+  })
+
   it("runs as a user without rights, and listens for others", () => {
     assert.strictEqual(lastOf("USER"), "node")
     assert.strictEqual(environment["HOST"], "0.0.0.0")
@@ -114,6 +121,20 @@ describe("the compose file", () => {
     isValid(compose)
     assert.deepStrictEqual(isValid.errors ?? [], [])
     assert.isFalse(isValid({ services: { colloquy: { ...compose.services.colloquy, prots: [] } } }))
+  })
+
+  it("runs each service read-only, without capabilities that it does not need, and from a certain image", () => {
+    const { colloquy, postgres } = compose.services
+    for (const service of [colloquy, postgres]) {
+      assert.deepInclude(service, {
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"]
+      })
+      assert.include(service.tmpfs, "/tmp")
+    }
+    assert.isUndefined(colloquy.cap_add)
+    assert.match(postgres.image, /^pgvector\/pgvector:pg17@sha256:[0-9a-f]{64}$/u)
   })
 
   it("sets variables that the server reads, and a database that it starts", () => {

@@ -7,6 +7,8 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
 interface Entry {
+  readonly integrity?: string
+  readonly link?: boolean
   readonly version?: string
   readonly os?: ReadonlyArray<string>
   readonly cpu?: ReadonlyArray<string>
@@ -36,4 +38,23 @@ it("the lock file has the optional packages of every platform", () => {
     })
   )
   assert.deepStrictEqual(wrong, [])
+})
+
+/**
+ * The packages that this project installs on its own platform (Linux, x64, glibc) and those without a platform are all checked. The others
+ * are optional packages of other platforms that npm has not seen yet: it takes their hash when it first installs one of them.
+ */
+it("every package has the hash of its content, except optional ones of other platforms", () => {
+  const without = Object.entries(locked).filter(
+    ([path, { integrity, link }]) => path.includes("node_modules/") && link !== true && integrity === undefined
+  )
+  const wrong = without.filter(([path, { cpu = [], optional, os = [] }]) => {
+    const isHere = os.includes("linux") && cpu.includes("x64") && !path.endsWith("-musl")
+    return optional !== true || (os.length === 0 && cpu.length === 0) || isHere
+  })
+  assert.deepStrictEqual(
+    wrong.map(([path]) => path),
+    []
+  )
+  assert.isAtMost(without.length, 86)
 })
