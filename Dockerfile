@@ -19,7 +19,7 @@ COPY --from=packages /app/ ./
 COPY packages/ packages/
 COPY examples/ examples/
 COPY docs/ docs/
-COPY llms.txt README.md ARCHITECTURE.md GLOSSARY.md CONTRIBUTING.md CHANGELOG.md ./
+COPY llms.txt README.md ARCHITECTURE.md GLOSSARY.md CONTRIBUTING.md SECURITY.md CHANGELOG.md ./
 RUN install -d -o node -g node /data
 # The server writes to /data and /tmp alone and needs no right of root: compose.yaml runs it read-only and without capabilities.
 USER node

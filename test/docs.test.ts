@@ -13,6 +13,7 @@ const pages = [
   "ARCHITECTURE.md",
   "GLOSSARY.md",
   "CONTRIBUTING.md",
+  "SECURITY.md",
   "examples/README.md",
   "bench/README.md",
   ...readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`)

@@ -63,7 +63,7 @@ export const signingKeyOf = async ({
   dataDir,
   databaseUrl,
   signingKey
-}: Settings): Promise<Redacted.Redacted | null> => {
+}: Settings): Promise<Redacted.Redacted | ReadonlyArray<Redacted.Redacted> | null> => {
   if (signingKey !== null) return signingKey
   if (databaseUrl !== null) return Effect.runPromise(Postgres.signingKey({ url: databaseUrl }))
   if (dataDir === inMemory) return null

@@ -73,7 +73,8 @@ export interface Settings {
   /** The public address of the server, without the base path; null: the address on which it listens. */
   readonly publicUrl: string | null
   /** The key that signs addresses of files; null: one that is made and stored. */
-  readonly signingKey: Redacted.Redacted<string> | null
+  /** The first signs; addresses that any of them has signed are good. Null: one is made and kept. */
+  readonly signingKey: ReadonlyArray<Redacted.Redacted<string>> | null
   /** The minimum time for which such an address is valid. */
   readonly mediaUrls: Duration.Duration
   /** The settings of the vendors with voices. */
@@ -238,7 +239,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
     if (blobs === "incomplete") {
       problems.push("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set when COLLOQUY_BLOBS names a bucket")
     }
-    const signingKey = yield* read("COLLOQUY_SIGNING_KEY", "at least 16 characters, without spaces", LongSecret, null)
+    const signingKey = yield* read("COLLOQUY_SIGNING_KEY", signingForm, LongSecrets, null)
     const limits = readLimits(env["LIMITS"] ?? "")
     if (Option.isNone(limits)) problems.push(`LIMITS must be ${limitsForm}`)
     const mcpText = env["MCP_SERVERS"] ?? ""
@@ -294,7 +295,7 @@ export const readSettings = (env: Environment): Effect.Effect<Settings, Settings
         Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/?#]+\/?$/u)),
         null
       ),
-      signingKey: signingKey === null ? null : Redacted.make(signingKey),
+      signingKey: signingKey === null ? null : signingKey.split(",").map((key) => Redacted.make(key)),
       mediaUrls: Duration.seconds(
         yield* read("MEDIA_URL_SECONDS", "a number of seconds from 60 to 604800", numberBetween(60, 604_800), 86_400)
       ),
@@ -374,7 +375,8 @@ const paceOf = (firstPause: Duration.Duration) => ({
 const BooleanWord = Schema.Literals(["true", "false"])
 const Word = Schema.String.check(Schema.isPattern(/^\S+$/u))
 const Secret = Word
-const LongSecret = Schema.String.check(Schema.isPattern(/^\S{16,}$/u))
+const signingForm = "at least 16 characters, without spaces; several keys have commas between them"
+const LongSecrets = Schema.String.check(Schema.isPattern(/^[^\s,]{16,}(,[^\s,]{16,})*$/u))
 const BlobPlace = Schema.String.check(Schema.isPattern(/^(s3:\/\/[^\s/]+(\/\S*)?|(?!\w+:\/\/).+)$/u))
 const HeaderName = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9-]+$/u))
 const HttpUrl = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))

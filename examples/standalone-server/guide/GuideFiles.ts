@@ -17,7 +17,15 @@ const inFolder = (folder: string): ReadonlyArray<string> =>
         .map((name) => `${folder}/${name}`)
     : []
 
-const beside = ["README.md", "ARCHITECTURE.md", "GLOSSARY.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"]
+const beside = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "GLOSSARY.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  "examples/README.md"
+]
 
 const start = "docs/README.md"
 

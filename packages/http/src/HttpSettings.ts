@@ -44,8 +44,11 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
    * the path, and vendors that fetch files themselves cannot be given any. A function, where it is known only when the server listens.
    */
   readonly publicUrl: string | null | (() => string | null)
-  /** Signs addresses of documents. Null: a random one, so that they are good in this process only. */
-  readonly signingKey: Redacted.Redacted | null
+  /**
+   * Signs addresses of documents. Null: a random one, so that they are good in this process only. Of several the first signs, and addresses
+   * that any of them has signed are good: without a key, all addresses that it has signed end.
+   */
+  readonly signingKey: Redacted.Redacted | ReadonlyArray<Redacted.Redacted> | null
   /** How long an address of a document in an answer is good, at least; at most twice as long. */
   readonly linkPeriod: Duration.Input
 }

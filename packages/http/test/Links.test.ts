@@ -95,6 +95,22 @@ describe("addresses", () => {
     }).pipe(Effect.provide(linksWith({ publicUrl: "https://ai.example/" })))
   )
 
+  it.effect("are signed with the first key, and are good as long as the key that signed them is there", () =>
+    Effect.gen(function* () {
+      const made = (...keys: ReadonlyArray<string>) =>
+        Effect.provide(Links.Links, linksWith({ signingKey: keys.map((key) => Redacted.make(key)) }))
+      const [before, both, after] = [yield* made("old"), yield* made("new", "old"), yield* made("new")]
+      const isGoodAt = (links: typeof before, { expires, signature }: ReturnType<typeof partsOf>) =>
+        links.isGood(id, expires, signature)
+      const [old, young] = [partsOf(before.url(id)), partsOf(both.url(id))]
+      assert.deepStrictEqual([isGoodAt(before, old), isGoodAt(both, old), isGoodAt(after, old)], [true, true, false])
+      assert.deepStrictEqual(
+        [isGoodAt(before, young), isGoodAt(both, young), isGoodAt(after, young)],
+        [false, true, true]
+      )
+    })
+  )
+
   it.effect("are good in other processes with the same key, and only there", () =>
     Effect.gen(function* () {
       const made = (key: string | null) =>

@@ -134,12 +134,16 @@ export const layerFromPool = (
  * (`ProviderKeyVault`). They are encrypted with the host's secret; if the host loses the secret, nobody can read them any more.
  */
 export const layerProviderKeys = (
-  options: StoreOptions & { readonly secret: Redacted.Redacted<string> }
+  options: StoreOptions & {
+    readonly secret: Redacted.Redacted<string>
+    /** Secrets that were used before, for keys that are still encrypted under them (`ProviderKeyVault.reseal`). */
+    readonly earlierSecrets?: ReadonlyArray<Redacted.Redacted<string>>
+  }
 ): Layer.Layer<ProviderKeyVault, SchemaRefused | StoreUnavailable, PgClient.PgClient> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const database = yield* openSchema(yield* PgClient.PgClient, options)
-      return yield* providerKeys(database, options.secret)
+      return yield* providerKeys(database, options.secret, options.earlierSecrets ?? [])
     })
   )
 

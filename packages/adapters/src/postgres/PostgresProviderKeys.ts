@@ -19,17 +19,61 @@ export class ProviderKeyVault extends Context.Service<
     readonly remove: (provider: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** The providers for which the principal has a key. */
     readonly list: Effect.Effect<ReadonlyArray<string>, StoreUnavailable, Principal>
+    /**
+     * Encrypts the keys of all owners that are still encrypted under an earlier secret under the present one, and returns how many these
+     * were. Afterwards the host can forget the earlier secrets. It may run while the service runs.
+     */
+    readonly reseal: Effect.Effect<number, StoreUnavailable>
   }
 >()("@colloquy/adapters/postgres/ProviderKeyVault") {}
 
+interface SealedRow {
+  readonly owner: string
+  readonly provider: string
+  readonly sealed: Uint8Array
+}
+
+const pageOfKeys = 100
+
 export const providerKeys = (
   { query, schema }: Database,
-  secret: Redacted.Redacted<string>
+  secret: Redacted.Redacted<string>,
+  earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<Context.Context<ProviderKeyVault>> =>
-  Effect.map(makeSeal(secret), (seal) => {
+  Effect.map(makeSeal(secret, earlierSecrets), (seal) => {
     const placeOf = (owner: string, provider: string) => JSON.stringify([owner, provider])
 
+    /** A key that its owner has replaced meanwhile stays as it is. */
+    const resealOne = Effect.fnUntraced(function* ({ owner, provider, sealed }: SealedRow) {
+      const place = placeOf(fromText(owner), fromText(provider))
+      const { isEarlier, text } = yield* seal.open(sealed, place)
+      if (!isEarlier) return 0
+      const updated = yield* query(
+        "ProviderKeyVault.reseal",
+        `update ${schema}.provider_keys set sealed = $3 where owner = $1 and provider = $2 and sealed = $4 returning provider`,
+        [owner, provider, yield* seal.seal(text, place), sealed]
+      )
+      return updated.length
+    })
+
+    const reseal = Effect.gen(function* () {
+      let count = 0
+      let last: SealedRow | undefined
+      do {
+        const rows: ReadonlyArray<SealedRow> = yield* query<SealedRow>(
+          "ProviderKeyVault.reseal",
+          `select owner, provider, sealed from ${schema}.provider_keys where (owner, provider) > ($1, $2)
+           order by owner, provider limit ${pageOfKeys}`,
+          [last?.owner ?? "", last?.provider ?? ""]
+        )
+        for (const row of rows) count += yield* resealOne(row)
+        last = rows.at(-1)
+      } while (last !== undefined)
+      return count
+    })
+
     const vault = ProviderKeyVault.of({
+      reseal,
       put: (provider, key) =>
         Effect.gen(function* () {
           const { ownerId } = yield* Principal
@@ -71,7 +115,7 @@ export const providerKeys = (
           `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
           [toText(ownerId), toText(provider)]
         )
-        return row === undefined ? null : yield* seal.open(row.sealed, placeOf(ownerId, provider))
+        return row === undefined ? null : (yield* seal.open(row.sealed, placeOf(ownerId, provider))).text
       })
 
     return Context.make(ProviderKeyVault, vault).pipe(Context.add(ProviderKeys, { find }))

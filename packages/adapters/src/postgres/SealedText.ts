@@ -8,42 +8,58 @@ import type { webcrypto } from "node:crypto"
 
 const nonceLength = 12
 
-export interface Seal {
-  readonly seal: (text: Redacted.Redacted<string>, place: string) => Effect.Effect<Uint8Array>
-  /** Dies if the text was sealed for another place or under another secret of the host. */
-  readonly open: (sealed: Uint8Array, place: string) => Effect.Effect<Redacted.Redacted<string>>
+export interface Opened {
+  readonly text: Redacted.Redacted<string>
+  /** Whether it was sealed under one of the earlier secrets. */
+  readonly isEarlier: boolean
 }
 
-export const makeSeal = (secret: Redacted.Redacted<string>): Effect.Effect<Seal> =>
-  Effect.map(keyOf(secret), (key) => ({
-    seal: (text, place) =>
-      Effect.promise(async () => {
-        const iv = globalThis.crypto.getRandomValues(new Uint8Array(nonceLength))
-        const bytes = await globalThis.crypto.subtle.encrypt(
-          { name: "AES-GCM", iv, additionalData: utf8(place) },
-          key,
-          utf8(Redacted.value(text))
-        )
-        return Buffer.concat([iv, new Uint8Array(bytes)])
-      }),
-    open: (sealed, place) =>
-      Effect.tryPromise(() =>
-        globalThis.crypto.subtle.decrypt(
-          { name: "AES-GCM", iv: Uint8Array.from(sealed.subarray(0, nonceLength)), additionalData: utf8(place) },
-          key,
-          Uint8Array.from(sealed.subarray(nonceLength))
-        )
-      ).pipe(
-        Effect.map((bytes) => Redacted.make(new TextDecoder().decode(bytes))),
-        Effect.catch(() =>
-          Effect.die(
-            new Error(
-              "A stored provider key cannot be decrypted. Configure the secret with which it was stored, or store the key again."
-            )
+export interface Seal {
+  readonly seal: (text: Redacted.Redacted<string>, place: string) => Effect.Effect<Uint8Array>
+  /** Dies if the text was sealed for another place or under none of the host's secrets. */
+  readonly open: (sealed: Uint8Array, place: string) => Effect.Effect<Opened>
+}
+
+/** Seals under the first secret, and opens under any of them. */
+export const makeSeal = (
+  secret: Redacted.Redacted<string>,
+  earlier: ReadonlyArray<Redacted.Redacted<string>>
+): Effect.Effect<Seal> =>
+  Effect.gen(function* () {
+    const key = yield* keyOf(secret)
+    const keys = [key, ...(yield* Effect.forEach(earlier, keyOf))]
+    return {
+      seal: (text, place) =>
+        Effect.promise(async () => {
+          const iv = globalThis.crypto.getRandomValues(new Uint8Array(nonceLength))
+          const bytes = await globalThis.crypto.subtle.encrypt(
+            { name: "AES-GCM", iv, additionalData: utf8(place) },
+            key,
+            utf8(Redacted.value(text))
           )
-        )
+          return Buffer.concat([iv, new Uint8Array(bytes)])
+        }),
+      open: (sealed, place) =>
+        Effect.firstSuccessOf(
+          keys.map((each) => Effect.map(openUnder(each, sealed, place), (text) => ({ text, isEarlier: each !== key })))
+        ).pipe(Effect.catch(() => Effect.die(new Error(unreadable))))
+    }
+  })
+
+const unreadable =
+  "A stored provider key cannot be decrypted. Configure the secret with which it was stored, or store the key again."
+
+const openUnder = (key: webcrypto.CryptoKey, sealed: Uint8Array, place: string) =>
+  Effect.map(
+    Effect.tryPromise(() =>
+      globalThis.crypto.subtle.decrypt(
+        { name: "AES-GCM", iv: Uint8Array.from(sealed.subarray(0, nonceLength)), additionalData: utf8(place) },
+        key,
+        Uint8Array.from(sealed.subarray(nonceLength))
       )
-  }))
+    ),
+    (bytes) => Redacted.make(new TextDecoder().decode(bytes))
+  )
 
 const keyOf = (secret: Redacted.Redacted<string>): Effect.Effect<webcrypto.CryptoKey> =>
   Effect.promise(async () => {

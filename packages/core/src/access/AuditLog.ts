@@ -19,7 +19,6 @@ export const AuditAction = Schema.Literals([
   "assistant_deleted",
   "call_approved",
   "call_rejected",
-  "links_revoked",
   "owner_exported",
   "owner_erased"
 ])

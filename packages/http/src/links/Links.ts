@@ -41,7 +41,7 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
     Effect.gen(function* () {
       const { linkPeriod, publicUrl, signingKey } = yield* HttpSettings
       const clock = yield* Clock.Clock
-      const secret = secretOf(signingKey)
+      const [secret, ...earlier] = secretsOf(signingKey)
       const period = Math.max(1, Math.ceil(Duration.toSeconds(linkPeriod)))
       const publicOrigin = () => (typeof publicUrl === "function" ? publicUrl() : publicUrl)
 
@@ -60,7 +60,8 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
           return { url: urlUntil(documentId, expires), expiresAt: new Date(expires * 1000) }
         },
         isGood: (documentId, expires, signature) =>
-          expires * 1000 > now() && isSignature(secret, documentId, expires, signature)
+          expires * 1000 > now() &&
+          [secret, ...earlier].some((each) => isSignature(each, documentId, expires, signature))
       })
       const installed = yield* Effect.serviceOption(DocumentLinks)
       if (Option.isSome(installed)) {
@@ -76,5 +77,7 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
 const encoder = new TextEncoder()
 
 /** Without a secret of the host, addresses are good in this process only. */
-const secretOf = (key: Redacted.Redacted | null): Uint8Array =>
-  key === null ? globalThis.crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(Redacted.value(key))
+const secretsOf = (keys: HttpSettings["signingKey"]): readonly [Uint8Array, ...Array<Uint8Array>] => {
+  const [first, ...others] = [keys ?? []].flat().map((key) => encoder.encode(Redacted.value(key)))
+  return [first ?? globalThis.crypto.getRandomValues(new Uint8Array(32)), ...others]
+}
