@@ -128,7 +128,7 @@ export class MemoryStore extends Context.Service<
      *   the other one, confirmed as above; the updated one is removed and, with its versions, added to the versions of the other (`Merged`).
      * - An `Add` that would be more than `most` memories of the principal MUST change nothing: `Full`; also of concurrent callers.
      * - An `Update` keeps the old text as a version; a `Delete` removes the memory with all its versions.
-     * - The terms of each memory of `beside` are replaced after the changes, if it still has this content; its vectors stay.
+     * - After the changes, it MUST replace the terms of each memory of `beside` that still has this content; its vectors stay.
      * - If the run was applied before, MUST change nothing and return the first outcomes. If all memories of the assistant were removed at
      *   or after `orderedAt`, or if the thread of the run is gone, MUST change nothing and return no outcomes. Applied runs are remembered as long as
      *   the assistant exists, or until retention deletes these records (`learnedRuns`).

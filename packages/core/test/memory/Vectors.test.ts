@@ -1,7 +1,7 @@
 /** Memories of an assistant with an embedding model: found by meaning, and not lost when the model fails. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
-import { Assistants, Billing, Principal, Providers } from "@colloquy/core"
+import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { Assistants, Billing, Kernel, Principal, Providers } from "@colloquy/core"
 import { type EmbeddingDriver, firstPage, ModelError, noUsage } from "@colloquy/core/adapters"
 import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
@@ -38,8 +38,9 @@ const kernelWith = (driver: EmbeddingDriver) => {
     )
   )
   return layerMemory.pipe(
+    Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(providers),
-    Layer.provideMerge(TestKernel.layer([], { stores: InMemory.layerFrom(state) })),
+    Layer.provideMerge(ScriptedModel.layer([])),
     Layer.provideMerge(InMemory.layerFrom(state)),
     Layer.fresh
   )
