@@ -23,13 +23,17 @@ export interface FileSamples {
   readonly endless: SampleFile
 }
 
-const extract = ({ bytes, extension }: SampleFile, onRead: Effect.Effect<unknown> = Effect.void) =>
-  Effect.gen(function* () {
+const fileOf = ({ bytes, extension }: SampleFile, onRead: Effect.Effect<unknown> = Effect.void) =>
+  Effect.sync(() => {
     const type = fileTypeOf(extension)
     if (type === undefined) throw new Error(`There is no type for ".${extension}".`)
     const pieces = [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)]
-    const stream = Stream.onEnd(Stream.fromIterable(pieces), onRead)
-    return yield* (yield* TextExtractor).extract({ type, size: bytes.length, bytes: stream })
+    return { type, size: bytes.length, bytes: Stream.onEnd(Stream.fromIterable(pieces), onRead) }
+  })
+
+const extract = (sample: SampleFile, onRead?: Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    return yield* (yield* TextExtractor).extract(yield* fileOf(sample, onRead))
   })
 
 export const textExtractorSuite = (
@@ -65,6 +69,18 @@ export const textExtractorSuite = (
           })
         )
       }
+
+      it.effect("MUST fail with ExtractionFailed on a text of too many chunks, and read the next file", () =>
+        Effect.gen(function* () {
+          const { prepare } = yield* TextExtractor
+          const [first] = readable
+          if (prepare === undefined || first === undefined) return
+          const cutting = { title: "file", chunkTokens: 400, chunkOverlap: 50, mostChunks: 0 }
+          const refusal = yield* Effect.flip(Effect.flatMap(fileOf(first[0]), (file) => prepare(file, cutting)))
+          assert.deepInclude(refusal, { _tag: "ExtractionFailed", reason: "too_large" })
+          yield* readsAll
+        })
+      )
 
       it.effect("MUST stop when it is interrupted, and read the next file", () =>
         Effect.gen(function* () {

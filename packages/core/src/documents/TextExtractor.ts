@@ -49,7 +49,7 @@ export class TextExtractor extends Context.Service<
     readonly extract: <E, R>(file: FileToRead<E, R>) => Effect.Effect<ReadonlyArray<Section>, ExtractionFailed | E, R>
     /**
      * The text as `prepareDocument` cuts it, for an extractor that works in another process. MUST fail as `extract` does, also when the cutting
-     * takes too long or the text has too many chunks, and MUST NOT hold the event loop, whatever the text is. Without it the server cuts the
+     * takes too long or the text has too many chunks. The event loop stays free, whatever the text is. Without it the server cuts the
      * sections of `extract` itself, in steps.
      */
     readonly prepare?: <E, R>(

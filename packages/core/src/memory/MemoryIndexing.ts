@@ -161,7 +161,7 @@ export interface MemoryQuery {
   readonly trueAt: Date | null
 }
 
-/** At most one call of the embedding model and one query of the store; occasionally a second query in parallel. */
+/** The search by hand and in a turn. It embeds the text once at most, and asks the store once, sometimes twice at the same time. */
 export const findMemories = Effect.fnUntraced(function* (
   finder: Finder,
   { assistantId, limit, target, text, trueAt }: MemoryQuery

@@ -65,7 +65,7 @@ export class FollowUpStore extends Context.Service<
      * Claims due follow-ups of these kinds and of all owners, and counts an attempt for each, also for one whose last claim has expired. If
      * several callers claim at the same time, only one of them MUST get a follow-up. Urgent ones MUST come first; of each priority the
      * owners MUST take turns, one follow-up each, from one call to the next; of one owner the one that is due the longest comes first. MUST
-     * keep to the rules, if there are any. However many are open, a claim MUST read few of them.
+     * keep to the rules, if there are any. A claim reads few of them, however many are open.
      */
     readonly claim: (
       kinds: ReadonlyArray<string>,
@@ -89,7 +89,7 @@ export class FollowUpStore extends Context.Service<
     /** The principal's newest follow-up of this kind and key, in any status. */
     readonly find: (kind: string, key: string) => Effect.Effect<Option.Option<FollowUp>, StoreUnavailable, Principal>
 
-    /** The principal's follow-ups of this kind, in any status, newest first. */
+    /** A page of all that the principal has of this kind: open, done and dead ones, newest first. */
     readonly list: (kind: string, page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable, Principal>
 
     /**

@@ -108,7 +108,7 @@ export interface Begin {
    * for every other run.
    */
   readonly followUps: ReadonlyArray<NewFollowUp>
-  /** What the owner's quota permits and what the turn needs of it; null: nothing is limited. MUST be null for a run that only saves. */
+  /** What the owner's quota permits and what the turn needs of it; null: nothing is limited. The caller gives null for a run that only saves. */
   readonly admission: AdmissionRequest | null
 }
 

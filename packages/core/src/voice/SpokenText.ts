@@ -246,7 +246,7 @@ const makeLanguageOf = (): LanguageOf => {
 
 /** Abbreviations: they end in a dot, but do not end a sentence. */
 const endsInAbbreviation = (text: string): boolean =>
-  /(?:^|[\s(])(?:\p{L}|(?:\p{L}\.\s?)+\p{L})\.\s+$/u.test(text) ||
+  /(?:^|[\s(])(?:\p{L}\.)+\s+$/u.test(text) ||
   abbreviations.has(/(?:^|[\s("„«])([\p{L}-]+)\.\s+$/u.exec(text)?.[1] ?? "")
 
 const abbreviations = new Set(
