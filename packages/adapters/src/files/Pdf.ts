@@ -25,13 +25,16 @@ export const readPdf = async (bytes: Uint8Array, tablesFolder: string | null): P
   const document = await open(bytes, tables)
   if (document.numPages > limits.pages) throw tooLarge(`it has more than ${limits.pages} pages`)
   const sections: Array<Section> = []
+  const sizes = new Map<number, SizeCount>()
   let heading: string | null = null
   let characters = 0
   for (let page = 1; page <= document.numPages; page++) {
-    for (const { letters, width, words } of await readWords(document, page)) {
+    const directions = await readWords(document, page)
+    for (const { words } of directions) countSizes(words, sizes)
+    for (const { letters, width, words } of directions) {
       characters += letters
       checkCharacters(characters, size)
-      const found = readPage(words, width, page, heading)
+      const found = readPage(words, width, page, heading, usualSize(sizes))
       sections.push(...found.sections)
       heading = found.heading
     }
@@ -139,8 +142,7 @@ const wordOf = (
   return { text, left, right: left + length, height, size: Math.hypot(across, up) || 10 }
 }
 
-const readPage = (words: ReadonlyArray<Word>, width: number, page: number, before: string | null) => {
-  const usual = usualSize(words)
+const readPage = (words: ReadonlyArray<Word>, width: number, page: number, before: string | null, usual: number) => {
   const sections: Array<Section> = []
   let heading = before
   let text = ""
@@ -152,29 +154,63 @@ const readPage = (words: ReadonlyArray<Word>, width: number, page: number, befor
   for (const line of readingOrder(words, width)) {
     const next = textOfLine(line)
     if (next === "") continue
-    if (isHeading(line, next, usual)) {
-      flush()
-      heading = next
+    const goesOn = text !== "" && !beginsParagraph(last, line)
+    if (isLarge(line, usual) && goesOn && text === heading && isOfSize(line, last)) {
+      // A title of several lines.
+      const whole: string = `${text} ${next}`
+      heading = isTitle(whole) ? whole : heading
+      text = isTitle(whole) ? whole : `${text}\n${next}`
+    } else {
+      if (isLarge(line, usual) && isTitle(next) && !(goesOn && isOfSize(line, last))) {
+        flush()
+        heading = next
+      }
+      text += text === "" ? next : `${goesOn ? "\n" : "\n\n"}${next}`
     }
-    text += text === "" ? next : `${beginsParagraph(last, line) ? "\n\n" : "\n"}${next}`
     last = line
   }
   flush()
   return { sections, heading }
 }
 
-/** The font size of most of the text. */
-const usualSize = (words: ReadonlyArray<Word>): number => {
-  const sizes = new Map<number, number>()
-  for (const { size, text } of words) {
-    const rounded = Math.round(size * 2) / 2
-    sizes.set(rounded, (sizes.get(rounded) ?? 0) + text.length)
-  }
-  return [...sizes].sort((a, b) => b[1] - a[1])[0]?.[0] ?? 10
+interface SizeCount {
+  letters: number
+  words: number
 }
 
-const isHeading = ([first]: Line, text: string, usual: number): boolean =>
-  first !== undefined && first.size >= usual * 1.2 && text.length < 160 && /\p{L}/u.test(text)
+/** How much of each font size the pages have so far: a page of small code does not make its other text a heading. */
+const countSizes = (words: ReadonlyArray<Word>, sizes: Map<number, SizeCount>): void => {
+  for (const { size, text } of words) {
+    const rounded = Math.round(size * 2) / 2
+    const found = sizes.get(rounded) ?? { letters: 0, words: 0 }
+    sizes.set(rounded, { letters: found.letters + text.length, words: found.words + 1 })
+  }
+}
+
+/** A size has much of the text if it has this share of the letters, and is no single title of a short text. */
+const muchText = 0.1
+const fewestWords = 5
+
+/** Of the sizes that much of the text has, the largest: the text around code or tables is larger than they are. */
+const usualSize = (sizes: ReadonlyMap<number, SizeCount>): number => {
+  const all = [...sizes].toSorted(([, a], [, b]) => b.letters - a.letters)
+  const letters = all.reduce((sum, [, found]) => sum + found.letters, 0)
+  const much = all.filter(
+    ([, found], index) => index === 0 || (found.letters >= letters * muchText && found.words >= fewestWords)
+  )
+  return much.reduce((largest, [size]) => Math.max(largest, size), 0) || 10
+}
+
+const isLarge = ([first]: Line, usual: number): boolean => first !== undefined && first.size >= usual * 1.2
+
+const isTitle = (text: string): boolean => text.length < 160 && /\p{L}/u.test(text) && !isSentence(text)
+
+/** A line of running text: a sentence ends in it, or it is as long as one and ends like one. */
+const isSentence = (text: string): boolean =>
+  /\p{L}{2}[.!?] \p{Lu}/u.test(text) || (/[.;]$/u.test(text) && text.split(" ").length > 6)
+
+const isOfSize = ([first]: Line, before: Line | undefined): boolean =>
+  first !== undefined && Math.abs(first.size - (before?.[0]?.size ?? 0)) < 0.5
 
 /** A line begins a paragraph if the gap above it is larger than usual, or if it is higher on the page, in a new column. */
 const beginsParagraph = (above: Line | undefined, line: Line): boolean => {
