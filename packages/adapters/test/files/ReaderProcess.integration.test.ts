@@ -33,7 +33,9 @@ describe("a reader that", () => {
     ["pushes to one array for ever", "PushingProcess.ts", tooMuch],
     ["aborts", "AbortingProcess.ts", tooMuch],
     ["has a fault in native code", "CrashingProcess.ts", damaged],
-    ["fills buffers for ever", "BufferingProcess.ts", tooMuch]
+    ["fills buffers for ever", "BufferingProcess.ts", tooMuch],
+    ["answers without end", "EndlessProcess.ts", tooMuch],
+    ["answers what is no message", "GarbledProcess.ts", damaged]
   ] as const
   it.live.each(readers)("%s", ([, name, sentence]) =>
     Effect.gen(function* () {

@@ -4,6 +4,7 @@ import { pictureConverterSuite } from "@colloquy/core/contracts"
 import { type Picture, PictureConverter, type PictureLimits } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { crc32, deflateSync } from "node:zlib"
 import sharp, { type Sharp } from "sharp"
 
 const limits: PictureLimits = { bytes: 3_700_000, side: 2048 }
@@ -61,6 +62,26 @@ const bmp = (bits: 8 | 24 | 32, isTopDown = false) => {
     bytes.set([blue, green, red], bits === 8 ? 54 + index * 4 : row + (x * bits) / 8)
   })
   return bytes
+}
+
+/** A white picture with one bit for each pixel. */
+const hugePng = (side: number) => {
+  const chunk = (name: string, data: Uint8Array) => {
+    const body = Buffer.concat([Buffer.from(name), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(side, 0)
+  header.writeUInt32BE(side, 4)
+  header[8] = 1
+  const rows = deflateSync(Buffer.alloc((Math.ceil(side / 8) + 1) * side))
+  const mark = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+  return new Uint8Array(
+    Buffer.concat([mark, chunk("IHDR", header), chunk("IDAT", rows), chunk("IEND", Buffer.alloc(0))])
+  )
 }
 
 pictureConverterSuite(
@@ -141,6 +162,14 @@ describe("a picture", () => {
       }
       const impossible = yield* Effect.flip(convert("image/png", png, { bytes: 50, side: 200 }))
       assert.strictEqual(impossible.message, "The picture cannot be made small enough. Upload a smaller picture.")
+    })
+  )
+
+  it.live("of 30,000 by 30,000 pixels in a hundred kilobytes is refused, and the next one is converted", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(convert("image/png", hugePng(30_000)))
+      assert.strictEqual(error.sentence, "The picture cannot be read: it is damaged or too large.")
+      assert.strictEqual((yield* convert("image/bmp", bmp(24))).mimeType, "image/png")
     })
   )
 })
