@@ -86,6 +86,8 @@ export class Documents extends Context.Service<
       place: DocumentPlace,
       page: Page
     ) => Effect.Effect<ReadonlyArray<Document>, NoPlace | StoreUnavailable, Principal>
+    /** All documents of the principal, oldest first. */
+    readonly listAll: (page: Page) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
     /** The bytes as they were uploaded, or a range of them. Fails before the first byte when they are deleted. */
     readonly content: (
       id: DocumentId,

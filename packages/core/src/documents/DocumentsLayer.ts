@@ -198,6 +198,7 @@ export const documentsLayer: Layer.Layer<
         yield* assistantOf(place)
         return yield* store.list(place, page)
       }),
+      listAll: (page) => store.list({ owned: true }, page).pipe(traced("Documents.listAll")),
       content: tracedFn("Documents.content")(function* (id: DocumentId, range?: ByteRange) {
         const document = yield* get(id)
         const { blobId } = document

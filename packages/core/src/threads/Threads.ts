@@ -40,6 +40,12 @@ export class Threads extends Context.Service<
     readonly list: (
       listing: ThreadListing
     ) => Effect.Effect<ReadonlyArray<ThreadWithMessages>, StoreUnavailable, Principal>
+    /** Some messages of a thread in its order, after `skip` others. An unknown thread has none. */
+    readonly messages: (
+      id: ThreadId,
+      skip: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable, Principal>
     /** `get` and `list` for code that only serialises the messages. */
     readonly show: (id: ThreadId) => Effect.Effect<ListedThread, ThreadNotFound | StoreUnavailable, Principal>
     readonly showAll: (
@@ -69,6 +75,10 @@ export class Threads extends Context.Service<
         }),
         get: getWith(store, store.messages),
         list: listWith(store, store.messages),
+        messages: (id, skip, limit) =>
+          Effect.map(store.messagesBefore(id, skip + limit + 1, limit), (found) =>
+            found.filter(({ sequence }) => sequence > skip)
+          ),
         show: getWith(store, store.listed),
         showAll: listWith(store, store.listed),
         update: tracedFn("Threads.update")(function* (id: ThreadId, metadata: Metadata) {

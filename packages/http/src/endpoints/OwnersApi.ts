@@ -1,6 +1,7 @@
 /** What belongs to the owner of the key as a whole: what was used of the quota, and its erasure. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
@@ -12,6 +13,12 @@ export const OwnersApi = HttpApiGroup.make("owners")
     HttpApiEndpoint.get("usage", "/owners/me/usage", { success: OwnerUsage, error: ServiceUnavailable })
       .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "What was used of each limit, and when it resets"),
+    HttpApiEndpoint.get("export", "/owners/me/export", {
+      success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/x-tar" })),
+      error: ServiceUnavailable
+    })
+      .annotate(NeedsScope, "admin")
+      .annotate(OpenApi.Summary, "Everything of the owner as one tar archive: records as JSON lines, and the files"),
     HttpApiEndpoint.delete("erase", "/owners/me", { success: ErasureBegun, error: ServiceUnavailable })
       .annotate(NeedsScope, "admin")
       .annotate(

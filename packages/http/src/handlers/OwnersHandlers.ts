@@ -1,9 +1,14 @@
 /** What concerns an owner as a whole. */
-import { type Allowance, Allowances, Erasures } from "@colloquy/core"
+import { type Allowance, Allowances, AuditLog, Erasures, Principal } from "@colloquy/core"
 import { ErasureId } from "@colloquy/core/adapters"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Stream from "effect/Stream"
 import { Api } from "../Api.ts"
+import { Wings } from "../wings/Wings.ts"
+import { ownerExport } from "./OwnerExport.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -12,7 +17,21 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const { report } = yield* Allowances
     const erasures = yield* Erasures
+    const audit = yield* AuditLog
+    const wings = yield* Wings
+    const archive = yield* ownerExport
     return handlers
+      .handle("export", () =>
+        Effect.gen(function* () {
+          const principal = yield* Principal
+          yield* Effect.mapError(audit.record("owner_exported", principal.ownerId), toWireError)
+          const at = new Date(yield* Clock.currentTimeMillis)
+          return HttpServerResponse.stream(Stream.provideService(archive(wings, at), Principal, principal), {
+            contentType: "application/x-tar",
+            headers: { "content-disposition": 'attachment; filename="export.tar"' }
+          })
+        })
+      )
       .handle("erase", () =>
         erasures.begin.pipe(
           Effect.map(({ id }) => ({ erasure_id: id })),
