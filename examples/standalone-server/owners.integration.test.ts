@@ -37,7 +37,6 @@ const unpack = (archive: Buffer) => {
     readFileSync(join(path, name), "utf8")
       .split("\n")
       .filter((line) => line !== "")
-      // oxlint-disable-next-line typescript/no-unsafe-return
       .map((line) => JSON.parse(line))
   return { path, lines, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }

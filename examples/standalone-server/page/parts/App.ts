@@ -4,6 +4,7 @@ import { chooseText } from "../lib/files.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, assistant, conversation, isListShown, isStarted, keyProblem, notice, room } from "../state/place.ts"
 import { opened, readShared } from "../state/shared.ts"
+import { openUsage } from "../state/usage.ts"
 import { isDark, switchTheme } from "../state/theme.ts"
 import { classes, html, useEffect, type View } from "../view.ts"
 import { AssistantDialog } from "./AssistantForm.ts"
@@ -15,6 +16,7 @@ import { KeyDialog, OfferedKey } from "./KeyDialog.ts"
 import { Lists } from "./Lists.ts"
 import { SharedRoom } from "./SharedRoom.ts"
 import { realtimeModels } from "../state/voice.ts"
+import { UsageDialog } from "./UsageDialog.ts"
 import { VoiceRoom } from "./VoiceRoom.ts"
 import { guideAddress, TalkRoom } from "./TalkRoom.ts"
 
@@ -37,7 +39,7 @@ export const App = (): View => {
       <${Room} />
     </main>
     ${inspector.isOpen.value && html`<${Inspector} />`}
-    <${AssistantDialog} /><${Confirm} /><${KeyDialog} /><${OfferedKey} />
+    <${AssistantDialog} /><${Confirm} /><${KeyDialog} /><${OfferedKey} /><${UsageDialog} />
   </div>`
 }
 
@@ -81,6 +83,7 @@ const Bar = (): View =>
       <${IconButton} icon="look" label="Inside the turn" isPressed=${inspector.isOpen.value} onClick=${() => (inspector.isOpen.value = !inspector.isOpen.value)} />
       <a class="icon-button" href=${guideAddress} aria-label="The guide" title="The guide"><${Icon} name="book" /></a>
       <${IconButton} icon=${isDark.value ? "sun" : "moon"} label=${isDark.value ? "Light colours" : "Dark colours"} onClick=${switchTheme} />
+      <${IconButton} icon="gauge" label="Usage and limits" onClick=${act(openUsage)} />
       <${IconButton} icon="key" label="API key" onClick=${() => (keyProblem.value = "")} />
     </div>
   </header>`

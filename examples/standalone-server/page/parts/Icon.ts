@@ -27,6 +27,7 @@ const paths = {
   columns: "M5 5h14v14H5zM12 5v14",
   options: "M4 8h9M17 8h3M15 6v4M4 16h3M11 16h9M9 14v4",
   play: "M8 6l10 6l-10 6z",
+  gauge: "M4 17a8 8 0 1 1 16 0M12 17l4-5",
   book: "M5 5h6a2 2 0 0 1 2 2v12a2 2 0 0 0-2-1.5H5zM19 5h-4a2 2 0 0 0-2 2"
 } as const
 

@@ -7,7 +7,7 @@ import {
   Assistants,
   Billing,
   type Message,
-  Principal,
+  type Principal,
   type StoreUnavailable,
   type Thread,
   Threads
