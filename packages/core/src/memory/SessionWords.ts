@@ -17,7 +17,7 @@ const lends = Math.max(turnWeighting.before.length, turnWeighting.behind.length)
 /** The memories on each side of a place that are needed to weigh those next to it, and the memory of the place itself. */
 export const reach = 2 * lends + 1
 
-export const momentOf = ({ createdAt, saidAt }: MemoryRecord): Date => saidAt ?? createdAt
+const momentOf = ({ createdAt, saidAt }: MemoryRecord): Date => saidAt ?? createdAt
 
 const isLending = ({ session, source }: MemoryRecord): boolean => session !== null && source === null
 

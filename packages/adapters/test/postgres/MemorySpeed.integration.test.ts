@@ -1,0 +1,70 @@
+/** PGlite keeps memories within three times of what a PostgreSQL server takes, for an import and for a search among them. */
+import { type AssistantId, Assistants, Kernel, Principal, Providers } from "@colloquy/core"
+import { layerMemory, Memories } from "@colloquy/core/memory"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { onPostgres } from "../../../../test/databases.ts"
+import type { InMemory } from "../../src/in-memory/index.ts"
+import { Pglite } from "../../src/pglite/index.ts"
+import { Postgres } from "../../src/postgres/index.ts"
+import { onScratchSchema } from "./Scratch.ts"
+
+const count = 1_500
+const subjects = "kettle harbour violin meadow lantern compass orchard glacier pepper saddle".split(" ")
+const wordOf = (number: number) => `${subjects[number % 10]}${Math.floor(number / 10) % 40}`
+
+const lines = Array.from({ length: count }, (_, at) =>
+  JSON.stringify({
+    content: `The user has a ${wordOf(at)} and a ${wordOf(at * 7)} beside the ${wordOf(at * 13)}, number ${at}.`
+  })
+).join("\n")
+const questions = Array.from({ length: 30 }, (_, at) => `Where does the user have the ${wordOf(at * 11)}?`)
+
+const kernelOver = (stores: Layer.Layer<InMemory.Stores, unknown>) =>
+  layerMemory.pipe(
+    Layer.provideMerge(Kernel.layer),
+    Layer.provideMerge(Providers.layer({ providers: [], defaults: { provider: "none", model: "none" } })),
+    Layer.provideMerge(stores),
+    Layer.fresh
+  )
+
+const millisOf = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const start = performance.now()
+    return Effect.map(work, (): number => performance.now() - start)
+  })
+
+const filled = Effect.gen(function* () {
+  const { id } = yield* (yield* Assistants).create({ name: "A" })
+  const memories = yield* Memories
+  const importing = yield* millisOf(memories.import(id, lines))
+  return {
+    importing,
+    search: (question: string, assistant: AssistantId = id) => memories.search(assistant, question, 10)
+  }
+})
+
+const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+onPostgres((url) => {
+  it.live(
+    "memories are imported and found on PGlite within three times of Postgres",
+    () =>
+      Effect.gen(function* () {
+        const server = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+        const onServer = yield* Effect.provide(filled, yield* Layer.build(kernelOver(server)))
+        const embedded = yield* Effect.provide(filled, yield* Layer.build(kernelOver(Pglite.layer())))
+        // In turns, so that other work of the machine meets both.
+        const times = yield* Effect.forEach(questions, (question) =>
+          Effect.all([millisOf(onServer.search(question)), millisOf(embedded.search(question))])
+        )
+        const [there, here] = [median(times.map(([time]) => time)), median(times.map(([, time]) => time))]
+        assert.isAtMost(here / there, 3, `a search takes ${here} and ${there} ms`)
+        const { importing } = embedded
+        assert.isAtMost(importing / onServer.importing, 3, `an import takes ${importing} and ${onServer.importing} ms`)
+      }).pipe(Principal.provide("ada"), Effect.scoped),
+    180_000
+  )
+})
