@@ -4,7 +4,7 @@
  * Claims expire by the database's clock.
  */
 import { Principal } from "@colloquy/core"
-import { type FollowUpClaim, FollowUpStore } from "@colloquy/core/adapters"
+import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -27,35 +27,11 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
   const { query, schema } = database
   const table = `${schema}.follow_ups`
 
-  const isTrue = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
-    Effect.map(query<{ readonly answer: boolean }>(operation, statement, parameters), ([row]) => row?.answer === true)
   const changed = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
     Effect.map(query(operation, statement, parameters), (rows) => rows.length > 0)
 
   /** Whose follow-up this process claimed last, of the urgent ones and of the others. The names of owners are not empty. */
   const served = { urgent: "", other: "" }
-
-  const end = (
-    operation: string,
-    { followUp, token }: FollowUpClaim,
-    {
-      error,
-      isDone,
-      uncounted
-    }: { readonly isDone: boolean; readonly uncounted: number; readonly error: string | null }
-  ) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const args = {
-        owner: toText(followUp.ownerId),
-        id: knownId(followUp.id),
-        token,
-        is_done: isDone,
-        uncounted,
-        error,
-        at: new Date(now)
-      }
-      return isTrue(operation, `select ${call(database, "end_follow_up", args)} as answer`, Object.values(args))
-    })
 
   return FollowUpStore.of({
     add: (followUps) =>
@@ -121,19 +97,34 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
         }
       ),
 
-    complete: (claim) => end("FollowUpStore.complete", claim, { isDone: true, uncounted: 0, error: null }),
+    complete: ({ followUp, token }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        changed(
+          "FollowUpStore.complete",
+          `update ${table} f set status = 'done', last_error = null, ended_at = coalesce(f.ended_at, $4)
+           where f.owner = $1 and f.id = $2 and f.token = $3 and f.status in ('running', 'done') returning f.id`,
+          [toText(followUp.ownerId), knownId(followUp.id), token, new Date(now)]
+        )
+      ),
 
-    fail: (claim, { error, isCounted, pause }) => {
-      const { followUp, token } = claim
-      const uncounted = isCounted ? 0 : 1
-      if (pause === null) return end("FollowUpStore.fail", claim, { isDone: false, uncounted, error: toText(error) })
-      return changed(
-        "FollowUpStore.fail",
-        `update ${table} f set status = 'pending', attempts = f.attempts - $4, last_error = $5, due_at = ${after("$6")}
-         where f.owner = $1 and f.id = $2 and f.token = $3 and f.status = 'running' returning f.id`,
-        [toText(followUp.ownerId), knownId(followUp.id), token, uncounted, toText(error), Duration.toMillis(pause)]
-      )
-    },
+    fail: ({ followUp, token }, { error, isCounted, pause }) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        changed(
+          "FollowUpStore.fail",
+          `update ${table} f set status = $4, attempts = f.attempts - $5, last_error = $6, due_at = ${after("$7")}, ended_at = $8
+           where f.owner = $1 and f.id = $2 and f.token = $3 and f.status = 'running' returning f.id`,
+          [
+            toText(followUp.ownerId),
+            knownId(followUp.id),
+            token,
+            pause === null ? "dead" : "pending",
+            isCounted ? 0 : 1,
+            toText(error),
+            pause === null ? 0 : Duration.toMillis(pause),
+            pause === null ? new Date(now) : null
+          ]
+        )
+      ),
 
     find: (kind, key) =>
       Principal.use(({ ownerId }) =>
@@ -161,11 +152,14 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
       ),
 
     cancel: (kind, key) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), kind: toText(kind), key: toText(key) }
-        const statement = `select ${call(database, "cancel_follow_up", args)} as answer`
-        return isTrue("FollowUpStore.cancel", statement, Object.values(args))
-      }),
+      Principal.use(({ ownerId }) =>
+        changed(
+          "FollowUpStore.cancel",
+          `delete from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")} and ${isOpen("f")}
+           returning f.id`,
+          [toText(ownerId), toText(kind), toText(key)]
+        )
+      ),
 
     dead: ({ limit, skip }) =>
       Effect.map(

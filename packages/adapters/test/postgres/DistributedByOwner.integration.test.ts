@@ -22,7 +22,9 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** Functions that are not told one owner, each with the reason. */
 const withoutOwner: Readonly<Record<string, string>> = {
+  analyze_search: "brings statistics of the search tables up to date",
   append_many: "the logs of many runs, with the owner of each",
+  claim_follow_ups: "goes through all owners in turns, and reads and changes one owner's rows at a time",
   keep_search_vectors: "makes the table of vectors",
   message_text: "reads nothing but the row that it is given",
   notify_change: "tells the processes, and touches no table",

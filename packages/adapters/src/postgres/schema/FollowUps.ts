@@ -64,10 +64,30 @@ export const followUpTurns: Migration = {
 const sameSequence = (row: string, sequence: string): string =>
   `hashtextextended(${row}.sequence, 0) = hashtextextended(${sequence}, 0) and ${row}.sequence = ${sequence}`
 
+/** The end of a follow-up lets the next one of its sequence go on, whichever version of the kernel ends it. */
+export const followUpEnds: Migration = {
+  name: "follow_ups go on",
+  tables: [],
+  statements: [
+    `create function {schema}.go_on_with_sequence() returns trigger language plpgsql as $$
+begin
+  update {schema}.follow_ups set waits = false where waits and owner = old.owner and id = (
+    select f.id from {schema}.follow_ups f where f.owner = old.owner and ${sameSequence("f", "old.sequence")} and f.${isOpen}
+      order by f.ordinal limit 1);
+  return null;
+end $$`,
+    `create trigger follow_ups_ended after update of status on {schema}.follow_ups for each row
+       when (old.sequence is not null and old.${isOpen} and not new.${isOpen})
+       execute function {schema}.go_on_with_sequence()`,
+    `create trigger follow_ups_gone after delete on {schema}.follow_ups for each row
+       when (old.sequence is not null and old.${isOpen}) execute function {schema}.go_on_with_sequence()`
+  ]
+}
+
 /**
  * `p_follow_ups` is a JSON array; each payload in it is a text that contains JSON. A follow-up is skipped when its id is stored already, or
  * when another one of the same kind and key is still open. The first open follow-up of its sequence is locked until the new one is
- * committed, so that whoever ends it sees the new one and lets it go on (`end_follow_up`).
+ * committed, so that whoever ends it sees the new one and lets it go on (`followUpEnds`).
  */
 const addFollowUps = sqlFunction(
   "add_follow_ups",
@@ -95,50 +115,6 @@ begin
         clock_timestamp() + v_one.delay * interval '1 millisecond', v_one.created_at)
       on conflict do nothing;
   end loop;
-end $$`
-)
-
-/** Lets the first open follow-up of a sequence go on. */
-const releaseFollowUp = sqlFunction(
-  "release_follow_up",
-  `(p_owner text, p_sequence text) returns void language plpgsql as $$
-begin
-  update {schema}.follow_ups set waits = false where waits and owner = p_owner and id = (
-    select f.id from {schema}.follow_ups f where f.owner = p_owner and ${sameSequence("f", "p_sequence")} and f.${isOpen}
-      order by f.ordinal limit 1);
-end $$`
-)
-
-/** Ends a follow-up under its claim, as done or as dead. Returns false when the claim is lost. */
-const endFollowUp = sqlFunction(
-  "end_follow_up",
-  `(p_owner text, p_id uuid, p_token bigint, p_is_done boolean, p_uncounted integer, p_error text, p_at timestamptz)
-returns boolean language plpgsql as $$
-declare
-  v_sequence text;
-begin
-  update {schema}.follow_ups f set status = case when p_is_done then 'done' else 'dead' end, last_error = p_error,
-      attempts = f.attempts - p_uncounted, ended_at = coalesce(f.ended_at, p_at)
-    where f.owner = p_owner and f.id = p_id and f.token = p_token and (f.status = 'running' or p_is_done and f.status = 'done')
-    returning f.sequence into v_sequence;
-  if not found then return false; end if;
-  if v_sequence is not null then perform {schema}.release_follow_up(p_owner, v_sequence); end if;
-  return true;
-end $$`
-)
-
-const cancelFollowUp = sqlFunction(
-  "cancel_follow_up",
-  `(p_owner text, p_kind text, p_key text) returns boolean language plpgsql as $$
-declare
-  v_sequence text;
-begin
-  delete from {schema}.follow_ups f where f.owner = p_owner and f.kind = p_kind and f.${isOpen}
-    and hashtextextended(f.key, 0) = hashtextextended(p_key, 0) and f.key = p_key
-    returning f.sequence into v_sequence;
-  if not found then return false; end if;
-  if v_sequence is not null then perform {schema}.release_follow_up(p_owner, v_sequence); end if;
-  return true;
 end $$`
 )
 
@@ -219,10 +195,4 @@ begin
 end $$`
 )
 
-export const followUpFunctions: ReadonlyArray<SqlFunction> = [
-  addFollowUps,
-  releaseFollowUp,
-  endFollowUp,
-  cancelFollowUp,
-  claimFollowUps
-]
+export const followUpFunctions: ReadonlyArray<SqlFunction> = [addFollowUps, claimFollowUps]

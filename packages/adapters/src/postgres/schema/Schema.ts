@@ -5,7 +5,7 @@
 import { auditTables } from "./AuditLog.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments } from "./Documents.ts"
-import { followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
+import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
 import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
@@ -57,7 +57,8 @@ export const schemaOfThisVersion: Schema = {
     followUpTurns,
     spokenMemories,
     keyScopes,
-    erasureTables
+    erasureTables,
+    followUpEnds
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
