@@ -1,6 +1,6 @@
 /** Bodies of the message endpoints in their three encodings: what is accepted, what is refused, and that every problem is told at once. */
 import { assert, describe, it } from "@effect/vitest"
-import { expect, say } from "@colloquy/adapters/scripted"
+import { callTool, expect, say } from "@colloquy/adapters/scripted"
 import { type Answer, open, type Service, tool } from "./Service.ts"
 
 const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {
@@ -295,6 +295,43 @@ describe("a message body", () => {
     assert.deepStrictEqual(await update({ name: "b" }), [200, "scripted", "script"])
     assert.deepStrictEqual(await update({ model_name: "" }), [200, "scripted", null])
     assert.deepStrictEqual(await update({ llm_provider: " " }), [200, null, null])
+  })
+
+  it("tells when one text is both the description and the system prompt of a new assistant", async () => {
+    await using service = await open([])
+    const notes = async (fields: object) =>
+      (await service.call("POST", "/assistants", { name: "a", ...fields })).body.notes
+    const [note] = await notes({ description: "Sells tea" })
+    assert.strictEqual(
+      note,
+      "system_prompt was not given, so it is the text of description. Send both, if they are to differ."
+    )
+    assert.include((await notes({ system_prompt: "Be brief." }))[0], "description was not given")
+    assert.isUndefined(await notes({}))
+    assert.isUndefined(await notes({ description: "Sells tea", system_prompt: "Be brief." }))
+  })
+
+  it("takes any JSON as the output of a tool; a text goes to the model as it is", async () => {
+    const outputs = ["sun", { degrees: 20 }, [1, null], 7, true, null]
+    await using service = await open(
+      outputs.flatMap((_, index) => [callTool("weather", {}, `call-${index}`), say("ok")])
+    )
+    const weather = { type: "function", function: { name: "weather" } }
+    for (const output of outputs) {
+      const asked = await service.call("POST", "/threads/messages", { content: "?", tools: [weather] })
+      const answered = await service.call("POST", "/threads/tool-outputs", {
+        thread_id: asked.body.thread_id,
+        tool_outputs: [{ tool_call_id: asked.body.tool_calls[0].id, output }]
+      })
+      assert.strictEqual(answered.status, 200, JSON.stringify(answered.body))
+    }
+    assert.deepStrictEqual(
+      service.model.requests.flatMap(({ messages }) => {
+        const last = messages.at(-1)
+        return last?.role === "tool" ? [last.output] : []
+      }),
+      ["sun", '{"degrees":20}', "[1,null]", "7", "true", "null"]
+    )
   })
 
   it("refuses an embedding provider that is not there, before anything of the assistant is stored", async () => {

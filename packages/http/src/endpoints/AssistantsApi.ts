@@ -9,7 +9,13 @@ import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { maybe, page, Uuid } from "../wire/Fields.ts"
-import { Assistant, AssistantCloneResponse, AssistantDeleteResponse, Thread } from "../wire/Records.ts"
+import {
+  AssistantCreated,
+  Assistant,
+  AssistantCloneResponse,
+  AssistantDeleteResponse,
+  Thread
+} from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
 import { unreadable } from "./Unreadable.ts"
 
@@ -64,7 +70,7 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
   .add(
     HttpApiEndpoint.post("create", "/assistants", {
       payload: AssistantCreate,
-      success: Assistant,
+      success: AssistantCreated,
       error: [...unreadable, ServiceUnavailable]
     })
       .annotate(DeclaredBody, assistantBodies.create)

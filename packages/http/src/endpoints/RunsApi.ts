@@ -16,7 +16,8 @@ import { CancelResponse, Run, ToolOutputsResponse } from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
 
 const outputs = {
-  tool_outputs: Schema.Array(Schema.Struct({ tool_call_id: Schema.String, output: Schema.String })),
+  /** A text goes to the model unchanged, any other value as JSON. */
+  tool_outputs: Schema.Array(Schema.Struct({ tool_call_id: Schema.String, output: Schema.Json })),
   /** Absent: those of the run. */
   tools: maybe(Schema.Array(Tool)),
   thinking: maybe(Thinking),

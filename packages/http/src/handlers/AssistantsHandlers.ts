@@ -26,7 +26,9 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("create", (raw) =>
         Effect.gen(function* () {
           const { value } = yield* read(assistantBodies.create, raw)
-          return assistantToWire(yield* assistants.create(toNewAssistant(value)).pipe(Effect.mapError(toWireError)))
+          const created = yield* assistants.create(toNewAssistant(value)).pipe(Effect.mapError(toWireError))
+          const notes = notesOn(value)
+          return { ...assistantToWire(created), ...(notes.length === 0 ? {} : { notes }) }
         })
       )
       .handle("list", ({ query: { name, ...page } }) =>
@@ -111,6 +113,14 @@ const configOf = (body: AssistantUpdate) =>
   })
 
 const toNewAssistant = (body: AssistantCreate): NewAssistant => ({ name: body.name, ...configOf(body) })
+
+/** `description` and `system_prompt` are one text where only one of them was given, which a client may not expect. */
+const notesOn = ({ description, system_prompt }: AssistantCreate): ReadonlyArray<string> => {
+  const isGiven = (text: string | null | undefined) => typeof text === "string"
+  if (isGiven(description) === isGiven(system_prompt)) return []
+  const [absent, present] = isGiven(description) ? ["system_prompt", "description"] : ["description", "system_prompt"]
+  return [`${absent} was not given, so it is the text of ${present}. Send both, if they are to differ.`]
+}
 
 /** An empty name removes the provider or the model, so that the host's default applies; null leaves it as it is, like every other field. */
 const toUpdate = (body: AssistantUpdate): Update => ({

@@ -83,7 +83,10 @@ const placeOf = ({ run_id, thread_id }: { readonly run_id: string; readonly thre
 })
 
 const outputsOf = (body: SubmitToolOutputsRequest, stream: boolean): Omit<ToolOutputsRequest, "threadId"> => ({
-  outputs: body.tool_outputs.map(({ output, tool_call_id }) => ({ toolCallId: tool_call_id, output })),
+  outputs: body.tool_outputs.map(({ output, tool_call_id }) => ({
+    toolCallId: tool_call_id,
+    output: typeof output === "string" ? output : JSON.stringify(output)
+  })),
   stream,
   ...compact({ tools: toolsFromWire(body.tools), thinking: thinkingFromWire(body.thinking) })
 })

@@ -30,6 +30,13 @@ export const Assistant = Schema.Struct({
 }).annotate({ identifier: "Assistant" })
 export type Assistant = typeof Assistant.Type
 
+/** The reply of a creation; `notes` tell what the service has filled in, and are absent when there is nothing to tell. */
+export const AssistantCreated = Schema.Struct({
+  ...Assistant.fields,
+  notes: Schema.optionalKey(Schema.Array(Schema.String))
+}).annotate({ identifier: "AssistantCreated" })
+export type AssistantCreated = typeof AssistantCreated.Type
+
 export const AssistantDeleteResponse = Schema.Struct({
   message: Schema.String,
   assistant_id: Id,
