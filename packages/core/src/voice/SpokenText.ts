@@ -154,6 +154,9 @@ const segmenters = {
 const wordsOf = new Intl.Segmenter("en", { granularity: "word" })
 
 /** Whole sentences at the beginning of a text that is still being written, and the rest. */
+/** How far the end of a sentence is looked for. What stands behind is looked at when its turn comes, so that no text is read often. */
+const reach = 4 * longestSentence
+
 const cutBegun = (
   text: string,
   language: LanguageOf
@@ -161,7 +164,8 @@ const cutBegun = (
   const sentences: Array<string> = []
   let rest = text
   while (true) {
-    const end = firstEnd(rest, language) ?? (rest.length > longestSentence ? cutOfLong(rest) : null)
+    const near = rest.slice(0, reach)
+    const end = firstEnd(near, language) ?? (rest.length > longestSentence ? cutOfLong(near) : null)
     if (end === null) return { sentences, rest }
     sentences.push(rest.slice(0, end))
     language.add(rest.slice(0, end))
@@ -181,7 +185,7 @@ const firstEnd = (text: string, language: LanguageOf): number | null => {
   const held = inlineMarks(text)
   for (const segment of segmenters[language.of(text)].segment(text)) {
     // The segmenter leaves a bracket that opens at the end of the sentence before it.
-    const index = segment.index - (/[「『（【《]+$/u.exec(text.slice(0, segment.index))?.[0].length ?? 0)
+    const index = segment.index - (/[「『（【《]{1,9}$/u.exec(text.slice(0, segment.index))?.[0].length ?? 0)
     if (index === 0 || index > longestSentence || isInside(held, index)) continue
     const before = text.slice(0, index)
     const next = /\p{L}+/u.exec(text.slice(index))
