@@ -91,7 +91,7 @@ describe("npm run live", () => {
         timeout: "1 second",
         run: Effect.succeed({ ...noUsage, costUsd })
       })
-      const dear: LiveCheck = { ...check("fails", 0.3, null), run: Effect.fail(new DoesNotHold("No.")) }
+      const dear: LiveCheck = { ...check("fails", 0.3, null), run: Effect.fail(new DoesNotHold({ reason: "No." })) }
       const { countedUsd, results } = yield* runChecks(
         [
           check("reported", 0.5, 0.1),

@@ -23,6 +23,9 @@ const open = async (limits: object | "off" | undefined) => {
   return { send, [Symbol.asyncDispose]: () => server.stop() }
 }
 
+const limitsIn = (usage: Readonly<Record<string, { readonly limit: number | null }>>) =>
+  Object.values(usage).map(({ limit }) => limit)
+
 const fileOf = (text: string) => {
   const form = new FormData()
   form.append("file", new Blob([text], { type: "text/plain" }), "a.txt")
@@ -35,10 +38,17 @@ describe("the limits of an owner", () => {
     assert.strictEqual((await server.send("POST", "/threads/messages", { content: "Hello" })).status, 200)
     const { body } = await server.send("GET", "/owners/me/usage")
     assert.deepStrictEqual(Object.keys(body), [
-      ...["requests", "turns", "input_tokens", "output_tokens", "cost_usd", "bytes", "documents", "memories"],
+      "requests",
+      "turns",
+      "input_tokens",
+      "output_tokens",
+      "cost_usd",
+      "bytes",
+      "documents",
+      "memories",
       "sessions"
     ])
-    const limits = Object.values(body).map((allowance) => (allowance as { limit: unknown }).limit)
+    const limits = limitsIn(body)
     assert.deepStrictEqual(limits, [600, 60, null, null, null, 5e9, 10_000, 100_000, 8])
     assert.deepStrictEqual([body.requests.used, body.turns.used], [2, 1])
     assert.isAbove(body.input_tokens.used, 0)
@@ -51,7 +61,7 @@ describe("the limits of an owner", () => {
     await using server = await open("off")
     await server.send("POST", "/threads/messages", { content: "Hello" })
     const { body } = await server.send("GET", "/owners/me/usage")
-    const limits = Object.values(body).map((allowance) => (allowance as { limit: unknown }).limit)
+    const limits = limitsIn(body)
     assert.deepStrictEqual(new Set(limits), new Set([null]))
   })
 

@@ -118,7 +118,7 @@ export const conversationChecks = ({ chat, id }: Provider, model: string): Reado
         ...given
       })
       const problem = expectation(heard)
-      return problem === null ? heard.usage : yield* Effect.fail(new DoesNotHold(problem))
+      return problem === null ? heard.usage : yield* new DoesNotHold({ reason: problem })
     })
   })
   return [

@@ -11,7 +11,7 @@ export interface JobModels {
 }
 
 const holds = (condition: boolean, otherwise: string): Effect.Effect<void, DoesNotHold> =>
-  condition ? Effect.void : Effect.fail(new DoesNotHold(otherwise))
+  condition ? Effect.void : Effect.fail(new DoesNotHold({ reason: otherwise }))
 
 const speak = (provider: string, { defaultModel, formats, speak: driver }: TextToSpeech) =>
   Effect.map(

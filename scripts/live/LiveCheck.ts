@@ -3,9 +3,14 @@ import type { Usage } from "@colloquy/core"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 /** A fact that does not hold, in words for the page. */
-export class DoesNotHold extends Error {}
+export class DoesNotHold extends Schema.TaggedError<DoesNotHold>()("DoesNotHold", { reason: Schema.String }) {
+  override get message() {
+    return this.reason
+  }
+}
 
 export interface LiveCheck {
   readonly group: "conversation" | "session" | "job"
@@ -60,7 +65,9 @@ const outcomeOf = (check: LiveCheck): Effect.Effect<Pick<LiveResult, "outcome" |
       duration: check.timeout,
       orElse: () =>
         Effect.fail(
-          new DoesNotHold(`It did not end within ${Duration.format(Duration.fromInputUnsafe(check.timeout))}.`)
+          new DoesNotHold({
+            reason: `It did not end within ${Duration.format(Duration.fromInputUnsafe(check.timeout))}.`
+          })
         )
     }),
     Effect.match({

@@ -21,7 +21,7 @@ const open = (model: RealtimeModel, name: string): Effect.Effect<Call, Error, Sc
   Effect.gen(function* () {
     const instructions = "You are brief."
     const prepared = model.prepare({ model: name, instructions, tools: [], options: {}, history: [], apiKey: null })
-    if (Result.isFailure(prepared)) return yield* Effect.fail(new DoesNotHold(prepared.failure.reason))
+    if (Result.isFailure(prepared)) return yield* new DoesNotHold({ reason: prepared.failure.reason })
     const seen = new Set<VendorEvent["_tag"]>()
     const waiting = new Map<VendorEvent["_tag"], Deferred.Deferred<void, DoesNotHold>>()
     let problem: DoesNotHold | null = null
@@ -33,7 +33,7 @@ const open = (model: RealtimeModel, name: string): Effect.Effect<Call, Error, Sc
       if (given._tag === "TranscriptFinal" && given.role === "assistant") words += given.text
       if (given._tag === "Used") usage = addUsage(usage, given.usage)
       if (given._tag === "Failed" || given._tag === "Closed") {
-        problem = new DoesNotHold(given.reason)
+        problem = new DoesNotHold({ reason: given.reason })
         for (const each of waiting.values()) Deferred.doneUnsafe(each, Effect.fail(problem))
       }
       const waiter = waiting.get(given._tag)
@@ -85,10 +85,10 @@ export const sessionChecks = (model: RealtimeModel, name: string): ReadonlyArray
         yield* call.next("Ready")
         call.link.send({ _tag: "Text", text: "Say the word lighthouse, and nothing else." })
         yield* call.next("ResponseDone")
-        if (call.soundBytes() === 0) return yield* Effect.fail(new DoesNotHold("The answer has no sound."))
-        if (call.words() === "") return yield* Effect.fail(new DoesNotHold("The answer has no transcript."))
+        if (call.soundBytes() === 0) return yield* new DoesNotHold({ reason: "The answer has no sound." })
+        if (call.words() === "") return yield* new DoesNotHold({ reason: "The answer has no transcript." })
         const usage = call.usage()
-        if (usage.estimated) return yield* Effect.fail(new DoesNotHold("The provider reported no usage."))
+        if (usage.estimated) return yield* new DoesNotHold({ reason: "The provider reported no usage." })
         return usage
       })
     )

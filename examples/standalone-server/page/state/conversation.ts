@@ -115,10 +115,10 @@ export class Conversation {
   }
 
   /** Reads the thread again after another tab has worked on it. What this tab follows or has shown is not read again. */
-  async catchUp(runId: string, hasEnded: boolean): Promise<void> {
+  async catchUp(runId: string, isOver: boolean): Promise<void> {
     const last = this.entries.value.at(-1)
     const isShown = last?.kind === "answer" && last.answer.value.runId === runId && !isOpen(last.answer.value)
-    if (this.threadId.value === null || this.isRunning.value || (hasEnded && isShown && this.waiting.value === null))
+    if (this.threadId.value === null || this.isRunning.value || (isOver && isShown && this.waiting.value === null))
       return
     await this.open(this.threadId.value)
   }

@@ -176,6 +176,7 @@ const connect = (server: McpServer, onChange: (change: Change) => void) =>
         }
         const { kill, transport } = transportOf(server, misbehaved)
         // The client calls what was here before it.
+        // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
         transport.onmessage = messageCounter(misbehaved)
         // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
         transport.onerror = (error) => {

@@ -70,8 +70,8 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
       return yield* new FeatureRefused({ reason: `${titles[absent] ?? absent} is not installed on this service.` })
     }
     const clientTools = request.tools ?? assistant.tools ?? []
-    const ofHost = (parts: ReadonlyArray<PlannedPart>) => {
-      const ofParts = parts.flatMap(({ tools }) => tools.map(({ definition }) => definition))
+    const ofHost = (joined: ReadonlyArray<PlannedPart>) => {
+      const ofParts = joined.flatMap(({ tools }) => tools.map(({ definition }) => definition))
       return withoutTaken(hostTools(), [...ofParts, ...clientTools])
     }
     const { planned } = yield* decideParts(joining, turn, []).pipe(

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { failureOf } from "../support/Story.ts"
 
-const limits = Layer.succeed(SessionLimits, { ...defaultSessionLimits, ticketsOfOwner: 2 })
+const limits = Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { ticketsOfOwner: 2 }))
 
 it.effect("tickets are counted by owner: one too many is refused until the first ones have ended", () =>
   Effect.gen(function* () {

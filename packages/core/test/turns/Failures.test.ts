@@ -210,9 +210,9 @@ describe("a model that fails", () => {
     Effect.gen(function* () {
       const spoken = yield* send
       assert.deepInclude(spoken.usage, { costUsd: null, estimated: true })
-      const sending = yield* Effect.forkChild(send)
+      const retried = yield* Effect.forkChild(send)
       yield* TestClock.adjust("1 minute")
-      assert.isTrue((yield* Fiber.join(sending)).usage.estimated)
+      assert.isTrue((yield* Fiber.join(retried)).usage.estimated)
     })
   )
 
