@@ -7,12 +7,12 @@ import { packages, root } from "./Workspace.ts"
 
 /** The limits in bytes of gzip: for our own code (`own`), or for everything with effect (`whole`). */
 const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: number }>> = {
-  "@colloquy/core": { own: 39_000 },
+  "@colloquy/core": { own: 45_000 },
   "@colloquy/core/answers": { own: 18_000 },
-  "@colloquy/core/voice": { own: 20_000 },
+  "@colloquy/core/voice": { own: 22_000 },
   "@colloquy/core/media": { own: 30_000 },
   "@colloquy/core/web-search": { own: 15_000 },
-  "@colloquy/http": { whole: 150_000 },
+  "@colloquy/http": { whole: 165_000 },
   "@colloquy/http/client": { whole: 45_000 },
   "the client of @colloquy/http": { whole: 45_000 }
 }

@@ -106,7 +106,7 @@ export {
   SessionStore,
   type SessionWrite
 } from "./realtime/SessionStore.ts"
-export { TicketRecord, Tickets, TicketStore } from "./realtime/Tickets.ts"
+export { TicketRecord, Tickets, TicketStore, TooManyTickets } from "./realtime/Tickets.ts"
 
 /** retention: the kinds of records that may be deleted by age. */
 export { type Prunable, RetentionStore } from "./retention/RetentionStore.ts"
