@@ -15,7 +15,7 @@ const zip = promisify(gzip)
 export const pack = async (text: string, type: string): Promise<Packed> => {
   const plain = Buffer.from(text)
   const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`
-  return { type, plain, etag, zipped: Buffer.from(await zip(plain, { level: 9 })) }
+  return { type, plain, etag, zipped: Buffer.from(await zip(plain, { level: 9, memLevel: 9 })) }
 }
 
 export const packedResponse = (

@@ -85,7 +85,7 @@ const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
 
 const sourceOf = (file: string): string => {
   const text = readFileSync(file, "utf8")
-  return file.endsWith(".ts") ? stripTypeScriptTypes(text).replace(comments, "") : text
+  return file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
 }
 
 const packs = new Map<string, Promise<Packed>>()

@@ -5,8 +5,11 @@ import { type RunningServer, startServer } from "./Server.ts"
 import { type Environment, readSettings } from "./Settings.ts"
 
 /** A server that stores nothing permanently. */
+/** Without limits, because tests send more turns a minute than a person does. */
+const usual = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", LIMITS: "off" }
+
 export const startDemo = async (environment: Environment = {}): Promise<RunningServer> =>
-  startServer(await Effect.runPromise(readSettings({ COLLOQUY_DATA_DIR: "memory://", PORT: "0", ...environment })))
+  startServer(await Effect.runPromise(readSettings({ ...usual, ...environment })))
 
 export const keyOf = (server: RunningServer): string => (server.newKey === null ? "" : Redacted.value(server.newKey))
 

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { keyOf, startDemo } from "./TestServer.ts"
 
 const open = async (limits: object | "off" | undefined) => {
-  const text = limits === undefined || limits === "off" ? limits : JSON.stringify(limits)
-  const server = await startDemo(text === undefined ? {} : { LIMITS: text })
+  const text = limits === "off" ? limits : JSON.stringify(limits)
+  const server = await startDemo({ LIMITS: text })
   /** A list of texts is sent as JSON lines. */
   const send = async (method: string, path: string, body?: object | FormData | ReadonlyArray<string>) => {
     const isForm = body instanceof FormData

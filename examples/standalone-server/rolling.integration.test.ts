@@ -21,6 +21,7 @@ const open = async (databaseUrl: string, environment: Readonly<Record<string, st
   const server = spawnServer({
     DATABASE_URL: databaseUrl,
     PORT: "0",
+    LIMITS: "off",
     COLLOQUY_API_KEYS: `${key}=ada`,
     ...environment
   })

@@ -101,6 +101,7 @@ inChromium((launch) => {
       const { page } = visitor
       const dialog = page.getByRole("dialog")
       await page.getByRole("button", { name: "New assistant" }).click()
+      await dialog.waitFor()
       await page.keyboard.press("Escape")
       await dialog.waitFor({ state: "detached" })
       await page.getByRole("button", { name: "New assistant" }).click()

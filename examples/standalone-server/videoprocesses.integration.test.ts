@@ -135,8 +135,16 @@ onPostgres((url) => {
           `/threads/${places.find((place) => place.stage === stage)?.threadId}`
         )
         if (stage === "submit") {
-          // The job is unknown, so no server can continue it.
-          assert.deepStrictEqual([documents, metadata?.video_jobs ?? null], [[], null])
+          // The job's id is unknown, so no server can continue it. Its row says that it was being ordered.
+          assert.deepStrictEqual(documents, [])
+          assert.deepInclude(metadata.video_jobs, {
+            job_id: null,
+            run_id: places.find((place) => place.stage === stage)?.runId,
+            model: metadata.video_jobs[0].model,
+            tool_call_id: metadata.video_jobs[0].tool_call_id,
+            status: "ordering",
+            cost_usd: null
+          })
           continue
         }
         assert.lengthOf(documents, 1, stage)

@@ -20,25 +20,22 @@ const shapes = [
   ["'later'", "null", "false", "now() + interval '1 hour'"]
 ]
 
-const fill = Effect.gen(function* () {
+const fill = Effect.fnUntraced(function* (schema: string) {
   const client = yield* PgClient
-  const [found] = yield* client.unsafe<{ readonly schema: string }>(
-    "select schemaname::text as schema from pg_tables where tablename = 'follow_ups' order by schemaname desc"
-  )
   for (const [at, [owner, sequence, waits, due]] of shapes.entries()) {
     yield* client.unsafe(
-      `insert into "${found?.schema}".follow_ups (owner, id, kind, key, payload, sequence, waits, due_at, created_at)
+      `insert into ${schema}.follow_ups (owner, id, kind, key, payload, sequence, waits, due_at, created_at)
        select ${owner}, gen_random_uuid(), 'work', '${at}/' || n, '{}', ${sequence}, ${waits}, ${due}, now()
        from generate_series(1, ${each}) n`
     )
   }
 })
 
-const suite = (stores: () => Layer.Layer<FollowUpStore | PgClient, unknown>) => {
+const suite = (stores: () => Layer.Layer<FollowUpStore | PgClient, unknown>, schemaName: () => string) => {
   it.live("take milliseconds, and give every owner its turn", () =>
     Effect.gen(function* () {
       const store = yield* FollowUpStore
-      yield* fill
+      yield* fill(schemaName())
       const served = new Map<string, number>()
       const from = performance.now()
       for (let at = 0; at < 40; at++) {
@@ -63,11 +60,20 @@ const suite = (stores: () => Layer.Layer<FollowUpStore | PgClient, unknown>) => 
 }
 
 onEmbedded("PGlite", () => {
-  suite(() => Postgres.layerFromClient().pipe(Layer.provideMerge(Pglite.layerClient())))
+  suite(
+    () => Postgres.layerFromClient().pipe(Layer.provideMerge(Pglite.layerClient())),
+    () => "colloquy"
+  )
 })
 
 onPostgres((url) => {
-  suite(() =>
-    onScratchSchema(url, (schema) => Postgres.layerFromClient({ schema }).pipe(Layer.provideMerge(hostClient(url))))
+  let name = ""
+  suite(
+    () =>
+      onScratchSchema(url, (schema) => {
+        name = schema
+        return Postgres.layerFromClient({ schema }).pipe(Layer.provideMerge(hostClient(url)))
+      }),
+    () => name
   )
 })

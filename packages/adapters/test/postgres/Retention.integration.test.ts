@@ -54,6 +54,9 @@ const endOfRows: Readonly<Record<string, string>> = {
   keys: "by the host",
   provider_keys: "by their owner",
   secrets: "one for each name",
+  audit_log: "never: one for each act of the owner that is recorded",
+  owner_rates: "with the erasure of the owner: one for each rate",
+  erasures: "never: one for each erasure of an owner",
   usage_days: "never: at most 64 for each owner, day, model and purpose",
   migrations: "never: one for each step"
 }
