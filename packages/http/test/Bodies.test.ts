@@ -318,10 +318,10 @@ describe("a message body", () => {
     )
     const weather = { type: "function", function: { name: "weather" } }
     for (const output of outputs) {
-      const asked = await service.call("POST", "/threads/messages", { content: "?", tools: [weather] })
+      const called = await service.call("POST", "/threads/messages", { content: "?", tools: [weather] })
       const answered = await service.call("POST", "/threads/tool-outputs", {
-        thread_id: asked.body.thread_id,
-        tool_outputs: [{ tool_call_id: asked.body.tool_calls[0].id, output }]
+        thread_id: called.body.thread_id,
+        tool_outputs: [{ tool_call_id: called.body.tool_calls[0].id, output }]
       })
       assert.strictEqual(answered.status, 200, JSON.stringify(answered.body))
     }

@@ -90,8 +90,8 @@ describe("a video job", () => {
     ],
     ([looks]) =>
       Effect.sync(() => {
-        const { age, end, shortest, turns } = waited(looks)
-        assert.strictEqual(end, "End")
+        const { age, end: last, shortest, turns } = waited(looks)
+        assert.strictEqual(last, "End")
         assert.isAbove(shortest, 0)
         assert.isAtMost(age, minutes(30))
         assert.isBelow(turns, 4000)
