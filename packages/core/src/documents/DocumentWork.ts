@@ -37,7 +37,7 @@ export const traceOf = ({ blobId, id, scope }: Document): DocumentTrace => ({
   blobId
 })
 
-/** The indexing of a document. Somebody waits for a document of a thread, because messages of the thread do. */
+/** The indexing of a document. A document of a thread is urgent, because messages of the thread wait for it. */
 export const newIndexing = (document: Document): Effect.Effect<NewFollowUp> =>
   Effect.map(newWork(indexKind, document.id, traceOf(document)), (work) => ({
     ...work,

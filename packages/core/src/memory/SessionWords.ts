@@ -3,7 +3,7 @@
  * before and after it, as turns of a stored conversation are (`turnWeighting`). This holds for memories that were written or imported with a
  * `session`; learned ones are found by the sentences that they were learned from (`Learning`).
  *
- * A write changes the words of the memories beside it too. So whoever adds, changes or removes a memory of a session weighs these again.
+ * A write changes the words of the memories beside it too. So the code that adds, changes or removes a memory of a session weighs these again.
  */
 import type { Steps } from "../primitives/Steps.ts"
 import type { Passage } from "../retrieval/Impacts.ts"

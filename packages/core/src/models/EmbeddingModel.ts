@@ -69,7 +69,7 @@ export class EmbeddingModel extends Context.Service<
           const driver = drivers.get(target.provider)
           if (driver === undefined) return yield* unusable(target, "no_such_provider")
           const apiKey = yield* keys.find(target.provider)
-          // Somebody waits for the vector of a question. Those of documents are many, and owners take turns.
+          // A turn waits for the vector of a question. The vectors of documents are many, and owners take turns.
           const turn: Turn = purpose === "query" ? (call) => call : inTurn
           const answers = yield* Effect.forEach(
             toBatches(texts, driver),

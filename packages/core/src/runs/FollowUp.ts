@@ -22,7 +22,7 @@ export interface NewFollowUp {
   readonly sequence: string | null
   /** Milliseconds between storing and the first attempt. */
   readonly delayMillis: number
-  /** True: somebody waits for it, such as for the file of a message. It is done before other work. */
+  /** True: a user waits for this work, for example for the file of a message. It is done before other work. */
   readonly isUrgent?: boolean
   readonly createdAt: Date
 }

@@ -87,7 +87,7 @@ end $$`,
 /**
  * `p_follow_ups` is a JSON array; each payload in it is a text that contains JSON. A follow-up is skipped when its id is stored already, or
  * when another one of the same kind and key is still open. The first open follow-up of its sequence is locked until the new one is
- * committed, so that whoever ends it sees the new one and lets it go on (`followUpEnds`).
+ * committed, so that the transaction that ends it sees the new one and lets it go on (`followUpEnds`).
  */
 const addFollowUps = sqlFunction(
   "add_follow_ups",
