@@ -66,10 +66,10 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
     /** A call that is under way when the process dies does not return either. */
     const read = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       alive(Effect.flatMap(effect, (answer) => alive(Effect.succeed(answer))))
-    const write = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    const write: WrapWrite = (effect, hasWritten = () => true) =>
       alive(
         Effect.flatMap(effect, (answer) => {
-          if (dead || ++writes !== point.at) return alive(Effect.succeed(answer))
+          if (dead || !hasWritten(answer) || ++writes !== point.at) return alive(Effect.succeed(answer))
           kill()
           return point.hears === true ? Effect.succeed(answer) : grave
         })
@@ -100,8 +100,14 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
 
 type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
+/** `hasWritten` is for an operation that may find nothing to write. */
+type WrapWrite = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  hasWritten?: (answer: A) => boolean
+) => Effect.Effect<A, E, R>
+
 /** Wraps every operation of every port, so that the process can die in it. */
-const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Layer<Stores, never, Stores> =>
+const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Layer.Layer<Stores, never, Stores> =>
   Layer.mergeAll(
     Layer.effect(
       AssistantStore,
@@ -160,7 +166,7 @@ const mortalStores = (read: Wrap, write: Wrap, isDead: () => boolean): Layer.Lay
       FollowUpStore,
       FollowUpStore.useSync((store) => ({
         add: (...args) => write(store.add(...args)),
-        claim: (...args) => write(store.claim(...args)),
+        claim: (...args) => write(store.claim(...args), (claims) => claims.length > 0),
         renew: (...args) => read(store.renew(...args)),
         complete: (...args) => write(store.complete(...args)),
         fail: (...args) => write(store.fail(...args)),

@@ -46,8 +46,8 @@ const settings = (poll: string) =>
   )
 
 /**
- * Each look for follow-ups counts as a write. A process that dies looks only when a turn has stored some, so that the number of its writes
- * does not depend on how long they take. The next process looks often, for what the first one has left.
+ * A look that finds follow-ups counts as a write. A process that dies looks only when a turn has stored some, so that the number of its
+ * writes does not depend on how long they take. The next process looks often, for what the first one has left.
  */
 const never = "1 hour"
 const often = "200 millis"
@@ -88,7 +88,7 @@ const begun = Effect.fnUntraced(function* (stores: Layer.Layer<Stores>, point: C
   const scope = yield* Scope.make()
   const services = yield* Layer.buildWithScope(kernelOf(doom, stores, deeds, order, never), scope)
   const opened = Effect.provideContext(openThread, services)
-  // Looking for follow-ups counts as writing: on a busy machine the process may die of that before it has a thread.
+  // The process may die before it has a thread.
   const threadId = yield* Effect.raceFirst(opened, Effect.as(doom.died, null))
   return { deeds, doom, scope, services, threadId }
 })
