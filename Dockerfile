@@ -5,6 +5,7 @@ WORKDIR /app
 COPY .npmrc package.json package-lock.json ./
 COPY packages/core/package.json packages/core/
 COPY packages/adapters/package.json packages/adapters/
+COPY packages/testing/package.json packages/testing/
 COPY packages/http/package.json packages/http/
 COPY packages/ws/package.json packages/ws/
 COPY packages/colloquy/package.json packages/colloquy/

@@ -15,7 +15,7 @@ interface Manifest {
 }
 
 export interface Entry {
-  /** The specifier that a consumer imports: `@colloquy/core/contracts`. */
+  /** The specifier that a consumer imports: `@colloquy/testing/contracts`. */
   readonly name: string
   readonly source: string
   /** The joined file that Node.js loads; null if it loads the single files. */
@@ -50,7 +50,7 @@ const read = (name: string): Package => {
   return { folder: join(root, folder), manifest, entries }
 }
 
-export const packages: ReadonlyArray<Package> = ["core", "adapters", "http", "ws", "colloquy"].map(read)
+export const packages: ReadonlyArray<Package> = ["core", "adapters", "testing", "http", "ws", "colloquy"].map(read)
 
 /** The version of a library in package-lock.json. */
 export const lockedVersion = (library: string): string =>

@@ -6,7 +6,7 @@ import { type Promised, promisesOf, readPage, titlesOf } from "./rules/Promises.
 import { root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
-const suites = "packages/core/src/contracts"
+const suites = "packages/testing/src/contracts"
 const { ports, withoutSuite } = readPage(read("test/contracts.md"))
 
 const inWords = (path: string, { member, sentence }: Promised) =>

@@ -41,12 +41,14 @@ describe("imports", () => {
     ["packages/adapters/src/files/Chunks.ts", "@colloquy/core/retrieval"],
     ["packages/core/src/wings.ts", "./memory/MemoryStore.ts"],
     ["packages/core/src/index.ts", "./Kernel.ts"],
-    ["packages/core/src/contracts/RunStoreContract.ts", "../turns/Turns.ts"],
-    ["packages/core/src/contracts/RunStoreContract.ts", "@effect/vitest"],
+    ["packages/testing/src/contracts/RunStoreContract.ts", "@colloquy/core/adapters"],
+    ["packages/testing/src/contracts/RunStoreContract.ts", "@effect/vitest"],
+    ["packages/testing/src/scripted/TestKernel.ts", "@colloquy/adapters/in-memory"],
+    ["packages/colloquy/src/Testing.ts", "@colloquy/testing"],
     ["packages/adapters/src/postgres/RunStore.ts", "@colloquy/core"],
     ["packages/adapters/src/postgres/RunStore.ts", "effect/sql/SqlClient"],
     ["packages/adapters/src/protocols/Transport.ts", "effect/http/HttpClient"],
-    ["packages/adapters/src/scripted/Script.ts", "effect/testing/TestClock"],
+    ["packages/testing/src/scripted/Script.ts", "effect/testing/TestClock"],
     ["packages/adapters/src/postgres/RunStore.ts", "@declared/library/sub"],
     ["packages/http/src/Api.ts", "effect/http-api/HttpApi"],
     ["packages/http/src/handlers/Delivery.ts", "../streams/Sse.ts"],
@@ -71,13 +73,17 @@ describe("imports", () => {
     [inCore, "../realtime/Frames.ts"],
     ["packages/core/src/Kernel.ts", "./memory/index.ts"],
     ["packages/core/src/answers/Answers.ts", "../documents/Documents.ts"],
-    [inCore, "../contracts/Scenes.ts"],
+    [inCore, "@colloquy/testing/contracts"],
     [inCore, "../index.ts"],
     [inCore, "../../../adapters/src/in-memory/State.ts"],
     [inCore, "../newroom/Thing.ts"],
     ["packages/core/src/primitives/Ids.ts", "../access/Principal.ts"],
     ["packages/core/src/newroom/Thing.ts", "../primitives/Ids.ts"],
-    ["packages/core/src/index.ts", "./contracts/index.ts"],
+    ["packages/adapters/src/Stores.ts", "@colloquy/testing"],
+    ["packages/colloquy/src/Colloquy.ts", "@colloquy/testing"],
+    ["packages/testing/src/contracts/RunStoreContract.ts", "../../../core/src/turns/Turns.ts"],
+    ["packages/testing/src/scripted/TestKernel.ts", "@colloquy/adapters/postgres"],
+    ["packages/testing/src/scripted/TestKernel.ts", "@colloquy/http"],
     ["packages/adapters/src/postgres/Chunks.ts", "@colloquy/core/retrieval"],
     ["packages/adapters/src/Stores.ts", "@colloquy/core/documents"],
     ["packages/http/src/Api.ts", "@colloquy/core/web-search"],
@@ -108,7 +114,7 @@ describe("imports", () => {
     const folders = readdirSync(join(root, "packages/core/src"), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
-    assert.includeMembers([...rooms, ...Object.keys(wings), "contracts"], folders)
+    assert.includeMembers([...rooms, ...Object.keys(wings)], folders)
     const ofHttp = readdirSync(join(root, "packages/http/src"), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)

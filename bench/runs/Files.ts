@@ -4,7 +4,7 @@
  */
 import { FileExtractor } from "@colloquy/adapters/files"
 import { Postgres } from "@colloquy/adapters/postgres"
-import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { ScriptedModel } from "@colloquy/testing"
 import { Assistants, Kernel, Principal } from "@colloquy/core"
 import { type Document, Documents, documentsLayer, fileTypeOf, TextExtractor } from "@colloquy/core/documents"
 import { Retrieval } from "@colloquy/core/retrieval"

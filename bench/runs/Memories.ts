@@ -4,7 +4,7 @@
  * of its hits, by hand, with `pg`. Without vectors: with them both would wait for the same distances.
  */
 import { Postgres } from "@colloquy/adapters/postgres"
-import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { ScriptedModel } from "@colloquy/testing"
 import { AssistantId, Kernel, type LiveTurn, MessageId, Principal, RunId, ThreadId, TurnParts } from "@colloquy/core"
 import { AssistantStore, newId } from "@colloquy/core/adapters"
 import { defaultMemorySettings, layerMemory, MemoryId, memoryPartName, MemoryStore } from "@colloquy/core/memory"

@@ -1,6 +1,6 @@
 /**
  * A store of your own behind one port: the application already has a table of API keys, so only `KeyStore` is replaced, and the adapter
- * stores all other records. The comments of the port are the contract; the suite of `@colloquy/core/contracts` checks it.
+ * stores all other records. The comments of the port are the contract; the suite of `@colloquy/testing/contracts` checks it.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Keys, Principal } from "@colloquy/core"

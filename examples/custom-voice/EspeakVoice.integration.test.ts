@@ -1,6 +1,6 @@
 /** Real speech: espeak-ng speaks an answer while it is written, and sox measures what was stored and what was sent live. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { sayInChunks, scripted } from "@colloquy/adapters/scripted"
+import { sayInChunks, scripted } from "@colloquy/testing"
 import { Kernel, Principal, type Provider, Providers, Turns } from "@colloquy/core"
 import { DocumentId } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"

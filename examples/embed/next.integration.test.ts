@@ -29,7 +29,7 @@ const next = join(modules, "next/dist/bin/next")
  * outdated.
  */
 const builtPackages = async () => {
-  const outputs = ["core", "adapters", "http", "ws"].map((name) => join(root, "packages", name, "dist"))
+  const outputs = ["core", "adapters", "testing", "http", "ws"].map((name) => join(root, "packages", name, "dist"))
   const unbuilt = outputs.filter((folder) => !existsSync(folder))
   await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], root)
   await finish([join(root, "scripts/join.ts")], root)

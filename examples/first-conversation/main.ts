@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel } from "@colloquy/testing"
 import { Kernel, Principal, Turns } from "@colloquy/core"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,7 @@
  * The client gets an answer without a round trip. A failure becomes a text for the model, so that the model can go on.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel } from "@colloquy/testing"
 import { type HostedTool, HostedToolFailed, HostedTools, Kernel, Principal, Turns } from "@colloquy/core"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** The kernel of this folder unchanged, and the guides that show it. */
-import { callTool, say, scripted } from "@colloquy/adapters/scripted"
+import { callTool, say, scripted } from "@colloquy/testing"
 import { Principal, Turns } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
 import { mediaIn } from "@colloquy/core/media"

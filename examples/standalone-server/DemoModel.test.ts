@@ -1,6 +1,6 @@
 /** The demo model inside of a kernel, with its pauses on a test clock. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { HostedTools, Kernel, Principal, Providers, type TurnRequest, type TurnEvent, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

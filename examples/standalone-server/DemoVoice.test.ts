@@ -1,6 +1,6 @@
 /** The demo voice inside of a kernel: what it hears, says and keeps, in virtual time. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { TestRealtime } from "@colloquy/adapters/scripted"
+import { TestRealtime } from "@colloquy/testing"
 import { HostedTools, Kernel, Principal, Providers, ThreadId, Threads } from "@colloquy/core"
 import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"

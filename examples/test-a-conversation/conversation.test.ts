@@ -3,7 +3,7 @@
  * The test fails when the model is called too often or too rarely, and it can check the model's requests.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, expect, fail, gate, say, ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"
+import { callTool, expect, fail, gate, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import { Kernel, Principal, Threads, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** A guardrail joins every turn: the first message reaches the model, the second one does not. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { say, ScriptedModel } from "@colloquy/testing"
 import { Kernel, Principal, Turns } from "@colloquy/core"
 import * as Console from "effect/Console"
 import * as Deferred from "effect/Deferred"

@@ -1,5 +1,5 @@
 /** A voice session as a unit test: no socket, no sound, and a test clock. */
-import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
+import { ScriptedRealtime, TestRealtime } from "@colloquy/testing"
 import { Principal, ThreadId, Threads } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -28,6 +28,11 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
     ],
     says: "adapters may import core, the clients of effect/http, effect/sql, effect/socket and declared vendor libraries; never http or ws"
   },
+  testing: {
+    may: [effectRoot, core, /^@colloquy\/adapters\/in-memory$/, node, /^@effect\/vitest$/, /^effect\/testing\/\w+$/],
+    never: [/^@colloquy\/(http|ws)/],
+    says: "testing may import core, the in-memory stores of adapters, @effect/vitest and effect/testing; never http or ws"
+  },
   http: {
     may: [effectRoot, core, node, /^effect\/(http|http-api|encoding)(\/\w+)?$/],
     never: [/^@colloquy\/(adapters|ws)/],
@@ -104,11 +109,9 @@ const surface = "packages/core/src/wings.ts"
 
 const isWing = (name: string) => Object.keys(wings).some((wing) => name === `@colloquy/core/${wing}`)
 
-const contracts = "contracts"
-
-/** What is made for tests, and what only it may import. */
-const testKits = ["packages/core/src/contracts/", "packages/adapters/src/scripted/"]
-const forTests = [/^@effect\/vitest$/, /^vitest$/, /^effect\/testing\/\w+$/]
+/** What is made for tests is imported by tests, and by the entry of `colloquy` that hands it to hosts without Effect. */
+const isForTests = (name: string) => /^@colloquy\/testing(\/|$)/.test(name)
+const handsOnTests = "packages/colloquy/src/Testing.ts"
 
 const matches = (patterns: ReadonlyArray<RegExp>, name: string) => patterns.some((pattern) => pattern.test(name))
 
@@ -134,8 +137,8 @@ const externalFault = (file: string, name: string, declared: ReadonlyArray<strin
   if (isWing(name) && servesAllWings.some((files) => files.test(file)))
     return "what serves all wings imports `@colloquy/core/wings`, so that a process without the wing does not load it"
   if (matches(rule.never, name)) return rule.says
+  if (isForTests(name)) return file === handsOnTests ? null : "only tests import @colloquy/testing"
   if (matches(rule.may, name)) return null
-  if (matches(forTests, name) && testKits.some((folder) => file.startsWith(folder))) return null
   if (home === "core") return rule.says
   const library = libraryOf(name)
   const isVendor = library !== "effect" && !library.startsWith("@colloquy/")
@@ -146,8 +149,6 @@ const isPlace = (name: string) => rooms.includes(name) || name in wings
 
 const roomFault = (file: string, target: string): string | null => {
   const [from, to] = [roomOf(file), roomOf(target)]
-  if (to === contracts) return from === contracts ? null : "nothing in core imports contracts; only tests do"
-  if (from === contracts) return null
   if (file === surface) return null
   if (from === null) {
     return to !== null && to in wings ? `a wing has its own sub-path; the main entry never imports ${to}` : null

@@ -377,7 +377,7 @@ assert.match(messages.at(-1)?.content ?? "", /12 degrees, rain/)
   {
     page: "docs/tools.md",
     has: "const orderStatus: HostedTool",
-    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/testing"
 import * as Effect from "effect/Effect"
 import type { Json } from "effect/Schema"
 const asked: Array<Json | undefined> = []
@@ -400,7 +400,7 @@ assert.deepStrictEqual([reply.content, asked], ["On its way.", ["7"]])
       ],
       ['"https://mcp.example/mcp"', "remote.url"]
     ],
-    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/testing"
 const token = "secret"
 const seen: Array<string | undefined> = []
 const remote = await listen((request, response) => { seen.push(request.headers.authorization); response.writeHead(404).end() })

@@ -1,5 +1,5 @@
 /** Conversations as tests, without Effect: a kernel with a scripted model and a clock that the test moves, of the same type as in production. */
-import { TestKernel as Kernels, type ScriptStep } from "@colloquy/adapters/scripted"
+import { TestKernel as Kernels, type ScriptStep } from "@colloquy/testing"
 import { type WithHandler, withHandler } from "./Handler.ts"
 
 export {
@@ -18,7 +18,7 @@ export {
   scripted,
   type ScriptStep,
   think
-} from "@colloquy/adapters/scripted"
+} from "@colloquy/testing"
 
 export type TestKernel = Kernels.OpenTestKernel & WithHandler
 

@@ -1,4 +1,4 @@
-import { callTool, say, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, say, TestKernel } from "@colloquy/testing"
 import { Assistants, AssistantId, KeyId, Keys, Principal, RunId, ThreadId, Threads, Turns } from "@colloquy/core"
 import { firstPage, newId, RunStore, UsageLedger } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

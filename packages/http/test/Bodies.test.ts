@@ -1,6 +1,6 @@
 /** Bodies of the message endpoints in their three encodings: what is accepted, what is refused, and that every problem is told at once. */
 import { assert, describe, it } from "@effect/vitest"
-import { callTool, expect, say } from "@colloquy/adapters/scripted"
+import { callTool, expect, say } from "@colloquy/testing"
 import { type Answer, open, type Service, tool } from "./Service.ts"
 
 const form = (fields: Readonly<Record<string, string | Blob>>): FormData => {

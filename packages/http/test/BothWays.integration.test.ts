@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { connect as connectHttp2, createServer as createHttp2, type IncomingHttpHeaders } from "node:http2"
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { gate, say } from "@colloquy/adapters/scripted"
+import { gate, say } from "@colloquy/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import express from "express"

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { callTool, gate, say } from "@colloquy/adapters/scripted"
+import { callTool, gate, say } from "@colloquy/testing"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as ClientAlone from "../src/client/index.ts"

@@ -1,6 +1,6 @@
 /** Streams over real connections: many at once, readers that stall or leave, proxies that compress, and peers that talk nonsense. */
 import { assert, describe, it } from "@effect/vitest"
-import { gate, say, type ScriptStep } from "@colloquy/adapters/scripted"
+import { gate, say, type ScriptStep } from "@colloquy/testing"
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from "node:http"
 import { constants, createGzip } from "node:zlib"
 import { toNodeHandler } from "../src/node/index.ts"

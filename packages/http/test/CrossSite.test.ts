@@ -1,6 +1,6 @@
 /** What a browser does by itself: it sends the session of its user for pages of other sites, and keeps answers for later. */
 import { assert, describe, it } from "@effect/vitest"
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { chatRoute } from "../src/ai-sdk/index.ts"
 import { openai } from "../src/openai/index.ts"

@@ -1,5 +1,5 @@
 /** The service with documents for a test: its only readable files are text, and its model says everything that it was asked, as JSON. */
-import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { ScriptedModel } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"

@@ -1,6 +1,6 @@
 /** Conversations over the whole surface that must go the same way on every store, and across processes over one store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, gate, say } from "@colloquy/adapters/scripted"
+import { callTool, gate, say } from "@colloquy/testing"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"

@@ -1,5 +1,5 @@
 /** A long stored run that goes out as fast as the connection takes it leaves the event loop to other requests between its pieces. */
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { get, type IncomingMessage } from "node:http"
 import { straight, throughWeb, type Way } from "./BothWays.ts"

@@ -1,6 +1,6 @@
 /** Who may ask, how often, how much; repeats; shutting down; and faults that tell nothing. Specification part 5. */
 import { assert, describe, it } from "@effect/vitest"
-import { callTool, gate, say } from "@colloquy/adapters/scripted"
+import { callTool, gate, say } from "@colloquy/testing"
 import { InsufficientCredit, Keys, StoreUnavailable } from "@colloquy/core"
 import { AssistantStore, ThreadStore } from "@colloquy/core/adapters"
 import { InMemory } from "@colloquy/adapters/in-memory"

@@ -1,5 +1,5 @@
 /** What the API tells beyond the specification for those who look at it: the inside of a run, a thread's own title, what is installed. */
-import { callTool, say, uses } from "@colloquy/adapters/scripted"
+import { callTool, say, uses } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { connect } from "../src/client/Client.ts"
 import { keys, open } from "./Service.ts"

@@ -1,5 +1,5 @@
 /** Every stream that this package writes has one line of data an event, also for readers that take U+0085, U+2028 and U+2029 for the end of one. */
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { chatRoute } from "../src/ai-sdk/index.ts"
 import { openai } from "../src/openai/index.ts"

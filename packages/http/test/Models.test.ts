@@ -1,6 +1,6 @@
 /** The catalogue and billing over HTTP: every endpoint, names with slashes, filters, and what is refused. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, uses } from "@colloquy/adapters/scripted"
+import { say, uses } from "@colloquy/testing"
 import {
   HostModels,
   Kernel,

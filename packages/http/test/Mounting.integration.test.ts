@@ -3,7 +3,7 @@
  * same lines.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { serveWeb } from "./WebServer.ts"
 import express from "express"
 import Fastify from "fastify"

@@ -1,6 +1,6 @@
 /** The service as a layer, in a router of a host who lives in Effect: beside the host's routes, and none of them touched. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { ScriptedModel } from "@colloquy/testing"
 import { Kernel } from "@colloquy/core"
 import { afterEach, assert, describe, it, vi } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** Streams over a real connection, on both ways from Node: signs of life while nothing is said, and no more of them than that. */
-import { gate, say } from "@colloquy/adapters/scripted"
+import { gate, say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as TestClock from "effect/testing/TestClock"
 import { straight, throughWeb, type Way } from "./BothWays.ts"

@@ -3,7 +3,7 @@
  * the record is the one that the API description promises.
  */
 import { Message, MessageId, ThreadId } from "@colloquy/core"
-import { plainOf } from "@colloquy/core/contracts"
+import { plainOf } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { makeWings, ownWings } from "../src/wings/Wings.ts"

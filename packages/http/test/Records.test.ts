@@ -1,6 +1,6 @@
 /** Every answer of the service, written down. A change here is a change for everybody's clients. */
 import { assert, describe, expect, it } from "@effect/vitest"
-import { callTool, fail, gate, say, think, uses } from "@colloquy/adapters/scripted"
+import { callTool, fail, gate, say, think, uses } from "@colloquy/testing"
 import { allEvents, named, open, type Service, tool } from "./Service.ts"
 
 /** Plays requests and writes down what came, with ids and times as names. */

@@ -1,6 +1,6 @@
 /** What a key may do: each endpoint names the scope that it needs, and a key without it gets 403. */
 import { Keys, type KeyScope } from "@colloquy/core"
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"

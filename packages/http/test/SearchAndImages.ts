@@ -1,6 +1,6 @@
 /** Web search and pictures over the wire, as a foreign program uses them: fields, replies, streams, threads, money, two owners. Runs on every store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, expect, say, type ScriptStep } from "@colloquy/adapters/scripted"
+import { callTool, expect, say, type ScriptStep } from "@colloquy/testing"
 import { InsufficientCredit } from "@colloquy/core"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * The service for a test: a scripted kernel behind the web handler, two owners with a key each, and a client by hand as foreign programs
  * write it. Used by every test of this package.
  */
-import { ScriptedModel, type ScriptedVideo, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
+import { ScriptedModel, type ScriptedVideo, type ScriptStep, TestKernel } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"

@@ -2,7 +2,7 @@
  * A service over `node:http` in a process of its own, with one long finished run, for the test of readers that do not read. Tells what
  * the process holds when so many have come and every one of them has stopped taking more.
  */
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { allEvents, keys, open } from "./Service.ts"

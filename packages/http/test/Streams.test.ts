@@ -1,6 +1,6 @@
 /** What a stream promises: signs of life, going on after a cut at any event, readers that are slow or go away. */
 import { assert, describe, it } from "@effect/vitest"
-import { callTool, gate, say, think } from "@colloquy/adapters/scripted"
+import { callTool, gate, say, think } from "@colloquy/testing"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { StreamEvent, terminalTypes } from "../src/index.ts"

@@ -1,5 +1,5 @@
 /** Lists of threads with their messages, byte for byte the records that the checked way makes, on every store. */
-import { callTool, say } from "@colloquy/adapters/scripted"
+import { callTool, say } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { ThreadId, Threads } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"

@@ -3,7 +3,7 @@
  * Runs on every store, in real time with short pauses; the provider of videos follows a script.
  */
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedVideo } from "@colloquy/adapters/scripted"
+import { ScriptedVideo } from "@colloquy/testing"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"

@@ -1,5 +1,5 @@
 /** The service with documents and voice for a test. Its model says what the last message of the user says. */
-import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { ScriptedModel } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"

@@ -1,5 +1,5 @@
 /** What a message asks of parts of a turn, over the wire: the parts are told their options, the places of refusals are those of the wire. */
-import { callTool, say } from "@colloquy/adapters/scripted"
+import { callTool, say } from "@colloquy/testing"
 import { type TurnPart, TurnParts, TurnRefused } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,7 @@
  * same server. What stands in each mount is all that a host writes.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedRealtime } from "@colloquy/adapters/scripted"
+import { ScriptedRealtime } from "@colloquy/testing"
 import { Kernel, Keys, Principal, Providers } from "@colloquy/core"
 import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /** A real server with the realtime socket, over a kernel in memory and a scripted voice model; and clients that write down what they hear. */
-import { type ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
+import { type ScriptedRealtime, TestRealtime } from "@colloquy/testing"
 import { Keys, Principal } from "@colloquy/core"
 import { Tickets } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"

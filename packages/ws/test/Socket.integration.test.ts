@@ -1,5 +1,5 @@
 // The realtime socket on a real server: handshakes, sessions, sizes, hostile clients, neighbours on the same server, shutdown.
-import { ScriptedRealtime } from "@colloquy/adapters/scripted"
+import { ScriptedRealtime } from "@colloquy/testing"
 import type { HostCredentials } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"

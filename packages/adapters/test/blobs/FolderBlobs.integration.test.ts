@@ -1,7 +1,7 @@
 /** `BlobStore` in a folder: its contract, and what is on the disk. */
 import { Principal } from "@colloquy/core"
 import { BlobId, newId } from "@colloquy/core/adapters"
-import { blobStoreSuite } from "@colloquy/core/contracts"
+import { blobStoreSuite } from "@colloquy/testing/contracts"
 import { BlobStore } from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

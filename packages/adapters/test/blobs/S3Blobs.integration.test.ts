@@ -1,7 +1,7 @@
 /** `BlobStore` on a server that speaks S3 and checks signatures, and the answers of Amazon's that this server does not give. */
 import { Principal } from "@colloquy/core"
 import { BlobId, newId } from "@colloquy/core/adapters"
-import { blobStoreSuite } from "@colloquy/core/contracts"
+import { blobStoreSuite } from "@colloquy/testing/contracts"
 import { BlobStore } from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** The contract of text extractors, kept by the one that reads each file in a process of its own. */
-import { textExtractorSuite } from "@colloquy/core/contracts"
+import { textExtractorSuite } from "@colloquy/testing/contracts"
 import { FileExtractor } from "../../src/files/index.ts"
 import { docx, endlessPdf, paragraph, pdf, utf8, zip } from "./MadeFiles.ts"
 

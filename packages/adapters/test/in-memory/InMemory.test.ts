@@ -18,7 +18,7 @@ import {
   startTurn,
   storageSuite,
   storedRun
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -16,7 +16,7 @@ import {
   sampleEvent,
   sampleSettlement,
   storedRun
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

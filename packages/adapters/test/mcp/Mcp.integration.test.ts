@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { Mcp } from "../../src/mcp/index.ts"
-import { callTool, say, type ScriptStep, ScriptedModel } from "../../src/scripted/index.ts"
+import { callTool, say, type ScriptStep, ScriptedModel } from "@colloquy/testing"
 import { makeToolServer } from "./ToolServer.ts"
 
 const program: Mcp.McpServer = {

@@ -1,6 +1,6 @@
 /** Pictures in a form that models take: types, sizes and what is made to do harm. */
 import { SharpPictures } from "@colloquy/adapters/sharp"
-import { pictureConverterSuite } from "@colloquy/core/contracts"
+import { pictureConverterSuite } from "@colloquy/testing/contracts"
 import { type Picture, PictureConverter, type PictureLimits } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

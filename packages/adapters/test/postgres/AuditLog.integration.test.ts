@@ -1,5 +1,5 @@
 /** The contract of the audit log, on PGlite and on a PostgreSQL server, as the adapters provide it. */
-import { auditStoreSuite } from "@colloquy/core/contracts"
+import { auditStoreSuite } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"

@@ -16,7 +16,7 @@ import {
   startTurn,
   storedMessages,
   storedRun
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"

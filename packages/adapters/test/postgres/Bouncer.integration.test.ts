@@ -3,7 +3,7 @@
  * connections of their own and over a host's `pg.Pool`, and turns of two kernels that must not hear of each other by notifications.
  */
 import { Kernel, Principal, Providers, Threads, Turns } from "@colloquy/core"
-import { scripted, say } from "@colloquy/adapters/scripted"
+import { scripted, say } from "@colloquy/testing"
 import {
   blobStoreSuite,
   documentStoreSuite,
@@ -13,7 +13,7 @@ import {
   realtimeSuite,
   retentionStoreSuite,
   storageSuite
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,5 @@
 /** The contract of the index of chunks on PostgreSQL and PGlite, with pgvector and without. */
-import { chunkIndexSuite } from "@colloquy/core/contracts"
+import { chunkIndexSuite } from "@colloquy/testing/contracts"
 import { vector } from "@electric-sql/pglite-pgvector"
 import * as Layer from "effect/Layer"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"

@@ -1,6 +1,6 @@
 /** What the index of chunks does beyond its contract: documents of any size, vectors that come later, equal ranks on every store. */
 import { DocumentId, estimateTokens, newId } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import {
   ChunkIndex,
   type IndexedDocument,

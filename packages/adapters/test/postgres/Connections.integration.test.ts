@@ -1,7 +1,7 @@
 /** Statements that share connections: what somebody else's lock, a hung statement or a lost connection does to those beside them. */
 import { Principal, StoreUnavailable, type ThreadId } from "@colloquy/core"
 import { RunStore, ThreadStore } from "@colloquy/core/adapters"
-import { expectTag, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/core/contracts"
+import { expectTag, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"

@@ -1,7 +1,7 @@
 /** What the ports cost: round trips of a turn, and the plan of every statement on 100,000 messages. */
 import { OwnerId, Principal } from "@colloquy/core"
 import { AssistantStore, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
-import { anHour, expectTag, openThread, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
+import { anHour, expectTag, openThread, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"

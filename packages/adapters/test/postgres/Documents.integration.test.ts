@@ -1,7 +1,7 @@
 /** The contracts of the wing `documents` on PGlite and on a PostgreSQL server, and what an upload leaves in the tables. */
 import { Principal } from "@colloquy/core"
 import { BlobId, newId } from "@colloquy/core/adapters"
-import { blobStoreSuite, documentStoreSuite } from "@colloquy/core/contracts"
+import { blobStoreSuite, documentStoreSuite } from "@colloquy/testing/contracts"
 import { BlobStore } from "@colloquy/core/documents"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"

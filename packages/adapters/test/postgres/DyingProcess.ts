@@ -9,7 +9,7 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { Postgres } from "../../src/postgres/index.ts"
-import { scripted } from "../../src/scripted/index.ts"
+import { scripted } from "@colloquy/testing"
 import { databaseOf, type Orders, serve } from "./Serve.ts"
 
 interface Order {

@@ -1,7 +1,7 @@
 /** PGlite on a folder: what a kill leaves behind, and who may open it. */
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { ThreadStore } from "@colloquy/core/adapters"
-import { openThread, storedMessages } from "@colloquy/core/contracts"
+import { openThread, storedMessages } from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

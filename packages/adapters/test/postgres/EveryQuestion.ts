@@ -26,7 +26,7 @@ import {
   sampleSettlement,
   sampleThread,
   sampleUsage
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import type { Filled } from "./FilledDatabase.ts"
 

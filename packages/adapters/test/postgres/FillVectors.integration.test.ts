@@ -3,7 +3,7 @@
  * and a later one over the same database fills them in after its first search.
  */
 import { Assistants, type Principal } from "@colloquy/core"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import { type Document, type DocumentPlace, Documents } from "@colloquy/core/documents"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { vector } from "@electric-sql/pglite-pgvector"

@@ -1,6 +1,6 @@
 /** Claims among 100,000 open follow-ups: of one owner, of 10,000 owners, in one sequence, and not due yet. They read few of them. */
 import { FollowUpStore } from "@colloquy/core/adapters"
-import { anHour } from "@colloquy/core/contracts"
+import { anHour } from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

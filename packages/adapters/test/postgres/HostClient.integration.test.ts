@@ -11,7 +11,7 @@ import {
   startTurn,
   storedMessages,
   storedRun
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { PgClient, type PgPoolConfig } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

@@ -11,7 +11,7 @@ import {
   startTurn,
   storageSuite,
   storedMessages
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
-import { hang, say, ScriptedModel, TestKernel } from "../../src/scripted/index.ts"
+import { hang, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { leaseOf } from "./Lease.ts"
 import { databaseOf, type Orders, serve, storesOf } from "./Serve.ts"
 

@@ -9,7 +9,7 @@ import {
   settleTurn,
   startTurn,
   storedMessages
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import type * as Context from "effect/Context"

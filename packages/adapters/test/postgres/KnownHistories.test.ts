@@ -1,7 +1,7 @@
 /** What a process knows of histories against all that is stored, for threads and budgets of any size. */
 import { type Message, OwnerId, RunId, ThreadId } from "@colloquy/core"
 import type { History, NewMessage } from "@colloquy/core/adapters"
-import { sampleBegin, sampleSettlement } from "@colloquy/core/contracts"
+import { sampleBegin, sampleSettlement } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

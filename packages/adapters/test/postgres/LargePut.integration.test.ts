@@ -1,6 +1,6 @@
 /** A large document is put in time in line with its size, and leaves statistics for the database that has nothing else to make them. */
 import { DocumentId, newId } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import { ChunkIndex, emptyPlace, SearchScope } from "@colloquy/core/retrieval"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /** The removal of a large document: in slices, so that nobody waits for it, and to the last row, whatever happens meanwhile. */
 import { BlobId, DocumentId, newId } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import { Principal } from "@colloquy/core"
 import { BlobStore } from "@colloquy/core/documents"
 import { ChunkIndex, emptyPlace, SearchScope } from "@colloquy/core/retrieval"

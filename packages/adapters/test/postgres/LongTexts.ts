@@ -20,7 +20,7 @@ import {
   sampleSettlement,
   sampleUsage,
   startTurn
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -3,7 +3,7 @@
  * caller hears that it did not; a repeat of it never doubles anything; and the thread is free for the next message at once.
  */
 import { Principal, type StartedTurn, StoreUnavailable, type ThreadId, Turns } from "@colloquy/core"
-import { openThread, storedMessages } from "@colloquy/core/contracts"
+import { openThread, storedMessages } from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -15,7 +15,7 @@ import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
-import { callTool, gate, say, ScriptedModel, TestKernel } from "../../src/scripted/index.ts"
+import { callTool, gate, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { losingProxy } from "./LosingProxy.ts"
 import { hostClient, scratchSchema } from "./Scratch.ts"
 

@@ -1,5 +1,5 @@
 /** The contract of the store of memories, on PGlite with pgvector and without, and on a PostgreSQL server. */
-import { memoryStoreSuite } from "@colloquy/core/contracts"
+import { memoryStoreSuite } from "@colloquy/testing/contracts"
 import { vector } from "@electric-sql/pglite-pgvector"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"

@@ -4,7 +4,7 @@
  */
 import { type AssistantId, MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
 import { AssistantStore, newId } from "@colloquy/core/adapters"
-import { sampleAssistant } from "@colloquy/core/contracts"
+import { sampleAssistant } from "@colloquy/testing/contracts"
 import { type MemoryChange, MemoryId, type MemoryOutcome, type MemoryRecord, MemoryStore } from "@colloquy/core/memory"
 import { prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
 import * as PgClient from "@effect/sql-pg/PgClient"

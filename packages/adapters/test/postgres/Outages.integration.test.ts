@@ -9,7 +9,7 @@ import {
   sampleSettlement,
   startTurn,
   storedMessages
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

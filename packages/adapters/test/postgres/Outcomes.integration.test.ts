@@ -1,5 +1,5 @@
 /** The contract of the store of outcomes, on PGlite and on a PostgreSQL server, as the adapters provide it. */
-import { outcomeStoreSuite } from "@colloquy/core/contracts"
+import { outcomeStoreSuite } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"

@@ -1,5 +1,5 @@
 /** The contract of every storage port on PGlite, in memory. */
-import { followUpStoreSuite, storageSuite } from "@colloquy/core/contracts"
+import { followUpStoreSuite, storageSuite } from "@colloquy/testing/contracts"
 import { onEmbedded } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { longTextSuite } from "./LongTexts.ts"

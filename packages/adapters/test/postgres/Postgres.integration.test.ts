@@ -1,5 +1,5 @@
 /** The contract of every storage port on a PostgreSQL server. */
-import { followUpStoreSuite, storageSuite } from "@colloquy/core/contracts"
+import { followUpStoreSuite, storageSuite } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"

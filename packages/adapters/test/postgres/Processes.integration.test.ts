@@ -10,7 +10,7 @@ import {
   startTurn,
   storedMessages,
   storedRun
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** Customers' own keys for providers: found by their owner alone, and unreadable in the database. */
 import { OwnerId, Principal, ProviderKeys } from "@colloquy/core"
-import { providerKeysSuite, type PutKey } from "@colloquy/core/contracts"
+import { providerKeysSuite, type PutKey } from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

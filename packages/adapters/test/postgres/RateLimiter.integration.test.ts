@@ -1,6 +1,6 @@
 /** The rate limiter over one database: what one process takes is taken for all. */
 import { RateLimiter } from "@colloquy/core"
-import { rateLimiterSuite } from "@colloquy/core/contracts"
+import { rateLimiterSuite } from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

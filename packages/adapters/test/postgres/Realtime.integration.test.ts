@@ -1,5 +1,5 @@
 /** The contracts of voice sessions, on PGlite and on a PostgreSQL server, as the adapters provide them. */
-import { realtimeSuite } from "@colloquy/core/contracts"
+import { realtimeSuite } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"

@@ -1,7 +1,7 @@
 /** A process with stores of its own, for a `Worker`. */
 import { Principal, type ThreadId } from "@colloquy/core"
 import { RunStore, type Lease, type RunSignal } from "@colloquy/core/adapters"
-import { changesOf, appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/core/contracts"
+import { changesOf, appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/testing/contracts"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -9,7 +9,7 @@ import {
   sampleUsage,
   settleTurn,
   startTurn
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"

@@ -17,7 +17,7 @@ import {
   settleTurn,
   startTurn,
   waitingTurn
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { SessionStore } from "@colloquy/core/wings"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Cassette } from "../../src/scripted/index.ts"
+import { Cassette } from "@colloquy/testing"
 import * as FakeVendor from "./FakeVendor.ts"
 
 const folder = Effect.acquireRelease(

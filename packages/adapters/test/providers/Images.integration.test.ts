@@ -1,7 +1,7 @@
 /** Every provider of pictures against a server that speaks its wire: the contract of the port, and what each sends in its own words. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
 import type { ImageModel, ImageRequest } from "@colloquy/core/adapters"
-import { type ImageVendor, imageModelSuite, type SeenImageRequest } from "@colloquy/core/contracts"
+import { type ImageVendor, imageModelSuite, type SeenImageRequest } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

@@ -1,6 +1,6 @@
 /** Videos of the router, against a server that speaks its wire: the promises of every model for videos, and what is this wire's own. */
 import type { VideoAccount, VideoOrder } from "@colloquy/core/adapters"
-import { videoModelSuite } from "@colloquy/core/contracts"
+import { videoModelSuite } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

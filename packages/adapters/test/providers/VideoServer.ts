@@ -2,7 +2,7 @@
  * A server that speaks the router's wire for videos (orders, jobs, clips, catalogue), over real HTTP on this machine. What it answers is
  * set while it runs; every request is noted. It also is the conversation's provider, where a test wants a whole service.
  */
-import type { VideoScene } from "@colloquy/core/contracts"
+import type { VideoScene } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Http from "node:http"

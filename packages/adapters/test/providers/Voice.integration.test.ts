@@ -6,7 +6,7 @@ import {
   speechToTextSuite,
   textToSpeechSuite,
   type VoiceVendor
-} from "@colloquy/core/contracts"
+} from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -1,6 +1,6 @@
 /** Every search engine against a server that speaks its wire: the contract of the port, and what each sends in its own words. */
 import type { WebResult, WebSearchPort } from "@colloquy/core/web-search"
-import { type SearchVendor, webSearchSuite } from "@colloquy/core/contracts"
+import { type SearchVendor, webSearchSuite } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Http from "node:http"

@@ -1,7 +1,7 @@
 /** The in-process rate limiter: no more than the limit at once, and one more with each part of the window that passes. */
 import { assert, describe, layer } from "@effect/vitest"
 import { RateLimiter } from "@colloquy/core"
-import { rateLimiterSuite } from "@colloquy/core/contracts"
+import { rateLimiterSuite } from "@colloquy/testing/contracts"
 import { type Rate } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Catalog, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
 import { type AnswerReply, type AnswerRequest, type ChatDriver, noUsage } from "@colloquy/core/adapters"
-import { openThread } from "@colloquy/core/contracts"
+import { openThread } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,7 +1,7 @@
 import { Assistants, DefaultEmbedding, Kernel, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { say, ScriptedModel } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

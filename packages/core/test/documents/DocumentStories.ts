@@ -1,7 +1,7 @@
 /** What documents promise over every storage: an upload is found, and what is deleted leaves nothing. */
 import { type AssistantId, Assistants, type Principal, StoreUnavailable, type ThreadId, Threads } from "@colloquy/core"
 import { type Copier, Copies, firstPage } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import { BlobStore, type Document, Documents, DocumentStore } from "@colloquy/core/documents"
 import { ChunkIndex, scopeOfAssistant, scopeOfThread, termsByLanguage } from "@colloquy/core/retrieval"
 import { assert, layer } from "@effect/vitest"

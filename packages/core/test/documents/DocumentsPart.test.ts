@@ -1,6 +1,6 @@
 /** How documents join a turn: what the model reads, what is kept, and when a message has to wait. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say } from "@colloquy/adapters/scripted"
+import { callTool, say } from "@colloquy/testing"
 import { Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
 import {

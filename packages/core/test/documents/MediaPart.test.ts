@@ -1,5 +1,5 @@
 /** Pictures, sound and video of messages: what reaches the model, what is refused, and what later turns and legs read again. */
-import { callTool, say } from "@colloquy/adapters/scripted"
+import { callTool, say } from "@colloquy/testing"
 import {
   defaultTurnSettings,
   type ModelInfo,

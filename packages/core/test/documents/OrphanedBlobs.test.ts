@@ -1,7 +1,7 @@
 /** Blobs without a document go once they are old; blobs with one stay; a copy of a document is a document. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { BlobId, DocumentId, newId } from "@colloquy/core/adapters"
-import { asNewOwner, openThread, sampleDocument } from "@colloquy/core/contracts"
+import { asNewOwner, openThread, sampleDocument } from "@colloquy/testing/contracts"
 import {
   BlobStore,
   copyDocument,

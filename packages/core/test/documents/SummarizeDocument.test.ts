@@ -1,5 +1,5 @@
 /** Summaries of documents: written once by a model where the host wants them, charged, and told to typed turns. */
-import { fail, say } from "@colloquy/adapters/scripted"
+import { fail, say } from "@colloquy/testing"
 import { Principal } from "@colloquy/core"
 import { type ChatRequest, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { DocumentSummaries } from "@colloquy/core/answers"

@@ -1,6 +1,6 @@
 /** A process dies at any of its writes in a turn that makes a picture: asked once, charged once, nothing told of that is not there. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, pause, say } from "@colloquy/adapters/scripted"
+import { callTool, pause, say } from "@colloquy/testing"
 import { Assistants, Principal, supplementOf, Threads, Turns, type ThreadId } from "@colloquy/core"
 import { firstPage, type ImageRequest, RunStore, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"

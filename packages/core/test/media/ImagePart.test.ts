@@ -1,14 +1,5 @@
 /** How pictures join a turn: the tool, what it may be asked, what it costs, and pictures that a model makes by itself. */
-import {
-  callTool,
-  callTools,
-  draw,
-  expect,
-  say,
-  ScriptedModel,
-  type ScriptStep,
-  uses
-} from "@colloquy/adapters/scripted"
+import { callTool, callTools, draw, expect, say, ScriptedModel, type ScriptStep, uses } from "@colloquy/testing"
 import { InsufficientCredit, Principal, supplementOf, Threads, TurnRefused, Turns, type Usage } from "@colloquy/core"
 import {
   type ChatRequest,

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Principal, ThreadId, ThreadNotFound } from "@colloquy/core"
 import { newId } from "@colloquy/core/adapters"
-import { openThread } from "@colloquy/core/contracts"
+import { openThread } from "@colloquy/testing/contracts"
 import { BlobStore, DocumentNotFound, DocumentStore } from "@colloquy/core/documents"
 import { defaultMediaSettings, MediaRefused, MediaSettings, MediaStorage, type MediaType } from "@colloquy/core/media"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /** A kernel with the part "image", a conversation model that follows a script, and an image model that keeps what it is asked. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/adapters/scripted"
+import { ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
 import { Kernel, Metering, type MeteringPort, type Provider, Providers } from "@colloquy/core"
 import { type ImageAnswer, type ImageRequest, type ModelError, noUsage } from "@colloquy/core/adapters"
 import { defaultMediaSettings, imagePart, MediaSettings } from "@colloquy/core/media"

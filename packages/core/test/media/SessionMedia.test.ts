@@ -1,5 +1,5 @@
 /** Pictures, videos and web search in a voice session: the same parts as in turns, called by a voice model. */
-import { ScriptedRealtime, ScriptedVideo, TestRealtime } from "@colloquy/adapters/scripted"
+import { ScriptedRealtime, ScriptedVideo, TestRealtime } from "@colloquy/testing"
 import {
   Assistants,
   InsufficientCredit,

@@ -1,5 +1,5 @@
 /** The rules of the video tool, each as a turn with a scripted model for videos. Specification part 4, "Video tool rules". */
-import { callTool, callTools, fail, say, ScriptedVideo } from "@colloquy/adapters/scripted"
+import { callTool, callTools, fail, say, ScriptedVideo } from "@colloquy/testing"
 import { InsufficientCredit, type MeteringPort, type ThreadId, Threads, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { DocumentStore } from "@colloquy/core/documents"

@@ -4,7 +4,7 @@
  * one document and one charge.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedVideo } from "@colloquy/adapters/scripted"
+import { ScriptedVideo } from "@colloquy/testing"
 import {
   Assistants,
   FollowUps,

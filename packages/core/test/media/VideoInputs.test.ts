@@ -1,8 +1,8 @@
 /** Documents as inputs of a clip: whose may be used, and in which form a provider gets them. Specification part 4, "Video tool rules" 4, 5. */
-import { ScriptedVideo } from "@colloquy/adapters/scripted"
+import { ScriptedVideo } from "@colloquy/testing"
 import { Assistants, Principal, type ThreadId } from "@colloquy/core"
 import { BlobId, type ChatDriver, type ChatEvent, type ChatRequest, newId } from "@colloquy/core/adapters"
-import { sampleDocument } from "@colloquy/core/contracts"
+import { sampleDocument } from "@colloquy/testing/contracts"
 import { BlobStore, DocumentLinks, type DocumentScope, DocumentStore } from "@colloquy/core/documents"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** The process dies at every write of a turn and of its learning: what another process finds is learned once. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { type Beat, Crash } from "@colloquy/adapters/scripted"
+import { type Beat, Crash } from "@colloquy/testing"
 import { Principal, Turns } from "@colloquy/core"
 import { MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,15 +1,6 @@
 /** What an assistant learns from its turns, in virtual time: stories with a scripted model. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import {
-  type Beat,
-  expect,
-  fail,
-  gate,
-  say,
-  type ScriptStep,
-  ScriptedModel,
-  type TestKernel
-} from "@colloquy/adapters/scripted"
+import { type Beat, expect, fail, gate, say, type ScriptStep, ScriptedModel, type TestKernel } from "@colloquy/testing"
 import { Assistants, Billing, Principal, type RunId, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { Memories, MemoryStore } from "@colloquy/core/memory"

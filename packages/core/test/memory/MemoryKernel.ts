@@ -1,6 +1,6 @@
 /** A kernel with the wing `memory` over the in-memory stores, and what the model writes after a turn. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { type AssistantId, type Principal, Providers, type RunId, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
 import { layerMemory, Memories, type MemoryStore } from "@colloquy/core/memory"

@@ -1,6 +1,6 @@
 /** What a turn recalls, and how it shows. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, fail, hang, say, type ScriptStep, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, fail, hang, say, type ScriptStep, ScriptedModel } from "@colloquy/testing"
 import { Assistants, Principal, supplementOf, Threads, type TurnEvent, Turns } from "@colloquy/core"
 import { Memories, readKept, Reranker, type RerankerPort } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"

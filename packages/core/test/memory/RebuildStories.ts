@@ -2,7 +2,7 @@
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { type AssistantId, Assistants, Kernel, type Principal, type Provider, Providers } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /** Memories of an assistant with an embedding model: found by meaning, and not lost when the model fails. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedModel } from "@colloquy/adapters/scripted"
+import { ScriptedModel } from "@colloquy/testing"
 import { Assistants, Billing, Kernel, Principal, Providers } from "@colloquy/core"
 import { type EmbeddingDriver, firstPage, ModelError, noUsage } from "@colloquy/core/adapters"
 import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"

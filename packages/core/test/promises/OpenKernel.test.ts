@@ -1,6 +1,6 @@
 /** The kernel as promises: what rejects and with what, on whose behalf, and what a caller who leaves does to a run. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, Crash, gate, pause, say, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, Crash, gate, pause, say, TestKernel } from "@colloquy/testing"
 import {
   AssistantNotFound,
   type Kernel,

@@ -1,5 +1,5 @@
 /** `tool` with the schema libraries themselves: what the model reads, what the function gets, and what a bad call is answered with. */
-import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { type HostedTool, HostedToolFailed, Turns } from "@colloquy/core"
 import { tool, type ToolContext, type ToolParameters } from "@colloquy/core/promises"
 import { toStandardJsonSchema } from "@valibot/to-json-schema"

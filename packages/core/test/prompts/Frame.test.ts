@@ -1,6 +1,6 @@
 /** Text of others cannot leave its frame: excerpts, names of files, memories and pages of the web that look like the next item of a prompt. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, Principal, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
 import { defaultDocumentSettings, Documents, DocumentSettings } from "@colloquy/core/documents"

@@ -1,8 +1,8 @@
 // A voice session as a story: what a client says and hears, what is stored, and every rule and limit of the specification in virtual time.
-import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
+import { ScriptedRealtime, TestRealtime } from "@colloquy/testing"
 import { ThreadId } from "@colloquy/core"
 import { AssistantStore, firstPage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
-import { asNewOwner, sampleAssistant } from "@colloquy/core/contracts"
+import { asNewOwner, sampleAssistant } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,5 +1,5 @@
 // What the service adds to a voice session: memory, documents, tools that are selected, media; and what is done after an exchange.
-import { scripted, ScriptedRealtime, type ScriptStep, say as write, TestRealtime } from "@colloquy/adapters/scripted"
+import { scripted, ScriptedRealtime, type ScriptStep, say as write, TestRealtime } from "@colloquy/testing"
 import {
   Assistants,
   HostedTools,

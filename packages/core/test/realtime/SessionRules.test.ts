@@ -1,6 +1,6 @@
 // Every rule and limit of a voice session in the words of the specification, part 4, 5, 7 and 8, in virtual time.
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
+import { ScriptedRealtime, TestRealtime } from "@colloquy/testing"
 import {
   Assistants,
   InsufficientCredit,
@@ -19,7 +19,7 @@ import {
   UsageLedger,
   type UsageReport
 } from "@colloquy/core/adapters"
-import { asNewOwner, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/core/contracts"
+import { asNewOwner, openThread, sampleBegin, settleTurn, startTurn } from "@colloquy/testing/contracts"
 import {
   defaultSessionLimits,
   nothingSelected,

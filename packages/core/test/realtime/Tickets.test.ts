@@ -1,6 +1,6 @@
 import { Principal } from "@colloquy/core"
 import { defaultSessionLimits, SessionLimits, Tickets } from "@colloquy/core/realtime"
-import { TestRealtime } from "@colloquy/adapters/scripted"
+import { TestRealtime } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,9 +1,9 @@
 // An answer is stored while it is spoken, so that a process that dies loses a second of it at most; and what a client that is gone has heard.
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { TestRealtime } from "@colloquy/adapters/scripted"
+import { TestRealtime } from "@colloquy/testing"
 import { Kernel, type Principal, Providers, type StoreUnavailable, ThreadId } from "@colloquy/core"
 import { describeModel, ThreadStore } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import {
   layer as realtimeLayer,
   type RealtimeModel,

@@ -1,9 +1,9 @@
 /** What only serves for a while goes when it is old, in small steps; what is left of an old run is its end, and everything of the conversation. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, fail, say, type ScriptStep } from "@colloquy/adapters/scripted"
+import { callTool, fail, say, type ScriptStep } from "@colloquy/testing"
 import { Principal, type RunId, type ThreadId, type TurnRequest, Turns } from "@colloquy/core"
 import { FollowUpStore, ThreadStore } from "@colloquy/core/adapters"
-import { openThread, sampleFollowUp, startTurn } from "@colloquy/core/contracts"
+import { openThread, sampleFollowUp, startTurn } from "@colloquy/testing/contracts"
 import {
   defaultRetentionSettings,
   describePruned,

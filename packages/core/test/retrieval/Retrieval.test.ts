@@ -9,7 +9,7 @@ import {
   newId,
   noUsage
 } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import {
   type ChunkHit,
   ChunkIndex,

@@ -1,6 +1,6 @@
 /** A running summary of what falls out of the window, in virtual time. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { type Beat, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { type Beat, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { Billing, FollowUps, Principal, Providers, type ThreadId, Turns } from "@colloquy/core"
 import { AssistantStore, type ChatRequest } from "@colloquy/core/adapters"
 import { layerSummaries, SummarySettings, type SummarySettingsPort } from "@colloquy/core/summaries"

@@ -3,7 +3,7 @@
  * fail. Several kernels may stand over one storage, as processes over one database; one of them may die at a chosen write.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { scripted, type ScriptStep } from "@colloquy/adapters/scripted"
+import { scripted, type ScriptStep } from "@colloquy/testing"
 import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
 import type { Documents } from "@colloquy/core/documents"

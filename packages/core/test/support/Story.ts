@@ -2,7 +2,7 @@
  * What the stories of this package share: a test over one scripted kernel, further kernels over the same state, and short ways to say
  * what a thread holds and which events were seen.
  */
-import { type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
+import { type ScriptStep, TestKernel } from "@colloquy/testing"
 import { isTerminal, Principal, type RunId, type ThreadId, Threads, type TurnEvent, Turns } from "@colloquy/core"
 import { type LogEvent, RunStore } from "@colloquy/core/adapters"
 import { it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /** A kernel with videos for tests: a scripted conversation, a scripted maker of clips, everything in memory. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say, scripted, type ScriptStep, ScriptedVideo } from "@colloquy/adapters/scripted"
+import { callTool, say, scripted, type ScriptStep, ScriptedVideo } from "@colloquy/testing"
 import {
   Kernel,
   Metering,

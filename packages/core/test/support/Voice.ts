@@ -1,8 +1,8 @@
 /** What tests of voice sessions share. */
-import { type ScriptedRealtime, TestRealtime } from "@colloquy/adapters/scripted"
+import { type ScriptedRealtime, TestRealtime } from "@colloquy/testing"
 import { type Principal, ThreadId } from "@colloquy/core"
 import { ThreadStore } from "@colloquy/core/adapters"
-import { asNewOwner } from "@colloquy/core/contracts"
+import { asNewOwner } from "@colloquy/testing/contracts"
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

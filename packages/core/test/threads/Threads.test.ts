@@ -1,6 +1,6 @@
 import { Assistants, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
-import { gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { gate, say, ScriptedModel } from "@colloquy/testing"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { failureOf, messagesOf, story, transcript } from "../support/Story.ts"

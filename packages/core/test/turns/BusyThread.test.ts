@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/testing"
 import { defaultTurnSettings, type ThreadId, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

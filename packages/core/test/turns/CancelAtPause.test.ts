@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, gate, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, gate, ScriptedModel } from "@colloquy/testing"
 import { Turns } from "@colloquy/core"
 import { RunStore } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"

@@ -1,4 +1,4 @@
-import { callTool, callTools, cut, fail, finish, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, callTools, cut, fail, finish, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, defaultTurnSettings, Turns } from "@colloquy/core"
 import { type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /** An answer that the provider breaks off to go on with: the model is asked again with what it has, and not forever. */
-import { finish, remembers, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { finish, remembers, say, ScriptedModel } from "@colloquy/testing"
 import { Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

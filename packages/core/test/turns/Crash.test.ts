@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash } from "@colloquy/adapters/scripted"
+import { Crash } from "@colloquy/testing"
 import {
   Assistants,
   type HostedTool,

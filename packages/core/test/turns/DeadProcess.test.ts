@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash, hang, say } from "@colloquy/adapters/scripted"
+import { Crash, hang, say } from "@colloquy/testing"
 import { Principal, type ThreadId, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash, hang, say } from "@colloquy/adapters/scripted"
+import { Crash, hang, say } from "@colloquy/testing"
 import { Assistants, Erasures, Principal, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

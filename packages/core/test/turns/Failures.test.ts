@@ -12,7 +12,7 @@ import {
   ScriptedModel,
   think,
   uses
-} from "@colloquy/adapters/scripted"
+} from "@colloquy/testing"
 import { Assistants, defaultTurnSettings, Kernel, Principal, Providers, type TurnReply, Turns } from "@colloquy/core"
 import { type ChatEvent, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,4 +1,4 @@
-import { callTool, gate, say, ScriptedModel, think, uses } from "@colloquy/adapters/scripted"
+import { callTool, gate, say, ScriptedModel, think, uses } from "@colloquy/testing"
 import { Assistants, Threads, ThreadId, Turns } from "@colloquy/core"
 import { firstPage, newId } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"

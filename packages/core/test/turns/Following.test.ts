@@ -1,15 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import {
-  callTool,
-  cut,
-  fail,
-  gate,
-  say,
-  ScriptedModel,
-  type ScriptStep,
-  TestKernel,
-  think
-} from "@colloquy/adapters/scripted"
+import { callTool, cut, fail, gate, say, ScriptedModel, type ScriptStep, TestKernel, think } from "@colloquy/testing"
 import {
   defaultTurnSettings,
   type HostedTool,

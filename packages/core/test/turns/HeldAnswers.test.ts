@@ -1,6 +1,6 @@
 /** The store has begun a run, and its answer is held for longer than anybody waits. What was begun is found and gone on with. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { gate, say, ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"
+import { gate, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import { Assistants, Principal, StoreUnavailable, Threads, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

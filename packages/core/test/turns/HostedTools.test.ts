@@ -1,13 +1,4 @@
-import {
-  callTool,
-  callTools,
-  expect,
-  hang,
-  remembers,
-  say,
-  ScriptedModel,
-  TestKernel
-} from "@colloquy/adapters/scripted"
+import { callTool, callTools, expect, hang, remembers, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { type HostedTool, HostedToolFailed, HostedTools, Principal, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"

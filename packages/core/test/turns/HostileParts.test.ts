@@ -3,7 +3,7 @@
  * one end all the same, the thread takes the next message, and nothing that is stored is broken.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, cite, Crash, draw, hang, say, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, cite, Crash, draw, hang, say, type ScriptStep, TestKernel } from "@colloquy/testing"
 import {
   Assistants,
   type LiveTurn,

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, expect, hang, say, uses } from "@colloquy/adapters/scripted"
+import { callTool, callTools, expect, hang, say, uses } from "@colloquy/testing"
 import { Assistants, defaultTurnSettings, Kernel, Principal, Providers, Turns } from "@colloquy/core"
 import {
   type ChatEvent,

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, gate, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, defaultTurnSettings, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"

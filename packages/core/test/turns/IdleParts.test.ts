@@ -4,7 +4,7 @@
  */
 import { FileExtractor } from "@colloquy/adapters/files"
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/adapters/scripted"
+import { say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
 import { Assistants, Kernel, Principal, type TurnPart, TurnParts, type TurnRequest, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"

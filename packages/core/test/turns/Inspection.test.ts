@@ -1,5 +1,5 @@
 /** A run is looked at afterwards: its steps with their times, and the prompt as the model read it. In virtual time. */
-import { callTool, fail, gate, say, ScriptedModel, TestKernel, uses } from "@colloquy/adapters/scripted"
+import { callTool, fail, gate, say, ScriptedModel, TestKernel, uses } from "@colloquy/testing"
 import {
   Assistants,
   HostedTools,

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel } from "@colloquy/testing"
 import { type HostedTool, Principal, type TurnReply, type TurnRequest, Turns } from "@colloquy/core"
 import { type StartError } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,6 +1,6 @@
 /** A turn on a thread that this process has just answered needs no look-up, and is never decided on what is not so any more. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, Threads, TurnParts, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

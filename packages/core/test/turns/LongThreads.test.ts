@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { say, ScriptedModel } from "@colloquy/testing"
 import { type Message, MessageId, Turns } from "@colloquy/core"
 import { type History } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, Crash, cut, fail, gate, hang, say, ScriptedModel, uses } from "@colloquy/adapters/scripted"
+import { callTool, Crash, cut, fail, gate, hang, say, ScriptedModel, uses } from "@colloquy/testing"
 import {
   Assistants,
   InsufficientCredit,

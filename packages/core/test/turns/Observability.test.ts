@@ -1,4 +1,4 @@
-import { callTool, fail, finish, gate, say, ScriptedModel, think, uses } from "@colloquy/adapters/scripted"
+import { callTool, fail, finish, gate, say, ScriptedModel, think, uses } from "@colloquy/testing"
 import { type HostedTool, Threads, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, Crash, gate, hang, pause, say, sayInChunks, ScriptedModel, uses } from "@colloquy/adapters/scripted"
+import { callTool, Crash, gate, hang, pause, say, sayInChunks, ScriptedModel, uses } from "@colloquy/testing"
 import { Allowances, type HostedTool, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage, QuotaStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { gate, hang, say, ScriptedModel } from "@colloquy/testing"
 import { Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

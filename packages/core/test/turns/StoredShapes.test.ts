@@ -3,7 +3,7 @@
  * this list; a new one is added when the plan or the explanation changes.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, expect, say } from "@colloquy/adapters/scripted"
+import { callTool, expect, say } from "@colloquy/testing"
 import { Principal, Turns } from "@colloquy/core"
 import { RunStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

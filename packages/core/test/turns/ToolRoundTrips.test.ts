@@ -1,5 +1,5 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, expect, gate, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, callTools, expect, gate, say, ScriptedModel } from "@colloquy/testing"
 import { type RunId, type ThreadId, type ToolOutputsRequest, Turns } from "@colloquy/core"
 import { type ToolOutputProblem } from "@colloquy/core/adapters"
 import { assert, describe } from "@effect/vitest"

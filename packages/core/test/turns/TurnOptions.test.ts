@@ -1,4 +1,4 @@
-import { expect, finish, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { expect, finish, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, type AssistantId, type HostedTool, Turns, type TurnRequest } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"

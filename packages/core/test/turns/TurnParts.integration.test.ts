@@ -1,7 +1,7 @@
 /** Three parts over real databases, registered in every order: the same reply, the same bill, the same follow-ups. */
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
-import { callTool, say, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, say, TestKernel } from "@colloquy/testing"
 import { OwnerId, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage, newId, type Stores, UsageLedger } from "@colloquy/core/adapters"
 import { assert, it } from "@effect/vitest"

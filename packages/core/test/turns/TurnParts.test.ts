@@ -2,17 +2,7 @@
  * How parts join a turn: three toy parts over the public use cases. A *finder* recalls material and brings a tool, a *speaker* reads the
  * answer aloud, a *learner* leaves a follow-up; a *guard* answers instead of the model.
  */
-import {
-  callTool,
-  cite,
-  draw,
-  fail,
-  hang,
-  say,
-  type ScriptStep,
-  ScriptedModel,
-  TestKernel
-} from "@colloquy/adapters/scripted"
+import { callTool, cite, draw, fail, hang, say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/testing"
 import {
   type Charge,
   FollowUps,

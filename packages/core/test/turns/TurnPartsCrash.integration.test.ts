@@ -4,7 +4,7 @@
  */
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
-import { Crash } from "@colloquy/adapters/scripted"
+import { Crash } from "@colloquy/testing"
 import {
   defaultTurnSettings,
   FollowUpSettings,

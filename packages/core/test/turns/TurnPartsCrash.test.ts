@@ -1,6 +1,6 @@
 /** A process dies at any of its writes in a turn with three parts: the turn ends once, and nothing of the parts is done or charged twice. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash } from "@colloquy/adapters/scripted"
+import { Crash } from "@colloquy/testing"
 import { isTerminal, Kernel, Principal, Providers, type TurnEvent } from "@colloquy/core"
 import { RunStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

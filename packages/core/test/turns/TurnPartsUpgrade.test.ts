@@ -1,6 +1,6 @@
 /** Two versions of a host over one database: what one planned, the other goes on with, or leaves out. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { Principal, type TurnPart, TurnParts, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

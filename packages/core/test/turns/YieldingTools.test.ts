@@ -1,5 +1,5 @@
 /** A hosted tool that yields is left out of a turn in which a part or the client has its name. */
-import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/adapters/scripted"
+import { callTool, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { type HostedTool, HostedTools, Principal, TurnParts, Turns } from "@colloquy/core"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

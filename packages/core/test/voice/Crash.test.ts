@@ -1,6 +1,6 @@
 /** A process dies at any of its writes in a spoken turn: it ends once, what was paid for is charged once, and no record names lost bytes. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash } from "@colloquy/adapters/scripted"
+import { Crash } from "@colloquy/testing"
 import { isTerminal, Kernel, Principal, Providers, supplementOf, ThreadId, Threads, Turns } from "@colloquy/core"
 import { type ChatEvent, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"

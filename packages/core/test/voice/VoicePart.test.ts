@@ -1,6 +1,6 @@
 /** Speech in before a turn and speech out of it: order, refusals, money, limits in time, and what is kept. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/adapters/scripted"
+import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/testing"
 import {
   InsufficientCredit,
   type MeteringPort,

@@ -3,7 +3,7 @@
  * characters. Both write down what they were asked, and wait where a test wants them to.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"
+import { ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import {
   Kernel,
   Metering,

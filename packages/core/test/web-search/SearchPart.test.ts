@@ -1,6 +1,6 @@
 /** How the web is searched in a turn: the tool and its numbered results, sources of vendors, limits, credit, and who may use it. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, cite, expect, say, ScriptedModel, type ScriptStep } from "@colloquy/adapters/scripted"
+import { callTool, callTools, cite, expect, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import {
   Assistants,
   InsufficientCredit,

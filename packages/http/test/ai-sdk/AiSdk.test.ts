@@ -1,7 +1,7 @@
 /** A thread behind `useChat`: the real chat of `@ai-sdk/react` over the transport, and over the route with the SDK's own transport. */
 import { Chat } from "@ai-sdk/react"
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, fail, gate, say, type ScriptStep, think } from "@colloquy/adapters/scripted"
+import { callTool, callTools, fail, gate, say, type ScriptStep, think } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls, type UIMessage } from "ai"

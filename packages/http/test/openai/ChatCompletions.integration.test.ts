@@ -1,6 +1,6 @@
 /** `POST /v1/chat/completions` as OpenAI's own JavaScript client meets it, over a real server. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, fail, gate, hang, say, uses } from "@colloquy/adapters/scripted"
+import { callTool, callTools, fail, gate, hang, say, uses } from "@colloquy/testing"
 import { Threads } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"

@@ -1,5 +1,5 @@
 /** Whatever is sent to OpenAI's endpoints is answered in OpenAI's form, with a status of the client's making, and leaves nothing behind. */
-import { say } from "@colloquy/adapters/scripted"
+import { say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { openai } from "../../src/openai/index.ts"
 import { keys, open } from "../Service.ts"

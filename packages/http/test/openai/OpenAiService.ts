@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 import OpenAI, { type ClientOptions } from "openai"
 import { openai } from "../../src/openai/index.ts"
 import { keys, open, type Service, type ServiceOptions } from "../Service.ts"
-import type { ScriptStep } from "@colloquy/adapters/scripted"
+import type { ScriptStep } from "@colloquy/testing"
 import { listen } from "../Sockets.ts"
 
 export interface OpenAiService extends Service {

@@ -1,6 +1,6 @@
 /** `POST /v1/responses` and what belongs to it, as OpenAI's own JavaScript client meets it, over a real server. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, fail, gate, hang, say } from "@colloquy/adapters/scripted"
+import { callTool, callTools, fail, gate, hang, say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import OpenAI from "openai"
 import type { FunctionTool, ResponseInput } from "openai/resources/responses/responses"

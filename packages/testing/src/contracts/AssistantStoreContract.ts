@@ -1,0 +1,308 @@
+/** The contract of `AssistantStore`: specification part 2 and the comments of the port. */
+import { type Assistant, AssistantId, ThreadId } from "@colloquy/core"
+import { AssistantStore, firstPage, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { ContractTest } from "./ContractTest.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleAssistant, sampleEvent } from "./Samples.ts"
+import { appendTo, openThread, openThreadOf, queueTurn, settleTurn, startTurn, waitingTurn } from "./Scenes.ts"
+
+export const assistantStoreContract = (test: ContractTest): void => {
+  test(
+    "MUST give back what was inserted, equal in every field",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const rich = yield* sampleAssistant(everyField)
+      const plain = yield* sampleAssistant()
+      yield* store.insert(rich)
+      yield* store.insert(plain)
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(rich.id)), rich)
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(plain.id)), plain)
+    })
+  )
+
+  test(
+    "MUST keep no tools and an empty list of tools apart",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const empty = yield* insertAssistant({ tools: [], metadata: {} })
+      const none = yield* insertAssistant({ tools: null, metadata: null })
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(empty.id)), empty)
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(none.id)), none)
+    })
+  )
+
+  test(
+    "MUST answer none both for an unknown id and for another owner's id",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const { id } = yield* asNewOwner(insertAssistant())
+      assert.deepStrictEqual(yield* store.get(id), yield* store.get(yield* newId(AssistantId)))
+      assert.isTrue(Option.isNone(yield* store.get(id)))
+    })
+  )
+
+  test(
+    "MUST find a thread and its assistant in one look-up",
+    Effect.gen(function* () {
+      const assistant = yield* insertAssistant(everyField)
+      yield* insertAssistant()
+      const thread = yield* openThreadOf(assistant.id)
+      const { revision, ...found } = Option.getOrThrow(yield* (yield* AssistantStore).ofThread(thread.id))
+      assert.deepStrictEqual(found, { assistant, thread, summary: null, hasDocuments: false })
+      assert.isNotEmpty(revision)
+    })
+  )
+
+  test(
+    "MUST NOT find the assistant of an unknown thread or of another owner's thread",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const thread = yield* asNewOwner(openThread)
+      assert.isTrue(Option.isNone(yield* store.ofThread(thread.id)))
+      assert.isTrue(Option.isNone(yield* store.ofThread(yield* newId(ThreadId))))
+    })
+  )
+
+  test(
+    "MUST list the oldest first, independent of the order of insertion",
+    Effect.gen(function* () {
+      const middle = yield* insertAssistant({ createdAt: moment(2) })
+      const newest = yield* insertAssistant({ createdAt: moment(3) })
+      const oldest = yield* insertAssistant({ createdAt: moment(1) })
+      assert.deepStrictEqual(yield* (yield* AssistantStore).list(firstPage), [oldest, middle, newest])
+    })
+  )
+
+  test(
+    "MUST list every assistant once when pages follow each other, also those with the same time",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const all = yield* Effect.all(Array.from({ length: 7 }, () => insertAssistant()))
+      const pages = yield* Effect.forEach([0, 2, 4, 6, 8], (skip) => store.list({ skip, limit: 2 }))
+      assert.deepStrictEqual(
+        pages.map((page) => page.length),
+        [2, 2, 2, 1, 0]
+      )
+      assert.sameMembers(
+        pages.flat().map(({ id }) => id),
+        all.map(({ id }) => id)
+      )
+      assert.deepStrictEqual(pages.flat(), yield* store.list(firstPage))
+    })
+  )
+
+  test(
+    "MUST list those with exactly this name when a name is given",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const names = ["Ada", "ada", "Ada ", "Ada Lovelace", "%", "A_a", "Ada"]
+      yield* Effect.forEach(names, (name, second) => insertAssistant({ name, createdAt: moment(second) }))
+      const named = (name: string) =>
+        Effect.map(store.list(firstPage, name), (found) =>
+          found.map(({ createdAt }) => names[createdAt.getUTCSeconds()])
+        )
+      assert.deepStrictEqual(yield* named("Ada"), ["Ada", "Ada"])
+      assert.deepStrictEqual(yield* named("%"), ["%"])
+      assert.deepStrictEqual(yield* named("A_a"), ["A_a"])
+      assert.deepStrictEqual(yield* named("Nobody"), [])
+      assert.strictEqual((yield* store.list({ skip: 1, limit: 5 }, "Ada")).length, 1)
+    })
+  )
+
+  test(
+    "MUST NOT list another owner's assistants",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      yield* asNewOwner(insertAssistant({ name: "Theirs" }))
+      const mine = yield* insertAssistant()
+      assert.deepStrictEqual(yield* store.list(firstPage), [mine])
+      assert.deepStrictEqual(yield* store.list(firstPage, "Theirs"), [])
+    })
+  )
+
+  test(
+    "MUST change the given fields and no other, and answer the result",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const before = yield* insertAssistant(everyField)
+      const patch = { name: "New name", systemPrompt: null, tools: [], metadata: { changed: true } }
+      const updated = yield* store.update(before.id, patch, moment(9))
+      assert.deepStrictEqual(Option.getOrThrow(updated), { ...before, ...patch, updatedAt: moment(9) })
+      assert.deepStrictEqual(yield* store.get(before.id), updated)
+    })
+  )
+
+  test(
+    "MUST change nothing but the time of the update when no field is given",
+    Effect.gen(function* () {
+      const before = yield* insertAssistant(everyField)
+      const updated = yield* (yield* AssistantStore).update(before.id, {}, moment(9))
+      assert.deepStrictEqual(Option.getOrThrow(updated), { ...before, updatedAt: moment(9) })
+    })
+  )
+
+  test(
+    "MUST keep both of two concurrent updates of different fields",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const { id } = yield* insertAssistant()
+      const updates = [
+        { name: "Changed" },
+        { systemPrompt: "Changed" },
+        { provider: "changed", model: "changed" },
+        { searchLimit: 7 },
+        { metadata: { changed: true } }
+      ]
+      yield* Effect.forEach(updates, (patch) => store.update(id, patch, moment(9)), { concurrency: "unbounded" })
+      assert.include(Option.getOrThrow(yield* store.get(id)), {
+        name: "Changed",
+        systemPrompt: "Changed",
+        provider: "changed",
+        model: "changed",
+        searchLimit: 7
+      })
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(id)).metadata, { changed: true })
+    })
+  )
+
+  test(
+    "MUST NOT update an assistant that is unknown or another owner's",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const attempt = (id: AssistantId) => asNewOwner(store.update(id, { name: "Taken over" }, moment(9)))
+      const mine = yield* insertAssistant()
+      assert.isTrue(Option.isNone(yield* attempt(mine.id)))
+      assert.isTrue(Option.isNone(yield* attempt(yield* newId(AssistantId))))
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(mine.id)), mine)
+    })
+  )
+
+  test(
+    "MUST NOT find, list, change or delete a draft before it is published",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const draft = yield* sampleAssistant(everyField)
+      yield* store.insertDraft(draft)
+      assert.isTrue(Option.isNone(yield* store.get(draft.id)))
+      assert.deepStrictEqual(yield* store.list(firstPage), [])
+      assert.isTrue(Option.isNone(yield* store.update(draft.id, { name: "Early" }, moment(9))))
+      assert.isFalse(yield* store.remove(draft.id))
+      assert.isFalse(yield* asNewOwner(store.publish(draft.id)))
+      assert.isTrue(yield* store.publish(draft.id))
+      assert.isFalse(yield* store.publish(draft.id))
+      assert.deepStrictEqual(yield* store.list(firstPage), [draft])
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(draft.id)), draft)
+      assert.isTrue(yield* store.remove(draft.id))
+    })
+  )
+
+  test(
+    "MUST discard only drafts of the same owner",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const draft = yield* sampleAssistant()
+      yield* store.insertDraft(draft)
+      assert.isFalse(yield* asNewOwner(store.discard(draft.id)))
+      assert.isTrue(yield* store.discard(draft.id))
+      assert.isFalse(yield* store.discard(draft.id))
+      assert.isFalse(yield* store.publish(draft.id))
+      const whole = yield* insertAssistant()
+      assert.isFalse(yield* store.discard(whole.id))
+      assert.deepStrictEqual(yield* store.list(firstPage), [whole])
+    })
+  )
+
+  test(
+    "MUST delete an assistant with all its threads, messages, runs and logs, and nothing else",
+    Effect.gen(function* () {
+      const [assistants, threads, runs] = [yield* AssistantStore, yield* ThreadStore, yield* RunStore]
+      const gone = yield* insertAssistant()
+      const kept = yield* openThread
+      const [ended, waiting] = [yield* openThreadOf(gone.id), yield* openThreadOf(gone.id)]
+      const first = yield* startTurn(ended.id)
+      yield* settleTurn(first)
+      const second = yield* waitingTurn(waiting.id)
+      const other = yield* startTurn(kept.id)
+
+      assert.isTrue(yield* assistants.remove(gone.id))
+
+      assert.isTrue(Option.isNone(yield* assistants.get(gone.id)))
+      assert.isTrue(Option.isNone(yield* assistants.ofThread(ended.id)))
+      assert.deepStrictEqual(
+        (yield* threads.list(firstPage)).map((thread) => thread.id),
+        [kept.id]
+      )
+      assert.deepStrictEqual(yield* threads.messages([ended.id, waiting.id]), [])
+      for (const { runId } of [first, second]) {
+        assert.isTrue(Option.isNone(yield* runs.get(runId)))
+        assert.deepStrictEqual(yield* runs.messages(runId), [])
+        assert.deepStrictEqual(yield* runs.read(runId, 0), [])
+      }
+      assert.isTrue(yield* settleTurn(other))
+    })
+  )
+
+  test(
+    "MUST answer false when there is no assistant to delete",
+    Effect.gen(function* () {
+      const store = yield* AssistantStore
+      const { id } = yield* insertAssistant()
+      assert.isTrue(yield* store.remove(id))
+      assert.isFalse(yield* store.remove(id))
+      assert.isFalse(yield* store.remove(yield* newId(AssistantId)))
+    })
+  )
+
+  test(
+    "MUST NOT delete another owner's assistant, nor its threads",
+    Effect.gen(function* () {
+      const assistants = yield* AssistantStore
+      const thread = yield* openThread
+      const turn = yield* startTurn(thread.id)
+      assert.isFalse(yield* asNewOwner(assistants.remove(thread.assistantId)))
+      assert.isTrue(Option.isSome(yield* assistants.ofThread(thread.id)))
+      assert.isTrue(yield* settleTurn(turn))
+    })
+  )
+
+  test(
+    "MUST end the lease of running runs when their assistant is deleted",
+    Effect.gen(function* () {
+      const [assistants, runs] = [yield* AssistantStore, yield* RunStore]
+      const thread = yield* openThread
+      const turn = yield* startTurn(thread.id)
+      const queued = yield* queueTurn(thread.id)
+      yield* assistants.remove(thread.assistantId)
+      assert.isFalse(yield* appendTo(turn.lease, [sampleEvent(2)]))
+      assert.strictEqual(yield* settleTurn(turn), "deleted")
+      assert.isFalse(yield* runs.withdraw(queued.lease))
+    })
+  )
+}
+
+const everyField: Partial<Assistant> = {
+  name: "Ünïcode 🤖",
+  description: "",
+  systemPrompt: longText,
+  provider: "a-provider",
+  model: "a-model/with:parts",
+  tools: [
+    { name: "look_up", description: "Looks things up", parameters: awkwardJson, strict: true },
+    { name: "no_parameters", description: null, parameters: null }
+  ],
+  searchLimit: 100,
+  embedding: { provider: "an-embedder", model: "small", dimensions: 3072 },
+  factExtractionPrompt: "Facts:\n",
+  memoryUpdatePrompt: "Memories:\n",
+  metadata: awkwardJson,
+  createdAt: new Date("2026-01-31T23:59:59.999Z"),
+  updatedAt: new Date("1999-12-31T00:00:00.001Z")
+}
+
+const insertAssistant = Effect.fnUntraced(function* (fields: Partial<Assistant> = {}) {
+  const assistant = yield* sampleAssistant(fields)
+  yield* (yield* AssistantStore).insert(assistant)
+  return assistant
+})

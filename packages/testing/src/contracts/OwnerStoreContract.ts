@@ -1,0 +1,132 @@
+/** The contract of `OwnerStore`: the erasure of what the stores of the kernel keep. */
+import { Principal } from "@colloquy/core"
+import {
+  AssistantStore,
+  ErasureId,
+  firstPage,
+  FollowUpId,
+  FollowUpStore,
+  KeyStore,
+  newId,
+  OwnerStore,
+  RunStore,
+  ThreadStore,
+  UsageLedger
+} from "@colloquy/core/adapters"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { ContractTest } from "./ContractTest.ts"
+import { asNewOwner, moment, sampleBegin, sampleKey, sampleUsage } from "./Samples.ts"
+import { expectTag, openThread, queueTurn, settleTurn, startTurn, storedMessages, waitingTurn } from "./Scenes.ts"
+
+const kept = "kept"
+
+/** Something of every kind that the kernel stores. */
+const fill = Effect.gen(function* () {
+  const thread = yield* openThread
+  for (let turn = 0; turn < 3; turn++) yield* settleTurn(yield* startTurn(thread.id), { usage: sampleUsage(1, 1) })
+  yield* waitingTurn(thread.id)
+  yield* (yield* KeyStore).insert(yield* sampleKey((yield* Principal).ownerId))
+  for (const kind of [kept, "other"]) {
+    const work = { kind, key: kind, payload: null, sequence: null, delayMillis: 3_600_000, createdAt: moment(1) }
+    yield* (yield* FollowUpStore).add([{ id: yield* newId(FollowUpId), ...work }])
+  }
+  return thread
+})
+
+const begin = Effect.gen(function* () {
+  return yield* (yield* OwnerStore).beginErasure(yield* newId(ErasureId), moment(2))
+})
+
+export const ownerStoreContract = (test: ContractTest): void => {
+  test(
+    "MUST erase everything of the principal in steps of the given size, nothing of others, and keep the ledger",
+    Effect.gen(function* () {
+      const store = yield* OwnerStore
+      const theirs = yield* asNewOwner(
+        Effect.zip(
+          fill,
+          Effect.map(Principal, ({ ownerId }) => ownerId)
+        )
+      )
+      const { id } = yield* fill
+      const before = yield* store.left(kept)
+      assert.containsAllKeys(before, ["threads", "assistants", "follow_ups", "keys"])
+      yield* begin
+      let steps = 0
+      for (let gone = 1; gone > 0; steps++) {
+        gone = yield* store.eraseSome(2, kept)
+        assert.isAtMost(gone, 3)
+      }
+      assert.isAbove(steps, 4)
+      assert.deepStrictEqual(yield* store.left(kept), {})
+      assert.deepStrictEqual(yield* storedMessages(id), [])
+      assert.isTrue(Option.isNone(yield* (yield* ThreadStore).get(id)))
+      assert.deepStrictEqual(yield* (yield* AssistantStore).list(firstPage), [])
+      assert.deepStrictEqual(yield* (yield* KeyStore).list, [])
+      assert.isTrue(Option.isSome(yield* (yield* FollowUpStore).find(kept, kept)))
+      assert.isTrue(Option.isNone(yield* (yield* FollowUpStore).find("other", "other")))
+      assert.strictEqual((yield* (yield* UsageLedger).recent(firstPage)).total, 1)
+      const [thread, owner] = theirs
+      const others = Effect.gen(function* () {
+        assert.strictEqual((yield* storedMessages(thread.id)).length, 8)
+        assert.strictEqual((yield* (yield* KeyStore).list).length, 1)
+        yield* startTurn(thread.id)
+      })
+      yield* Principal.provide(owner)(others)
+    })
+  )
+
+  test(
+    "MUST answer ThreadMissing to a begin while the erasure goes on, and not after its end",
+    Effect.gen(function* () {
+      const [store, runs] = [yield* OwnerStore, yield* RunStore]
+      const { id } = yield* openThread
+      const erasure = yield* begin
+      expectTag(yield* runs.begin(yield* sampleBegin(id)), "ThreadMissing")
+      yield* store.endErasure(erasure.id, "COMPLETED", moment(3))
+      yield* startTurn(id)
+    })
+  )
+
+  test(
+    "MUST have one erasure in progress at a time, and know it by its id to its owner alone",
+    Effect.gen(function* () {
+      const store = yield* OwnerStore
+      const [first, second] = [yield* begin, yield* begin]
+      assert.strictEqual(second.id, first.id)
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.erasure(first.id)), {
+        id: first.id,
+        status: "IN_PROGRESS",
+        createdAt: moment(2),
+        endedAt: null
+      })
+      assert.isTrue(Option.isNone(yield* asNewOwner(store.erasure(first.id))))
+      assert.isTrue(Option.isNone(yield* store.erasure(yield* newId(ErasureId))))
+      yield* store.endErasure(first.id, "COMPLETED", moment(3))
+      yield* store.endErasure(first.id, "FAILED", moment(4))
+      const ended = Option.getOrThrow(yield* store.erasure(first.id))
+      assert.deepStrictEqual([ended.status, ended.endedAt], ["COMPLETED", moment(3)])
+      assert.notStrictEqual((yield* begin).id, first.id)
+    })
+  )
+
+  test(
+    "MUST list the active runs of the principal",
+    Effect.gen(function* () {
+      const store = yield* OwnerStore
+      yield* asNewOwner(Effect.flatMap(openThread, ({ id }) => startTurn(id)))
+      const thread = yield* openThread
+      const running = yield* startTurn(thread.id)
+      const queued = yield* queueTurn(thread.id)
+      yield* waitingTurn((yield* openThread).id)
+      const found = yield* store.activeRuns(10)
+      assert.sameMembers(
+        found.map(({ runId }) => runId),
+        [running.runId, queued.runId]
+      )
+      assert.strictEqual((yield* store.activeRuns(1)).length, 1)
+    })
+  )
+}

@@ -1,0 +1,159 @@
+/**
+ * The preparation of tests: a thread, a run on it, a run that waits for tool outputs. Written with the ports only; a step that fails, fails
+ * the test.
+ */
+import type { AssistantId, RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
+import {
+  AssistantStore,
+  type Begin,
+  type Continue,
+  type History,
+  type Lease,
+  type LogEvent,
+  type RunSignal,
+  RunStore,
+  type Started,
+  ThreadStore
+} from "@colloquy/core/adapters"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import {
+  sampleAssistant,
+  sampleBegin,
+  sampleCall,
+  sampleContinue,
+  sampleSettlement,
+  sampleThread,
+  type BeginFields,
+  type Leg,
+  type SettlementFields
+} from "./Samples.ts"
+
+/** A leg with its lease. */
+export interface Turn extends Leg {
+  readonly begin: Begin
+  readonly lease: Lease
+}
+
+export interface StartedTurn extends Turn {
+  readonly history: History
+}
+
+const hasTag = <O extends { readonly _tag: string }, const T extends O["_tag"]>(
+  outcome: O,
+  tag: T
+): outcome is Extract<O, { readonly _tag: T }> => outcome._tag === tag
+
+/** Narrows an outcome to the one that the test expects. */
+export const expectTag = <O extends { readonly _tag: string }, const T extends O["_tag"]>(
+  outcome: O,
+  tag: T
+): Extract<O, { readonly _tag: T }> => {
+  if (hasTag(outcome, tag)) return outcome
+  throw new Error(`Expected ${tag}, but the store answered ${outcome._tag}.`)
+}
+
+/** The number of outcomes with each tag: `{ Started: 1, Busy: 9 }`. */
+export const tally = (outcomes: ReadonlyArray<{ readonly _tag: string }>): Record<string, number> =>
+  Object.fromEntries([...Map.groupBy(outcomes, ({ _tag }) => _tag)].map(([tag, those]) => [tag, those.length]))
+
+/** Runs the effect ten times at the same time. */
+export const tenTimes = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<ReadonlyArray<A>, E, R> =>
+  Effect.all(
+    Array.from({ length: 10 }, () => effect),
+    { concurrency: "unbounded" }
+  )
+
+/** A lease that has expired at once. */
+export const noTime = Duration.zero
+
+/** A lease that does not expire during a test. */
+export const anHour = Duration.hours(1)
+
+/** Stores a new assistant and an empty thread of it. */
+export const openThread = Effect.gen(function* () {
+  const assistant = yield* sampleAssistant()
+  yield* (yield* AssistantStore).insert(assistant)
+  return yield* openThreadOf(assistant.id)
+})
+
+export const openThreadOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
+  const thread = yield* sampleThread(assistantId)
+  if (!(yield* (yield* ThreadStore).insert(thread))) throw new Error("The thread was not stored.")
+  return thread
+})
+
+export const startTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
+  const begin = yield* sampleBegin(threadId, fields)
+  const started = expectTag(yield* (yield* RunStore).begin(begin), "Started")
+  return startedTurn(begin, legOf(begin), started)
+})
+
+/** Queues a run behind another one. */
+export const queueTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
+  const begin = yield* sampleBegin(threadId, fields)
+  const { lease } = expectTag(yield* (yield* RunStore).begin(begin), "Queued")
+  const turn: Turn = { ...legOf(begin), begin, lease }
+  return turn
+})
+
+/** False when the lease is lost. A run whose row another caller has locked is tried again. */
+export const appendTo: (
+  lease: Lease,
+  events: ReadonlyArray<LogEvent>
+) => Effect.Effect<boolean, StoreUnavailable, RunStore> = Effect.fnUntraced(function* (lease, events) {
+  const { later, lost } = yield* (yield* RunStore).append([{ lease, events }])
+  return later.length === 0 ? lost.length === 0 : yield* appendTo(lease, events)
+})
+
+export const settleTurn = Effect.fnUntraced(function* (turn: Turn, fields: SettlementFields = {}) {
+  return yield* (yield* RunStore).settle(turn.lease, yield* sampleSettlement(turn, fields))
+})
+
+/** Ends the leg with a call that the client must answer. */
+export const pauseTurn = Effect.fnUntraced(function* (turn: Turn, fields: SettlementFields = {}) {
+  const open: SettlementFields = { status: "REQUIRES_ACTION", answer: { toolCalls: [sampleCall] }, ...fields }
+  if (!(yield* settleTurn(turn, open))) throw new Error("The lease is lost.")
+  return turn
+})
+
+/** A run in REQUIRES_ACTION. */
+export const waitingTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
+  return yield* pauseTurn(yield* startTurn(threadId, fields))
+})
+
+export const continueTurn = Effect.fnUntraced(function* (turn: Turn, fields: Partial<Continue> = {}) {
+  const next = yield* sampleContinue(turn, fields)
+  const started = expectTag(yield* (yield* RunStore).continue(next), "Started")
+  return startedTurn(turn.begin, { ...turn, leg: turn.leg + 1, answerId: next.answerId }, started)
+})
+
+/** The run as it is stored now. */
+export const storedRun = Effect.fnUntraced(function* (runId: RunId) {
+  return Option.getOrThrow(yield* (yield* RunStore).get(runId))
+})
+
+export const storedMessages = Effect.fnUntraced(function* (threadId: ThreadId) {
+  return yield* (yield* ThreadStore).messages([threadId])
+})
+
+export const legOf = ({ run }: Begin): Leg => ({
+  runId: run.id,
+  threadId: run.threadId,
+  answerId: run.answerId,
+  leg: 0
+})
+
+const startedTurn = (begin: Begin, leg: Leg, { history, lease }: Started): StartedTurn => ({
+  ...leg,
+  begin,
+  lease,
+  history
+})
+
+/** The signals of `onChange` as a stream, from the moment when it runs. */
+export const changesOf = (runs: typeof RunStore.Service): Stream.Stream<RunSignal> =>
+  Stream.callback<RunSignal>((queue) => runs.onChange((signal) => void Queue.offerUnsafe(queue, signal)))

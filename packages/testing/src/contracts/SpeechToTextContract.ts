@@ -1,0 +1,95 @@
+/**
+ * The contract of `SpeechToText`, in the terms of the port. The suite calls an adapter only through the port, and controls the vendor
+ * behind it (a server that speaks the vendor's wire) through `HearingVendor`.
+ */
+import type { SpeechToText, TranscriptionRequest } from "@colloquy/core/adapters"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
+
+export interface HearingVendor extends VoiceVendor {
+  /** With the host's key `sk-of-the-host`. */
+  readonly driver: SpeechToText
+  /** Answers one request with a text. The body is sent in pieces that are split at any byte. */
+  readonly writes: (text: string) => void
+  /** Answers one request for a stream with these deltas, in network pieces that split characters. Absent: the vendor does not stream. */
+  readonly tells?: (...deltas: ReadonlyArray<string>) => void
+  /** Like `tells`, but the connection breaks before the end. */
+  readonly tellsAndBreaks?: (...deltas: ReadonlyArray<string>) => void
+  /** The recordings that arrived, byte for byte. */
+  readonly recordings: Effect.Effect<ReadonlyArray<Uint8Array>>
+}
+
+const bytes = Uint8Array.of(82, 73, 70, 70, 0, 255, 13, 10, 45, 45)
+const spoken = "Grüße, 世界 🎙️. Done."
+
+export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendor, never, Scope.Scope>): void => {
+  describe(`the contract of SpeechToText: ${name}`, () => {
+    const request = ({ model }: HearingVendor, fields: Partial<TranscriptionRequest> = {}): TranscriptionRequest => ({
+      provider: "vendor",
+      model,
+      recording: { bytes, mimeType: "audio/wav", filename: "recording.wav" },
+      language: null,
+      prompt: null,
+      apiKey: null,
+      ...fields
+    })
+
+    it.effect("MUST give the whole text as it was written, and send the recording unchanged", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.writes(spoken)
+        const { text } = yield* vendor.driver.transcribe(request(vendor))
+        assert.strictEqual(text, spoken)
+        assert.deepStrictEqual(yield* vendor.recordings, [bytes])
+        assert.include((yield* vendor.keys)[0], "sk-of-the-host")
+      })
+    )
+
+    it.effect("MUST give an empty text for a recording without speech", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        vendor.writes("")
+        assert.strictEqual((yield* vendor.driver.transcribe(request(vendor))).text.trim(), "")
+      })
+    )
+
+    voiceVendorTests(open, {
+      ask: (vendor, apiKey) => vendor.driver.transcribe(request(vendor, { apiKey })),
+      answersWell: (vendor) => vendor.writes("Hello."),
+      broken: [["JSON of another kind", (vendor) => vendor.answers(200, {}, '{"text":7,"results":{"channels":[{}]}}')]]
+    })
+
+    it.effect("MUST return the whole text at the end of a stream, if the driver streams", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        const { stream } = vendor.driver
+        if (stream === undefined || vendor.tells === undefined) return assert.strictEqual(stream, undefined)
+        vendor.tells("Grüße, ", "世界 🎙️. ", "Done.")
+        const events = yield* Stream.runCollect(stream(request(vendor)))
+        const deltas = events.flatMap((event) => (event._tag === "TranscriptDelta" ? [event.text] : []))
+        assert.deepStrictEqual(deltas, ["Grüße, ", "世界 🎙️. ", "Done."])
+        const last = events.at(-1)
+        assert.strictEqual(last?._tag === "Transcribed" ? last.transcript.text : null, spoken)
+      })
+    )
+
+    it.effect("MUST fail when its stream breaks, after the text that came before", () =>
+      Effect.gen(function* () {
+        const vendor = yield* open
+        const { stream } = vendor.driver
+        if (stream === undefined || vendor.tellsAndBreaks === undefined) return assert.strictEqual(stream, undefined)
+        vendor.tellsAndBreaks("Half")
+        const heard: Array<string> = []
+        const error = yield* stream(request(vendor)).pipe(
+          Stream.runForEach((event) => Effect.sync(() => heard.push(event._tag))),
+          Effect.flip
+        )
+        assert.strictEqual(error._tag, "ModelError")
+        assert.deepStrictEqual(heard, ["TranscriptDelta"])
+      })
+    )
+  })
+}
