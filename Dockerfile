@@ -8,6 +8,8 @@ COPY packages/adapters/package.json packages/adapters/
 COPY packages/testing/package.json packages/testing/
 COPY packages/http/package.json packages/http/
 COPY packages/ws/package.json packages/ws/
+COPY packages/studio/package.json packages/studio/
+COPY packages/server/package.json packages/server/
 COPY packages/colloquy/package.json packages/colloquy/
 COPY examples/package.json examples/
 # No scripts of packages are run: the image needs none of them, and Node is there already.
@@ -29,4 +31,4 @@ EXPOSE 8787
 # The database answers, and the server is not ending.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--conditions=colloquy-source", "--disable-warning=ExperimentalWarning", "examples/standalone-server/main.ts"]
+CMD ["node", "--conditions=colloquy-source", "--disable-warning=ExperimentalWarning", "packages/server/src/main.ts"]

@@ -50,7 +50,16 @@ const read = (name: string): Package => {
   return { folder: join(root, folder), manifest, entries }
 }
 
-export const packages: ReadonlyArray<Package> = ["core", "adapters", "testing", "http", "ws", "colloquy"].map(read)
+export const packages: ReadonlyArray<Package> = [
+  "core",
+  "adapters",
+  "testing",
+  "http",
+  "ws",
+  "studio",
+  "server",
+  "colloquy"
+].map(read)
 
 /** The version of a library in package-lock.json. */
 export const lockedVersion = (library: string): string =>

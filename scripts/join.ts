@@ -47,6 +47,7 @@ const joinFiles = async (each: Package): Promise<void> => {
   const home = join(each.folder, joined)
   rmSync(home, { recursive: true, force: true })
   const inputs = each.entries.flatMap(({ node, source }) => (node === null ? [] : [[nameOf(node), source]]))
+  if (inputs.length === 0) return
   const build = await rolldown({
     input: Object.fromEntries(inputs),
     platform: "node",

@@ -36,13 +36,16 @@ const bundle = async (source: string, isPart: (name: string) => boolean): Promis
   return output.map((file) => (file.type === "chunk" ? file.code : "")).join("")
 }
 
+/** No application has it in a bundle. */
+const isServer = (name: string) => name.startsWith("@colloquy/server")
+
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`.padStart(9)
 
 const zippedSize = (code: string): number => gzipSync(code, { level: 9 }).byteLength
 
 console.log(`${"entry".padEnd(36)} own, gzip  with effect: minified, gzip`)
 const measured = [
-  ...packages.flatMap(({ entries }) => entries).filter(({ isTestKit }) => !isTestKit),
+  ...packages.flatMap(({ entries }) => entries).filter(({ isTestKit, name }) => !isTestKit && !isServer(name)),
   { name: "the client of @colloquy/http", source: join(root, "scripts/ClientEntry.ts") }
 ]
 

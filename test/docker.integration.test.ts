@@ -91,7 +91,7 @@ describe("the Dockerfile", () => {
       "packages/core/node_modules/x"
     ]
     for (const path of [...secrets, ...made]) assert.isFalse(isSent(path), path)
-    for (const path of ["examples/standalone-server/main.ts", "docs/http.md"]) assert.isTrue(isSent(path), path)
+    for (const path of ["packages/server/src/main.ts", "docs/http.md"]) assert.isTrue(isSent(path), path)
   })
 
   it("begins with one certain base", () => {

@@ -10,6 +10,8 @@ import { root } from "./rules/SourceFile.ts"
 
 interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
+  /** The server is installed by itself, and brings Effect. */
+  readonly dependencies?: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | null | { readonly node?: string }>>
 }
 
@@ -20,7 +22,8 @@ describe("the peer range of effect", () => {
       readFileSync(join(root, "package.json"), "utf8")
     )
     const [major, minor] = (tested.devDependencies["effect"] ?? "").split(".")
-    assert.strictEqual(manifest.peerDependencies?.["effect"], `~${major}.${minor}.0`)
+    const { effect } = { ...manifest.dependencies, ...manifest.peerDependencies }
+    assert.strictEqual(effect, `~${major}.${minor}.0`)
     for (const target of Object.values(manifest.exports)) {
       if (typeof target !== "object" || target?.node === undefined) continue
       assert.isTrue(target.node.startsWith(`./dist/needs-effect-${major}.${minor}/`), target.node)

@@ -54,6 +54,10 @@ describe("imports", () => {
     ["packages/http/src/handlers/Delivery.ts", "../streams/Sse.ts"],
     ["packages/http/src/handlers/Delivery.ts", "../HttpSettings.ts"],
     ["packages/ws/src/SocketSession.ts", "effect/socket/Socket"],
+    ["packages/studio/src/Studio.ts", "@colloquy/http/node"],
+    ["packages/studio/src/page/wire.ts", "@colloquy/http"],
+    ["packages/server/src/Server.ts", "@colloquy/core/memory"],
+    ["packages/server/src/Server.ts", "@colloquy/studio"],
     ["packages/colloquy/src/Colloquy.ts", "@colloquy/adapters/openai-compatible"]
   ]
   it.each(allowed)("%s may import %s", (file, name) => {
@@ -98,6 +102,11 @@ describe("imports", () => {
     ["packages/http/src/newfolder/Thing.ts", "../wire/Fields.ts"],
     ["packages/http/src/Api.ts", "effect/sql/SqlClient"],
     ["packages/ws/src/SocketSession.ts", "@colloquy/http"],
+    ["packages/studio/src/Studio.ts", "@colloquy/core"],
+    ["packages/studio/src/Studio.ts", "@colloquy/http"],
+    ["packages/http/src/Api.ts", "@colloquy/studio"],
+    ["packages/adapters/src/Stores.ts", "@colloquy/server/demo"],
+    ["packages/colloquy/src/Colloquy.ts", "@colloquy/server"],
     ["packages/colloquy/src/Colloquy.ts", "@colloquy/ws"],
     ["packages/colloquy/src/Colloquy.ts", "effect/http/HttpRouter"],
     ["packages/adapters/src/postgres/RunStore.ts", "colloquy"],

@@ -9,13 +9,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { attacksOn, weaknessOf } from "./rules/HostileTexts.ts"
 import { patternsOf, root, sourceFiles } from "./rules/SourceFile.ts"
 
-// The package `testing` reads what tests write: no text from outside.
-const folders = ["adapters", "colloquy", "core", "http", "ws"].map((name) => `packages/${name}/src`)
-const files = [
-  ...folders.flatMap(sourceFiles),
-  // Code of pages runs in the browser of who looks at them.
-  ...sourceFiles("examples/standalone-server").filter((file) => !/\.test\.ts$|\/page\/|\/node_modules\//.test(file))
-]
+// The package `testing` reads what tests write, and the code of pages runs in their reader's browser: no text from outside.
+const folders = ["adapters", "colloquy", "core", "http", "server", "studio", "ws"].map((name) => `packages/${name}/src`)
+const files = folders.flatMap(sourceFiles).filter((file) => !file.includes("/studio/src/page/"))
 
 /** The weak ones that read no text from outside, and what they read. */
 const ownText: Readonly<Record<string, string>> = {
@@ -26,14 +22,13 @@ const ownText: Readonly<Record<string, string>> = {
     "the address of the service, which the client's program sets",
   [String.raw`packages/http/src/links/Links.ts /\/+$/u`]: "the server's own address, which the host sets",
   [String.raw`packages/http/src/Routes.ts /^\/+|\/+$/gu`]: "the base path, which the host sets",
-  [String.raw`examples/standalone-server/Page.ts /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm`]:
+  [String.raw`packages/studio/src/StudioFiles.ts /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm`]:
     "the source of the page, which is built at the start",
-  [String.raw`examples/standalone-server/Settings.ts /\/+$/`]: "settings of the server",
-  [String.raw`examples/standalone-server/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\)/gmu`]:
-    "pages of the documentation",
-  [String.raw`examples/standalone-server/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation",
-  [String.raw`examples/standalone-server/guide/GuideSearch.ts /\[([^\]]*)\]\([^)]*\)/gu`]: "pages of the documentation",
-  [String.raw`examples/standalone-server/guide/GuideSearch.ts /^\s*\|?[\s|:-]+$/gmu`]: "pages of the documentation"
+  [String.raw`packages/server/src/Settings.ts /\/+$/`]: "settings of the server",
+  [String.raw`packages/server/src/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\)/gmu`]: "pages of the documentation",
+  [String.raw`packages/server/src/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation",
+  [String.raw`packages/server/src/guide/GuideSearch.ts /\[([^\]]*)\]\([^)]*\)/gu`]: "pages of the documentation",
+  [String.raw`packages/server/src/guide/GuideSearch.ts /^\s*\|?[\s|:-]+$/gmu`]: "pages of the documentation"
 }
 
 const madeOf: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ const entriesOf = (folder: string): ReadonlyArray<Entry> => {
 }
 
 describe("public names", () => {
-  it.each(["core", "adapters", "testing", "http", "ws", "colloquy"].flatMap(entriesOf))(
+  it.each(["core", "adapters", "testing", "http", "ws", "studio", "server", "colloquy"].flatMap(entriesOf))(
     "of $name are those written down",
     async ({ name, file }) => {
       assert.isTrue(existsSync(file), `package.json exports ${file}, which does not exist`)

@@ -10,7 +10,7 @@ import { webHandler } from "@colloquy/http"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { demoProvider } from "../standalone-server/DemoModel.ts"
+import { demoProvider } from "@colloquy/server/demo"
 
 const extract: typeof TextExtractor.Service.extract = ({ bytes }) =>
   Effect.map(Stream.mkString(Stream.decodeText(bytes)), (text) => [{ ...emptyPlace, form: "prose", text }])

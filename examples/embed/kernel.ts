@@ -5,7 +5,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Providers } from "@colloquy/core"
 import * as Layer from "effect/Layer"
-import { demoModelName, demoProvider } from "../standalone-server/DemoModel.ts"
+import { demoModelName, demoProvider } from "@colloquy/server/demo"
 
 const providers = Providers.layer({
   providers: [demoProvider(0)],

@@ -29,7 +29,9 @@ const next = join(modules, "next/dist/bin/next")
  * outdated.
  */
 const builtPackages = async () => {
-  const outputs = ["core", "adapters", "testing", "http", "ws"].map((name) => join(root, "packages", name, "dist"))
+  const outputs = ["core", "adapters", "testing", "http", "ws", "studio", "server"].map((name) =>
+    join(root, "packages", name, "dist")
+  )
   const unbuilt = outputs.filter((folder) => !existsSync(folder))
   await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], root)
   await finish([join(root, "scripts/join.ts")], root)
@@ -44,10 +46,8 @@ const copyOf = (parts: ReadonlyArray<string>) => {
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-const demo = ["DemoModel.ts", "DemoPainter.ts", "DemoMemory.ts"].map((file) => `standalone-server/${file}`)
-
 const copyApplication = () => {
-  const copy = copyOf(["embed/next", "embed/kernel.ts", "embed/sessions.ts", ...demo])
+  const copy = copyOf(["embed/next", "embed/kernel.ts", "embed/sessions.ts"])
   const { folder } = copy
   const builds = join(folder, "builds")
   const kernel = join(folder, "embed/kernel.ts")
@@ -191,7 +191,7 @@ describe("the chat page of examples/chat", () => {
 
   inChromium((launch) => {
     it("is built and served by Next, and talks, with files, in a browser", { timeout: 240_000 }, async () => {
-      using copy = copyOf(["chat", ...demo])
+      using copy = copyOf(["chat"])
       const folder = join(copy.folder, "chat")
       await finish([next, "build"], folder)
       await using server = await serve("start", folder)

@@ -7,7 +7,7 @@ import { sourcesIn, type WebSearchPort } from "@colloquy/core/web-search"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { readFile } from "node:fs/promises"
-import { draw } from "../standalone-server/DemoPainter.ts"
+import { draw } from "../../packages/server/src/demo/DemoPainter.ts"
 import { kernelOf } from "./kernel.ts"
 
 const engine: WebSearchPort = {

@@ -2,8 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { HostedTools, Kernel, Providers } from "@colloquy/core"
 import * as Layer from "effect/Layer"
-import { clock } from "../standalone-server/Clock.ts"
-import { demoModelName, demoProvider } from "../standalone-server/DemoModel.ts"
+import { clock, demoModelName, demoProvider } from "@colloquy/server/demo"
 
 export const kernel = HostedTools.tools([clock]).pipe(
   Layer.provideMerge(Kernel.layer),

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import { demoModelName, demoProvider } from "../standalone-server/DemoModel.ts"
+import { demoModelName, demoProvider } from "@colloquy/server/demo"
 
 const providers = Providers.layer({
   providers: [demoProvider()],

@@ -20,7 +20,7 @@ const copyApplication = () => {
   const place = join(examples, "../.vitest")
   mkdirSync(place, { recursive: true })
   const folder = mkdtempSync(join(place, "next-voice-"))
-  for (const part of ["voice/server.ts", "voice/next", "standalone-server"])
+  for (const part of ["voice/server.ts", "voice/next"])
     cpSync(join(examples, part), join(folder, part), { recursive: true })
   return {
     folder: join(folder, "voice/next"),

@@ -6,8 +6,7 @@ import { type HostCredentials, webHandler } from "@colloquy/http"
 import { realtimeSocket } from "@colloquy/ws"
 import * as Layer from "effect/Layer"
 import { createServer } from "node:http"
-import { demoModelName, demoProvider } from "../standalone-server/DemoModel.ts"
-import { demoVoice } from "../standalone-server/DemoVoice.ts"
+import { demoModelName, demoProvider, demoVoice } from "@colloquy/server/demo"
 
 const owners = new Map([["key-of-ada", "ada"]])
 

@@ -43,6 +43,16 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
     never: [/^@colloquy\/(adapters|http)/],
     says: "ws may import core, effect/socket and effect/http; never adapters or http"
   },
+  studio: {
+    may: [/^@colloquy\/(http\/node|ws\/client)$/, node],
+    never: [],
+    says: "studio is a client of the API: it may import @colloquy/http/node, @colloquy/ws/client, of @colloquy/http types in its page, and declared libraries"
+  },
+  server: {
+    may: [/^@colloquy\/(core|adapters|http|ws|studio)(\/[\w-]+)?$/, /^effect\/[\w/-]+$/, node],
+    never: [/^colloquy$/],
+    says: "server may import every package but colloquy"
+  },
   colloquy: {
     may: [effectRoot, core, /^@colloquy\/(adapters|http)(\/[\w-]+)?$/, node],
     never: [/^@colloquy\/ws/],
@@ -129,6 +139,9 @@ const libraryOf = (name: string) =>
     .slice(0, name.startsWith("@") ? 2 : 1)
     .join("/")
 
+/** The page of the studio names the records of the API by their types, which its browser never sees. */
+const typesOfPage = { folder: "packages/studio/src/page/", name: "@colloquy/http" }
+
 const externalFault = (file: string, name: string, declared: ReadonlyArray<string>): string | null => {
   const home = packageOf(file)
   if (name === "effect") return "effect is imported by path (`effect/Stream`), never as a whole"
@@ -139,6 +152,7 @@ const externalFault = (file: string, name: string, declared: ReadonlyArray<strin
   if (matches(rule.never, name)) return rule.says
   if (isForTests(name)) return file === handsOnTests ? null : "only tests import @colloquy/testing"
   if (matches(rule.may, name)) return null
+  if (name === typesOfPage.name && file.startsWith(typesOfPage.folder)) return null
   if (home === "core") return rule.says
   const library = libraryOf(name)
   const isVendor = library !== "effect" && !library.startsWith("@colloquy/")

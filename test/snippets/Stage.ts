@@ -5,8 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { RequestListener } from "node:http"
 import { createServer } from "node:http"
-import { demoModelName, demoProvider } from "../../examples/standalone-server/DemoModel.ts"
-import { demoTypedProvider } from "../../examples/standalone-server/DemoTypedModel.ts"
+import { demoModelName, demoProvider, demoTypedProvider } from "@colloquy/server/demo"
 
 export const providersOptions = {
   providers: [demoProvider(), demoTypedProvider()],

@@ -7,8 +7,8 @@ import { execFile } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { RunningServer } from "../../examples/standalone-server/Server.ts"
-import { callApi, keyOf, startDemo } from "../../examples/standalone-server/TestServer.ts"
+import type { RunningServer } from "../../packages/server/src/Server.ts"
+import { callApi, keyOf, startDemo } from "../../packages/server/test/TestServer.ts"
 import { pdf } from "../../packages/adapters/test/files/MadeFiles.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
 import { listen, type Served, speechVendor } from "./Stage.ts"
@@ -20,9 +20,9 @@ const runBy: ReadonlyArray<readonly [has: string, test: string]> = [
   // There is no Docker here: the test does the steps of the Dockerfile in a folder.
   ["docker compose up", "test/docker.integration.test.ts"],
   // These need a database to lose.
-  ["pg_dump ", "examples/standalone-server/backup.integration.test.ts"],
-  ["pg_restore ", "examples/standalone-server/backup.integration.test.ts"],
-  ["$RESTORED_DATA_DIR", "examples/standalone-server/backup.integration.test.ts"]
+  ["pg_dump ", "packages/server/test/backup.integration.test.ts"],
+  ["pg_restore ", "packages/server/test/backup.integration.test.ts"],
+  ["$RESTORED_DATA_DIR", "packages/server/test/backup.integration.test.ts"]
 ]
 
 const isForServer = ({ code }: Snippet) => code.includes("curl ")

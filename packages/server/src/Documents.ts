@@ -1,0 +1,72 @@
+/**
+ * Documents of the server: the store of their bytes, the readers of their text, the converter of pictures, the time that a message waits
+ * for its files, and the key that signs addresses of files.
+ */
+import { FolderBlobs } from "@colloquy/adapters/blobs"
+import { FileExtractor } from "@colloquy/adapters/files"
+import { Postgres } from "@colloquy/adapters/postgres"
+import { S3Blobs } from "@colloquy/adapters/s3"
+import { SharpPictures } from "@colloquy/adapters/sharp"
+import { TesseractReader } from "@colloquy/adapters/tesseract"
+import {
+  type BlobStore,
+  defaultDocumentSettings,
+  defaultDocumentSummaries,
+  DocumentSettings,
+  documentsLayer,
+  documentsPart
+} from "@colloquy/core/documents"
+import { Retrieval } from "@colloquy/core/retrieval"
+import type { StoreUnavailable } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { randomBytes } from "node:crypto"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { Settings } from "./Settings.ts"
+import { inMemory } from "./Stores.ts"
+
+/** Replaces the database's own store of bytes. */
+export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavailable> | Layer.Layer<never> => {
+  if (blobs === null) return Layer.empty
+  return blobs._tag === "S3" ? S3Blobs.layer(blobs.options) : FolderBlobs.layer({ folder: blobs.folder })
+}
+
+/** Over the kernel. */
+export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =>
+  Layer.mergeAll(documentsLayer, documentsPart).pipe(
+    Layer.provideMerge(Retrieval.layer),
+    Layer.provide([
+      Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
+      SharpPictures.layer,
+      Layer.succeed(
+        DocumentSettings,
+        Object.assign({}, defaultDocumentSettings, {
+          attachmentWait,
+          summaries: summarizesDocuments ? defaultDocumentSummaries : null
+        })
+      )
+    ])
+  )
+
+/**
+ * The signing key: the operator's own, or one that is made at the first start and stored, with a database server in the database, so that
+ * all processes share it, otherwise in the data folder. Without a folder no key is stored, and addresses are valid until the process ends.
+ */
+export const signingKeyOf = async ({
+  dataDir,
+  databaseUrl,
+  signingKey
+}: Settings): Promise<Redacted.Redacted | ReadonlyArray<Redacted.Redacted> | null> => {
+  if (signingKey !== null) return signingKey
+  if (databaseUrl !== null) return Effect.runPromise(Postgres.signingKey({ url: databaseUrl }))
+  if (dataDir === inMemory) return null
+  const file = join(dataDir, "signing-key")
+  try {
+    await writeFile(file, randomBytes(32).toString("base64url"), { flag: "wx", mode: 0o600 })
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+  }
+  return Redacted.make(await readFile(file, "utf8"))
+}

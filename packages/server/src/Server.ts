@@ -1,0 +1,243 @@
+/**
+ * The standalone server: the whole service on one port, over `node:http` only. This package contains everything that a host would write;
+ * the rest are layers of the other packages.
+ */
+import {
+  DefaultEmbedding,
+  HostedTools,
+  Kernel,
+  Keys,
+  Principal,
+  Providers,
+  Quotas,
+  RateLimiter,
+  defaultTurnSettings,
+  TurnSettings
+} from "@colloquy/core"
+import { type ProvidersOptions } from "@colloquy/core/adapters"
+import { answersPart } from "@colloquy/core/answers"
+import { documentSummaries } from "@colloquy/core/documents"
+import { layerMemory, Reranker } from "@colloquy/core/memory"
+import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
+import { layerRetention } from "@colloquy/core/retention"
+import { voicePart } from "@colloquy/core/voice"
+import { searchPart } from "@colloquy/core/web-search"
+import { webHandler, type WebHandler } from "@colloquy/http"
+import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
+import { docsPage } from "@colloquy/http/docs-page"
+import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
+import { openai } from "@colloquy/http/openai"
+import { type Studio, studio } from "@colloquy/studio"
+import { realtimeSocket } from "@colloquy/ws"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+import { createServer, type Server } from "node:http"
+import { clock } from "./demo/Clock.ts"
+import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
+import { guideResponse, isGuidePath } from "./GuideResponse.ts"
+import { mcpOf } from "./McpServers.ts"
+import { realtimeModels } from "./RealtimeVendors.ts"
+import { rerankerOf } from "./RerankVendors.ts"
+import { retentionOf } from "./KeptFor.ts"
+import { searchEngineOf } from "./SearchVendors.ts"
+import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
+import { type Settings, SettingsRefused } from "./Settings.ts"
+import { addressRefused, storeRefused } from "./StartRefused.ts"
+import { prepareFolder, storesOf } from "./Stores.ts"
+import { defaultProblem, embeddingProblem, providersOf, voiceNotes } from "./Vendors.ts"
+
+export interface RunningServer {
+  readonly url: string
+  /** The key that was made at the first start; null when there were keys already. */
+  readonly newKey: Redacted.Redacted | null
+  readonly defaultModel: string
+  /** What is missing for speech input and output. */
+  readonly voiceNotes: ReadonlyArray<string>
+  /** Waits for running turns, answers new ones with 503 meanwhile, then closes everything. */
+  readonly stop: () => Promise<void>
+}
+
+export const startServer = async (settings: Settings): Promise<RunningServer> => {
+  const providers = providersOf(settings)
+  const problems = [defaultProblem(providers), embeddingProblem(settings, providers)].flatMap(
+    (problem) => problem ?? []
+  )
+  if (problems.length > 0) throw new SettingsRefused({ problems })
+  await prepareFolder(settings)
+
+  const opened = await openService(settings, providers)
+  const { api, newKey, voice } = opened
+  let draining = false
+  const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
+  const page = studio({ api: settings.basePath })
+  const own = toNodeHandler((request) => answer(request, settings.basePath, page, isReady))
+  const server = refuseInJson(
+    createServer((message, response) => {
+      const [path = "/"] = (message.url ?? "/").split("?", 1)
+      const isRead = message.method === "GET" || message.method === "HEAD"
+      const isOwn = healthPaths.has(path) || (isRead && page.answers(path)) || isGuidePath(path, settings.basePath)
+      if (isOwn) return own(message, response)
+      // OpenAI's clients use paths at the root, whatever the base path of the API is.
+      if (path.startsWith("/v1/")) message.url = settings.basePath + (message.url ?? "")
+      api.node(message, response)
+    })
+  )
+  voice.attach(server)
+  const url = await listen(server, settings, api)
+  opened.listensAt(url)
+  return {
+    url,
+    newKey,
+    defaultModel: `${providers.defaults.provider}/${providers.defaults.model}`,
+    voiceNotes: voiceNotes(providers),
+    stop: async () => {
+      draining = true
+      await Promise.all([api.drain(), voice.drain()])
+      await close(server)
+      await api.dispose()
+    }
+  }
+}
+
+/** The kernel with its API, and the services that the server itself uses. */
+const openService = async (settings: Settings, providers: ProvidersOptions) => {
+  let newKey: Redacted.Redacted | null = null
+  /** Known when the server listens. */
+  let address: string | null = null
+  let isStoreUp: Effect.Effect<boolean> = Effect.succeed(false)
+  const atStart = Layer.effectDiscard(
+    Effect.gen(function* () {
+      newKey = yield* prepareKeys(settings)
+      const { list } = yield* Keys
+      isStoreUp = list.pipe(
+        Principal.provide(soleOwner),
+        Effect.timeout("3 seconds"),
+        Effect.option,
+        Effect.map(Option.isSome)
+      )
+    })
+  )
+  const { apiKeys, basePath, bodyTimeout } = settings
+  const access = {
+    basePath,
+    authenticate: authenticateBy(apiKeys),
+    clientAddress: clientAddressBy(settings.clientAddress),
+    failedKeys: { limit: settings.failedKeys, window: "1 minute" }
+  } as const
+  const voice = realtimeSocket(access)
+  const rooms = Layer.mergeAll(
+    atStart,
+    Layer.provide(answersPart, documentSummaries),
+    layerMemory,
+    layerRetention,
+    imagePart,
+    videoPart,
+    voicePart,
+    searchPart.pipe(Layer.provide(searchEngineOf(settings))),
+    HostedTools.tools([clock]),
+    mcpOf(settings.mcpServers)
+  )
+  const kernel = voice.layer.pipe(
+    Layer.provideMerge(rooms),
+    Layer.provideMerge(realtime),
+    Layer.provide(realtimeModels(settings)),
+    Layer.provideMerge(documentsOf(settings)),
+    Layer.provideMerge(Kernel.layer),
+    // The API and the socket count wrong keys together.
+    Layer.provideMerge(RateLimiter.layerInProcess),
+    Layer.provide([
+      Providers.layer(providers),
+      // Of two stores of bytes, the later one is used.
+      Layer.merge(storesOf(settings), blobsOf(settings)),
+      embeddingOf(settings, providers),
+      retentionOf(settings),
+      Layer.succeed(Quotas, () => settings.limits),
+      Layer.succeed(Reranker, rerankerOf(settings)),
+      Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),
+      Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
+      Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
+    ])
+  )
+  const links = {
+    publicUrl: () => settings.publicUrl ?? address,
+    signingKey: await signingKeyOf(settings).catch((error: unknown) => {
+      throw storeRefused(settings, error)
+    }),
+    linkPeriod: settings.mediaUrls
+  }
+  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, wings: [openai] })
+  try {
+    await api.ready()
+  } catch (error) {
+    throw storeRefused(settings, error)
+  }
+  return { api, isStoreUp, newKey, voice, listensAt: (url: string) => void (address = url) }
+}
+
+/** The lease of runs, but at most 15 seconds, so that a dead process does not block the threads of its voice sessions for longer. */
+const sessionLease = ({ turns }: Settings): Duration.Duration =>
+  Duration.min(Duration.fromInputUnsafe(turns.lease), Duration.fromInputUnsafe(defaultSessionLimits.lease))
+
+/** Without settings, the kernel's own choice is used. */
+const embeddingOf = ({ embedding }: Settings, { providers }: ProvidersOptions): Layer.Layer<never> => {
+  if (embedding === null) return Layer.empty
+  const { provider } = embedding
+  const usual = providers.find(({ id }) => id === provider)?.defaultEmbedding
+  const model = embedding.model ?? usual?.model ?? null
+  const own = model === usual?.model ? usual?.dimensions : undefined
+  return Layer.succeed(DefaultEmbedding, { provider, model, dimensions: embedding.dimensions ?? own ?? 3072 })
+}
+
+const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"])
+
+const answer = async (
+  request: Request,
+  basePath: string,
+  page: Studio,
+  isReady: () => Promise<boolean>
+): Promise<Response> => {
+  const { pathname } = new URL(request.url)
+  if (pathname === "/healthz") return health(200, "ok")
+  if (pathname === "/readyz") return (await isReady()) ? health(200, "ready") : health(503, "not ready")
+  if (isGuidePath(pathname, basePath)) return guideResponse(request, basePath)
+  return page.handler(request)
+}
+
+const health = (status: number, word: string): Response =>
+  Response.json({ status: word }, { status, headers: { "x-content-type-options": "nosniff" } })
+
+const listen = async (server: Server, { host, port }: Settings, api: WebHandler): Promise<string> => {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(port, host, resolve)
+    })
+  } catch (error) {
+    await api.dispose()
+    throw addressRefused(`${host}:${port}`, error)
+  }
+  const address = server.address()
+  const actual = typeof address === "object" && address !== null ? address.port : port
+  return `http://${host.includes(":") ? `[${host}]` : host}:${actual}`
+}
+
+/** How long responses that are still being sent may take after every turn has ended. */
+const lastAnswers = 5000
+
+/**
+ * After the drain: no new connections are accepted, running responses are sent to their end, and responses that wait for further events are
+ * closed.
+ */
+const close = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const deadline = setTimeout(() => server.closeAllConnections(), lastAnswers)
+    server.close(() => {
+      clearInterval(sweep)
+      clearTimeout(deadline)
+      resolve()
+    })
+  })

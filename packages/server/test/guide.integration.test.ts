@@ -1,0 +1,199 @@
+/** The guide as the server shows it: every page, every link and every anchor; its search; and its accessibility in a browser. */
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Browser } from "playwright-core"
+import { inChromium } from "../../../test/browser.ts"
+import type { RunningServer } from "../src/Server.ts"
+import { faults, visit } from "../../studio/test/StudioVisit.ts"
+import { startDemo } from "./TestServer.ts"
+
+const root = join(import.meta.dirname, "../../..")
+
+let server: RunningServer
+beforeAll(async () => {
+  server = await startDemo()
+})
+afterAll(() => server.stop())
+
+const get = async (path: string, init: RequestInit = {}) => {
+  const response = await fetch(new URL(path, server.url), { redirect: "manual", ...init })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+const unescaped = (text: string) =>
+  text
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+
+const linksOf = (html: string) => [...html.matchAll(/<a [^>]*href="([^"]*)"/gu)].map(([, href = ""]) => unescaped(href))
+const placesOf = (html: string) => new Set([...html.matchAll(/ id="([^"]*)"/gu)].map(([, id = ""]) => unescaped(id)))
+
+describe("the guide", () => {
+  it("has every page of docs/, beside the API and at the root", async () => {
+    const names = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md") && name !== "README.md")
+    assert.isAbove(names.length, 15)
+    for (const name of names) {
+      const text = readFileSync(join(root, "docs", name), "utf8")
+      const title = /^# (.*)$/mu.exec(text)?.[1]?.replaceAll("`", "") ?? ""
+      for (const prefix of ["/docs/guide", "/api/docs/guide"]) {
+        const page = await get(`${prefix}/${name.replace(".md", "")}`)
+        assert.strictEqual(page.status, 200, name)
+        assert.include(unescaped(page.text), `<title>${title} · Colloquy</title>`)
+        assert.strictEqual((await get(`${prefix}/${name}`)).text, text)
+      }
+    }
+  })
+
+  it("has no link that leads nowhere, and no place that is not there", async () => {
+    const begin = new URL("/api/docs/guide", server.url).href
+    const seen = new Map<string, ReadonlySet<string>>()
+    const wanted = [begin]
+    const asked: Array<{ readonly from: string; readonly to: string; readonly place: string }> = []
+    for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
+      if (seen.has(next)) continue
+      const { headers, status, text } = await get(next)
+      assert.strictEqual(status, 200, next)
+      assert.match(headers.get("content-type") ?? "", /^text\/html/u, next)
+      seen.set(next, placesOf(text))
+      for (const link of linksOf(text)) {
+        const to = new URL(link, next)
+        if (to.origin !== server.url) continue
+        asked.push({ from: next, to: to.href.replace(to.hash, ""), place: decodeURIComponent(to.hash.slice(1)) })
+        wanted.push(to.href.replace(to.hash, ""))
+      }
+    }
+    assert.isAbove(seen.size, 40)
+    const lost = asked.filter(({ place, to }) => place !== "" && seen.get(to)?.has(place) !== true)
+    assert.deepStrictEqual(lost, [])
+  })
+
+  it("shows what a page links to and nothing else of the machine", async () => {
+    assert.include((await get("/docs/guide/examples/hosted-tool/main.ts")).text, "hosted")
+    const others = [
+      "package.json",
+      "../package.json",
+      "..%2f..%2fpackage.json",
+      "%2e%2e/package.json",
+      "%",
+      ".env",
+      "packages/core/package.json"
+    ]
+    for (const path of [...others, "/etc/passwd", "constructor", "no-such-page"]) {
+      assert.strictEqual((await get(`/docs/guide/${path}`)).status, 404, path)
+    }
+  })
+
+  it("runs nothing and stands in no frame", async () => {
+    const { headers, text } = await get("/docs/guide/http")
+    const policy = headers.get("content-security-policy") ?? ""
+    assert.include(policy, "default-src 'none'")
+    assert.notInclude(policy, "script-src")
+    assert.notInclude(policy, "unsafe-inline")
+    assert.include(policy, "frame-ancestors 'none'")
+    assert.notInclude(text, "<script")
+    assert.notInclude(text, "style=")
+    assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
+  })
+
+  it("is asked for like a file: HEAD, a tag, packed; and takes nothing", async () => {
+    const first = await get("/docs/guide/storage", { headers: { "accept-encoding": "gzip" } })
+    assert.strictEqual(first.headers.get("content-encoding"), "gzip")
+    const tag = first.headers.get("etag") ?? ""
+    assert.strictEqual((await get("/docs/guide/storage", { headers: { "if-none-match": tag } })).status, 304)
+    assert.strictEqual((await get("/docs/guide/storage", { method: "HEAD" })).text, "")
+    const refused = await get("/docs/guide", { method: "POST", body: "x" })
+    assert.strictEqual(refused.status, 405)
+    assert.strictEqual(refused.headers.get("allow"), "GET, HEAD")
+  })
+
+  it("tells programs where its pages are", async () => {
+    const { status, text } = await get("/llms.txt")
+    assert.strictEqual(status, 200)
+    const links = [...text.matchAll(/\]\(([^)]*)\)/gu)].map(([, link = ""]) => link)
+    assert.isAbove(links.length, 20)
+    for (const link of links) {
+      const page = await get(new URL(link, `${server.url}/llms.txt`).href)
+      assert.strictEqual(page.status, 200, link)
+      assert.match(page.headers.get("content-type") ?? "", /^text\/markdown/u, link)
+    }
+  })
+})
+
+describe("its search", () => {
+  const hits = async (query: string) => {
+    const { status, text } = await get(`/docs/guide?q=${encodeURIComponent(query)}`)
+    assert.strictEqual(status, 200)
+    return { text, links: [...text.matchAll(/<li><h2><a href="([^"]*)"/gu)].map(([, href = ""]) => href) }
+  }
+
+  it("finds the place that answers a question, first", async () => {
+    for (const [query, place] of [
+      ["prepare false PgBouncer", "guide/storage#a-postgres-server"],
+      ["assistants api status requires_action", "guide/migration#call-by-call"],
+      ["mcp servers tools", "guide/tools#tools-of-mcp-servers"],
+      ["rolling restart drain sigterm", "guide/operations#starting-and-stopping"],
+      ["DATABASE_URL", "guide/standalone-server#environment"]
+    ] as const) {
+      const { links } = await hits(query)
+      assert.include(links.slice(0, 3), place, query)
+    }
+  })
+
+  it("finds words by their stems and by how they begin", async () => {
+    assert.include((await hits("migrate")).links.join(" "), "guide/storage#migrations")
+    assert.include((await hits("idempot")).links.join(" "), "guide/http")
+  })
+
+  it("shows the words that were found, and what was asked as text", async () => {
+    assert.match((await hits("fencing token")).text, /<mark>fencing<\/mark>/u)
+    const odd = await hits(`<img src=x onerror="alert(1)">zzqq`)
+    assert.notInclude(odd.text, "<img")
+    assert.include(odd.text, "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;zzqq")
+  })
+
+  it("says so when there is nothing, and bears what is no question", async () => {
+    const none = await hits("xylophonequark")
+    assert.include(none.text, "Nothing in the guide has")
+    assert.deepStrictEqual(none.links, [])
+    await hits("a ".repeat(3000))
+    await hits("[object](*+?")
+    assert.include((await get("/docs/guide?q=%20")).text, '<h1 id="the-guide">')
+  })
+})
+
+inChromium((launch) => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launch()
+  })
+  afterAll(() => browser.close())
+
+  for (const width of [1280, 390]) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      it(`is in order for axe, ${width} wide and ${colorScheme}, and its search works by the keyboard`, async () => {
+        const options = { viewport: { width, height: 844 }, colorScheme }
+        await using visitor = await visit(browser, `${server.url}/api/docs/guide`, options)
+        const { complaints, page } = visitor
+        const inOrder = async () => assert.deepStrictEqual(await faults(page), [])
+        await inOrder()
+        await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Storage" }).click()
+        await page.getByRole("heading", { level: 1, name: "Storage" }).waitFor()
+        await inOrder()
+        const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
+        assert.isAtMost(wide, 0, "only code and tables are scrolled sideways")
+        await page.getByLabel("Search the guide").focus()
+        await page.keyboard.type("idempotency key")
+        await page.keyboard.press("Enter")
+        await page.getByRole("status").waitFor()
+        await inOrder()
+        await page.locator(".hits a").first().click()
+        await page.getByRole("heading", { level: 1 }).first().waitFor()
+        assert.deepStrictEqual(complaints, [])
+      })
+    }
+  }
+})

@@ -1,0 +1,94 @@
+/** Requests to the public API with the user's key. All other files of the studio use this one. */
+import { signal } from "../view.ts"
+
+export const base: string = document.querySelector<HTMLMetaElement>('meta[name="api-base"]')?.content ?? "/api"
+
+const keyName = "colloquy-key"
+export const getKey = (): string => localStorage.getItem(keyName) ?? ""
+export const setKey = (key: string): void => localStorage.setItem(keyName, key)
+
+/** False from the first request that reached no server until the next one that reached a server. */
+export const isServerUp = signal(true)
+
+/** The server refused the request, with its reason. */
+export class Refused extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** No server answered. */
+class Unreachable extends Error {
+  constructor() {
+    super("The server does not answer. What you see stays here; it is tried again.")
+  }
+}
+
+type Detail = string | ReadonlyArray<{ readonly loc: ReadonlyArray<string | number>; readonly msg: string }>
+
+const reasonOf = (detail: Detail): string =>
+  typeof detail === "string"
+    ? detail
+    : detail.map(({ loc, msg }) => [loc.slice(1).join("."), msg].filter(Boolean).join(": ")).join("\n")
+
+export interface Call {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE"
+  /** An object is sent as JSON, a form unchanged. */
+  readonly body?: object
+  readonly signal?: AbortSignal
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const bodyOf = (body: object): BodyInit =>
+  body instanceof FormData || body instanceof Blob ? body : JSON.stringify(body)
+
+export const call = async (
+  path: string,
+  { body, headers, method = "GET", signal: stop }: Call = {}
+): Promise<Response> => {
+  const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob)
+  const response = await reach(base + path, {
+    method,
+    headers: { "x-api-key": getKey(), ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
+    ...(body === undefined ? {} : { body: bodyOf(body) }),
+    ...(stop === undefined ? {} : { signal: stop })
+  })
+  if (response.ok) return response
+  const detail: Detail = await response.json().then(
+    (answer: { readonly detail?: Detail }) => answer.detail ?? response.statusText,
+    () => response.statusText
+  )
+  throw new Refused(response.status, reasonOf(detail))
+}
+
+const reach = async (address: string, init: RequestInit): Promise<Response> => {
+  try {
+    const response = await fetch(address, init)
+    isServerUp.value = true
+    return response
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error
+    isServerUp.value = false
+    throw new Unreachable()
+  }
+}
+
+/** The response as the record that the API promises for this address. */
+export const json = async <Record>(path: string, options?: Call): Promise<Record> =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  (await (await call(path, options)).json()) as Record
+
+const pageSize = 200
+
+/** A whole list, page by page. */
+export const all = async <Record>(path: string): Promise<ReadonlyArray<Record>> => {
+  const found: Array<Record> = []
+  const mark = path.includes("?") ? "&" : "?"
+  while (true) {
+    const page = await json<ReadonlyArray<Record>>(`${path}${mark}skip=${found.length}&limit=${pageSize}`)
+    found.push(...page)
+    if (page.length < pageSize) return found
+  }
+}

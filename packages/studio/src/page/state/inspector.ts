@@ -1,0 +1,65 @@
+/** The turn that is shown in detail: read from the server, or from a shared file. */
+import { call, json } from "../api/http.ts"
+import { type EventPlace, eventsOf } from "../api/stream.ts"
+import { signal } from "../view.ts"
+import type { Run, RunInspection } from "../wire.ts"
+import { type LoggedEvent, logOf, record } from "./log.ts"
+
+export interface InspectedTurn {
+  readonly threadId: string
+  readonly runId: string
+  readonly run: Run
+  readonly inspection: RunInspection
+  readonly log: ReadonlyArray<LoggedEvent>
+}
+
+export type Tab = "turn" | "prompt" | "log" | "documents" | "memories"
+
+export const isOpen = signal(false)
+export const tab = signal<Tab>("turn")
+export const inspected = signal<InspectedTurn | null>(null)
+/** The run that is being read. */
+const wanted = signal<string | null>(null)
+
+export const inspect = async (threadId: string, runId: string): Promise<void> => {
+  isOpen.value = true
+  if (tab.value === "documents" || tab.value === "memories") tab.value = "turn"
+  await load(threadId, runId)
+}
+
+/** Reads the turn again if it is the one that is shown. */
+export const refresh = async (threadId: string, runId: string): Promise<void> => {
+  if (isOpen.value) await load(threadId, runId)
+}
+
+const load = async (threadId: string, runId: string): Promise<void> => {
+  wanted.value = runId
+  const turn = await readTurn(threadId, runId)
+  if (wanted.value === runId) inspected.value = turn
+}
+
+export const close = (): void => {
+  isOpen.value = false
+}
+
+export const readTurn = async (threadId: string, runId: string): Promise<InspectedTurn> => {
+  const path = `/threads/${threadId}/runs/${runId}`
+  const [run, inspection] = await Promise.all([json<Run>(path), json<RunInspection>(`${path}/inspection`)])
+  if (logOf(runId).length === 0) await readLog(path, { thread_id: threadId, run_id: runId })
+  return { threadId, runId, run, inspection, log: logOf(runId) }
+}
+
+/** The whole stored log, over all rounds of the run: each response of the server ends with one round. */
+const readLog = async (path: string, place: EventPlace): Promise<void> => {
+  let after = 0
+  while (true) {
+    const { body, status } = await call(`${path}/events?after=${after}`)
+    if (status === 204 || body === null) return
+    const before = after
+    for await (const event of eventsOf(body, place)) {
+      record(event, null)
+      after = event.sequence
+    }
+    if (after === before) return
+  }
+}

@@ -1,0 +1,223 @@
+/** The pure parts of the studio: forms of JSON Schemas, safe addresses, tools as lines, code in colours, a turn on one time scale. */
+import { assert, describe, it } from "@effect/vitest"
+import type { RunStep } from "../src/page/wire.ts"
+import { ownAddress, safeLink } from "../src/page/lib/addresses.ts"
+import { duration, money } from "../src/page/lib/format.ts"
+import { excerptsIn } from "../src/page/lib/excerpts.ts"
+import { highlight } from "../src/page/lib/highlight.ts"
+import { fieldsOf, initialText, readForm } from "../src/page/lib/schema.ts"
+import { readTools, writeTools } from "../src/page/lib/tools.ts"
+import { wavOf } from "../src/page/lib/wav.ts"
+import { chartOf } from "../src/page/lib/waterfall.ts"
+
+describe("addresses", () => {
+  it("open what is harmless, and nothing that runs or that the server has not signed", () => {
+    assert.strictEqual(safeLink("https://example.com/a b"), "https://example.com/a%20b")
+    assert.strictEqual(safeLink("mailto:ada@example.com"), "mailto:ada@example.com")
+    for (const bad of [
+      "javascript:alert(1)",
+      " JavaScript:alert(1)",
+      "data:text/html,x",
+      "java\nscript:x",
+      "vbscript:x",
+      "/local",
+      "file:///etc/passwd"
+    ]) {
+      assert.isNull(safeLink(bad), bad)
+    }
+  })
+
+  it("of media are under the page's own origin, whatever name the server has for itself", () => {
+    const url = "https://public.example/api/documents/d-1/content?expires=1&signature=x"
+    assert.strictEqual(ownAddress(url, "/api"), "/api/documents/d-1/content?expires=1&signature=x")
+    assert.strictEqual(ownAddress("/documents/d-1/content", ""), "/documents/d-1/content")
+  })
+})
+
+describe("a form of a JSON Schema", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      city: { type: "string", title: "City", description: "Where" },
+      days: { type: "integer", minimum: 1, maximum: 7 },
+      warm: { type: ["number", "null"] },
+      unit: { enum: ["celsius", 7, null] },
+      sure: { type: "boolean", default: true },
+      notes: { type: "array", items: { type: "string" } }
+    },
+    required: ["city", "unit"]
+  }
+  const fields = fieldsOf(schema) ?? []
+
+  it("has a field for each property, of its kind", () => {
+    assert.deepStrictEqual(
+      fields.map(({ kind }) => kind),
+      ["text", "integer", "number", "choice", "boolean", "json"]
+    )
+    assert.deepInclude(fields[0], { label: "City", hint: "Where", isRequired: true })
+    for (const none of [null, 1, {}, { type: "string" }, { type: "object", properties: {} }])
+      assert.isNull(fieldsOf(none))
+  })
+
+  it("makes JSON of what is typed, and leaves out what is empty", () => {
+    const texts = { city: "Oslo", days: "3", warm: "1.5", unit: "1", sure: "false", notes: '["a"]' }
+    assert.deepStrictEqual(readForm(fields, texts), {
+      values: { city: "Oslo", days: 3, warm: 1.5, unit: 7, sure: false, notes: ["a"] },
+      problems: []
+    })
+    assert.deepStrictEqual(readForm(fields, { city: "Oslo", unit: "2" }).values, {
+      city: "Oslo",
+      unit: null,
+      sure: true
+    })
+  })
+
+  it("names every problem at once", () => {
+    assert.deepStrictEqual(readForm(fields, { days: "8", warm: "x", notes: "[" }).problems, [
+      "“City” is missing.",
+      "“days” must be at most 7.",
+      "“warm” must be a number.",
+      "Choose “unit”.",
+      "“notes” must be JSON."
+    ])
+    assert.deepStrictEqual(readForm(fields, { city: "a", unit: "0", days: "1.5" }).problems, [
+      "“days” must be a whole number."
+    ])
+  })
+
+  it("begins with what was asked", () => {
+    const filled = fieldsOf(schema, { city: "Bergen", unit: "celsius", notes: [1] }) ?? []
+    assert.deepStrictEqual(filled.map(initialText), ["Bergen", "", "", "0", "true", "[1]"])
+  })
+})
+
+describe("tools", () => {
+  it("are one a line, or a JSON list, and are written back as they were", () => {
+    const lines = "get_weather: weather of a city\nget_news: get_news"
+    assert.strictEqual(writeTools(readTools(lines)), lines)
+    const tool = { type: "function", function: { name: "a", parameters: { type: "object", properties: { b: {} } } } }
+    assert.deepStrictEqual<unknown>(readTools(JSON.stringify([tool])), [tool])
+    assert.deepStrictEqual<unknown>(readTools(JSON.stringify(tool)), [tool])
+    assert.deepStrictEqual<unknown>(JSON.parse(writeTools(readTools(JSON.stringify([tool])))), [tool])
+    assert.deepStrictEqual(readTools(" \n"), [])
+    assert.throws(() => readTools("[1"), "begin like a JSON list")
+  })
+})
+
+describe("code in colours", () => {
+  it("loses no character, whatever the language", () => {
+    const samples = [
+      'const a = "x\\"y" // done\n/* all\nof it */ let b = `t${1}`',
+      "def f(x): # note\n  return '''a' + str(0x1F)",
+      "SELECT * FROM t -- all\nWHERE a = 'b'",
+      "<!-- x --><b class='c'>&amp;</b>",
+      "\"never closed\n'neither",
+      "🙂 = ünïcode(1e9)"
+    ]
+    for (const code of samples) {
+      for (const language of ["ts", "python", "sql", "", "nonsense"]) {
+        assert.strictEqual(
+          highlight(code, language)
+            .map(({ text }) => text)
+            .join(""),
+          code
+        )
+      }
+    }
+  })
+
+  it("knows strings, comments, numbers and words", () => {
+    const shades = highlight("const n = 42 // note", "ts").filter(({ shade }) => shade !== "plain")
+    assert.deepStrictEqual(shades, [
+      { shade: "keyword", text: "const" },
+      { shade: "number", text: "42" },
+      { shade: "comment", text: "// note" }
+    ])
+    assert.isTrue(
+      highlight("url = 'https://x' # note", "python").some(
+        ({ shade, text }) => shade === "string" && text === "'https://x'"
+      )
+    )
+  })
+})
+
+describe("a turn on one scale of time", () => {
+  const step = (kind: RunStep["kind"], from: number | null, to: number | null): RunStep => ({
+    kind,
+    name: null,
+    tool_call_id: null,
+    started_at: from === null ? null : new Date(from).toISOString(),
+    ended_at: to === null ? null : new Date(to).toISOString(),
+    input_tokens: null,
+    output_tokens: null,
+    cost_usd: null
+  })
+
+  it("places each step by its time", () => {
+    const { bars, total } = chartOf(
+      [step("recall", 1000, 1100), step("model", 1100, 1900), step("settle", 1900, 2000)],
+      9999
+    )
+    assert.strictEqual(total, 1000)
+    assert.deepStrictEqual(
+      bars.map(({ left, length, width }) => [left, length, width]),
+      [
+        [0, 100, 0.1],
+        [0.1, 800, 0.8],
+        [0.9, 100, 0.1]
+      ]
+    )
+  })
+
+  it("lets a step under way reach to now, and shows steps without times as such", () => {
+    const { bars, total } = chartOf([step("model", 1000, null), step("tool", null, null)], 3000)
+    assert.strictEqual(total, 2000)
+    assert.deepInclude(bars[0], { length: null, width: 1 })
+    assert.deepInclude(bars[1], { start: null, width: 0 })
+    assert.deepStrictEqual(chartOf([], 1).bars, [])
+  })
+})
+
+describe("excerpts in a prompt", () => {
+  it("are found with their file and place", () => {
+    const text = "Excerpts follow.\n\n[guide.pdf, page 3]\nThe keeper.\n\nHer tulips.\n\n[notes.md]\nTuesday [sic]."
+    const prompt = [
+      { part: "turn", estimated_tokens: 1, messages: [{ role: "user", text: "[no excerpt]\nx" }] },
+      { part: "excerpts", estimated_tokens: 9, messages: [{ role: "user", text }] }
+    ]
+    assert.deepStrictEqual(excerptsIn([{ estimated_tokens: 10, input_tokens: null, parts: prompt }]), [
+      { source: "guide.pdf, page 3", text: "The keeper.\n\nHer tulips." },
+      { source: "notes.md", text: "Tuesday [sic]." }
+    ])
+    assert.deepStrictEqual(excerptsIn([]), [])
+  })
+})
+
+describe("a WAV file", () => {
+  it("has a header of its length and rate, and samples of 16 bits that never wrap", () => {
+    const file = new DataView(wavOf(Float32Array.of(0, 1, -1, 2, -2), 16_000))
+    const word = (place: number) => String.fromCharCode(...new Uint8Array(file.buffer, place, 4))
+    assert.deepStrictEqual([word(0), word(8), word(12), word(36)], ["RIFF", "WAVE", "fmt ", "data"])
+    assert.deepStrictEqual(
+      [file.getUint32(4, true), file.getUint32(24, true), file.getUint32(40, true)],
+      [46, 16_000, 10]
+    )
+    assert.deepStrictEqual(
+      [0, 1, 2, 3, 4].map((index) => file.getInt16(44 + index * 2, true)),
+      [0, 32_767, -32_767, 32_767, -32_767]
+    )
+  })
+})
+
+describe("numbers for people", () => {
+  it("are short", () => {
+    assert.deepStrictEqual([0, 999, 1500, 59_000, 61_000].map(duration), [
+      "0 ms",
+      "999 ms",
+      "1.50 s",
+      "59.0 s",
+      "1 min 1 s"
+    ])
+    assert.deepStrictEqual([0, 0.000_123, 0.5, 12].map(money), ["$0", "$0.00012", "$0.50", "$12.00"])
+  })
+})

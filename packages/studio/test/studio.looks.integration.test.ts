@@ -1,0 +1,266 @@
+/** How the studio looks and works: with a screen reader, on a phone, with the keyboard only, with a server that dies; and its size. */
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { createServer } from "node:net"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { inChromium } from "../../../test/browser.ts"
+import type { RunningServer } from "../../server/src/Server.ts"
+import { spawnServer } from "../../server/test/ServerProcess.ts"
+import { answers, faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
+import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+
+/** The contrast of a colour to its background, as WCAG computes it. Runs in the page. */
+const contrasts = `(selector, property) => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true })
+  const rgba = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data] }
+  const light = ([r, g, b]) => [r, g, b].map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4).reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0)
+  const ground = (element) => { for (let each = element; each; each = each.parentElement) { const colour = rgba(getComputedStyle(each).backgroundColor); if (colour[3] > 250) return colour } return [255, 255, 255, 255] }
+  return [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility() && !each.disabled).map((each) => {
+    const [a, b] = [light(rgba(getComputedStyle(each)[property])), light(ground(each.parentElement))].sort((x, y) => y - x)
+    return { what: each.outerHTML.slice(0, 80), contrast: (a + 0.05) / (b + 0.05) }
+  })
+}`
+
+const contrastOf = (page: Page, selector: string, property = "borderTopColor") =>
+  page.evaluate<ReadonlyArray<{ readonly what: string; readonly contrast: number }>>(
+    `(${contrasts})(${JSON.stringify(selector)}, ${JSON.stringify(property)})`
+  )
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+const sizes = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 }
+]
+
+inChromium((launch) => {
+  let browser: Browser
+  let server: RunningServer
+  let address = ""
+  beforeAll(async () => {
+    server = await startDemo()
+    browser = await launch()
+    address = `${server.url}/#key=${keyOf(server)}`
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server.stop()
+  })
+
+  it("shows the first step on a phone, without a word of how to find it", async () => {
+    await using visitor = await visit(browser, address, { viewport: { width: 390, height: 844 } })
+    const { page } = visitor
+    await page.getByRole("heading", { name: "Make your first assistant" }).waitFor()
+    const box = await page.getByRole("button", { name: "Make assistant" }).boundingBox()
+    assert.isBelow((box?.y ?? 9999) + (box?.height ?? 0), 844)
+    assert.deepStrictEqual(await faults(page), [])
+    await makeAssistant(page, { name: "Ada" })
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
+
+  for (const viewport of sizes) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      it(`is in order for axe, ${viewport.width} wide and ${colorScheme}: talk, inside, tools, lists, dialogs, comparison`, async () => {
+        await using visitor = await visit(browser, address, { viewport, colorScheme })
+        const { page } = visitor
+        const isPhone = viewport.width < 800
+        const lists = async () => {
+          if (isPhone) await page.getByRole("button", { name: "Assistants and threads" }).click()
+        }
+        await page.getByLabel("Message", { exact: true }).waitFor()
+        await lists()
+        await page.getByRole("button", { name: "New thread" }).click()
+        await say(page, "Show me some markdown")
+        await finished(page)
+        await say(page, "What time is it?")
+        await finished(page, 2)
+        await page.getByRole("button", { name: "Options" }).click()
+        await page.getByLabel("Reasoning").selectOption("on")
+        await say(page, "count to 3")
+        await finished(page, 3)
+        assert.deepStrictEqual(await faults(page), [], "talk")
+        for (const { contrast, what } of await contrastOf(page, "input, textarea, select"))
+          assert.isAtLeast(contrast, 3, what)
+        await page.getByRole("button", { name: "Options" }).click()
+        await page.getByRole("button", { name: "Look inside" }).last().click()
+        await page.getByText("Settle").waitFor()
+        assert.deepStrictEqual(await faults(page), [], "turn")
+        await page.getByRole("tab", { name: "Prompt" }).click()
+        assert.deepStrictEqual(await faults(page), [], "prompt")
+        await page.getByRole("tab", { name: "Log" }).click()
+        assert.deepStrictEqual(await faults(page), [], "log")
+        for (const { contrast, what } of await contrastOf(
+          page,
+          "[role=tab][aria-selected=true]",
+          "borderBottomColor"
+        )) {
+          assert.isAtLeast(contrast, 3, what)
+        }
+        await page.getByRole("button", { name: "Close the panel" }).click()
+        await lists()
+        assert.deepStrictEqual(await faults(page), [], "lists")
+        const marks = await contrastOf(page, ".item.current .open", "borderLeftColor")
+        assert.isAtLeast(marks.length, 2)
+        for (const { contrast, what } of marks) assert.isAtLeast(contrast, 3, what)
+        await page.getByRole("button", { name: "New assistant" }).click()
+        await page.getByRole("dialog").getByRole("combobox", { name: "Model" }).click()
+        await page.getByRole("option").first().waitFor()
+        assert.deepStrictEqual(await faults(page), [], "new assistant")
+        await page.keyboard.press("Escape")
+        await page.getByRole("button", { name: "Close", exact: true }).click()
+        if (isPhone) await page.keyboard.press("Escape")
+        await page.getByRole("button", { name: "Compare two models" }).click()
+        assert.deepStrictEqual(await faults(page), [], "comparison")
+        const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
+        assert.isAtMost(overflow, 0)
+        assert.deepStrictEqual(visitor.complaints, [])
+      })
+    }
+  }
+
+  it("names its speakers for a screen reader, and tells what happens", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await newThread(page)
+    await say(page, "count to 3")
+    await finished(page)
+    await page.getByRole("article", { name: "You say" }).getByText("count to 3").waitFor()
+    await page.getByRole("article", { name: "Ada answers" }).getByText("1 2 3").waitFor()
+    await page.getByRole("status").getByText("The answer is complete.").waitFor({ state: "attached" })
+  })
+
+  it("changes its colours, and remembers which", async () => {
+    await using visitor = await visit(browser, address, { colorScheme: "light" })
+    const { page } = visitor
+    await page.getByRole("button", { name: "Dark colours" }).click()
+    const ground = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor")
+    const dark = await ground()
+    await page.reload()
+    await page.getByRole("button", { name: "Light colours" }).waitFor()
+    assert.strictEqual(await ground(), dark)
+  })
+
+  it("shows two hundred messages, and follows the newest", async () => {
+    const key = keyOf(server)
+    const call = caller(server)
+    const post = (path: string, body: object) => call("POST", path, body)
+    const { assistant_id } = await post("/assistants", { name: "Long" })
+    const { thread_id } = await post(`/assistants/${assistant_id}/threads`, { metadata: { title: "long" } })
+    for (let index = 0; index < 200; index++) {
+      await post(`/threads/${thread_id}/messages`, { content: `message ${index}`, send_to_llm: false })
+    }
+    await using visitor = await visit(browser, `${server.url}/#key=${key}`)
+    await visitor.page.getByRole("button", { name: "Long" }).first().click()
+    const last = visitor.page.locator(".question").nth(199)
+    await last.waitFor()
+    assert.isTrue((await last.boundingBox().then((box) => (box?.y ?? 9999) + (box?.height ?? 0))) <= 720)
+  })
+
+  it("marks a dead server and a half answer, and goes on when the server is back", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "studio-"))
+    const port = String(await freePort())
+    const environment = {
+      COLLOQUY_DATA_DIR: folder,
+      PORT: port,
+      COLLOQUY_API_KEYS: "key-of-ada-0123456=ada",
+      RUN_LEASE_SECONDS: "3"
+    }
+    try {
+      const first = spawnServer(environment)
+      await first.printed(/listens on/)
+      await using visitor = await visit(browser, `http://127.0.0.1:${port}/#key=key-of-ada-0123456`)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Ada" })
+      await say(page, "count to 1000")
+      await page.locator(".live .text", { hasText: "9 10" }).waitFor()
+      await first[Symbol.asyncDispose]()
+      await lastAnswer(page).getByText("this is half an answer").waitFor()
+      await page.getByRole("alert").getByText("The server does not answer.").waitFor()
+      assert.strictEqual(await page.locator(".caret").count(), 0)
+      await using second = spawnServer(environment)
+      await second.printed(/listens on/)
+      await lastAnswer(page).getByText("This answer failed.").waitFor({ timeout: 60_000 })
+      assert.include(await lastAnswer(page).locator(".text").textContent(), "9 10")
+      await page.getByText("The server does not answer.").waitFor({ state: "detached" })
+      await say(page, "count to 3")
+      await page.locator(".answer:not(.live) .text", { hasText: /^1 2 3$/ }).waitFor()
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+
+  describe("its weight", () => {
+    it("is at most 100 kB over the wire, libraries and all", async () => {
+      await using visitor = await visit(browser, address)
+      await visitor.page.locator("main .welcome, main .composer").first().waitFor()
+      const paths = await visitor.page.evaluate<ReadonlyArray<string>>(
+        `[location.pathname, ...performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)].filter((path) => !path.startsWith("/api"))`
+      )
+      assert.isAbove(paths.length, 20)
+      let size = 0
+      for (const path of new Set(paths)) {
+        const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
+        assert.strictEqual(response.headers.get("content-encoding"), "gzip", path)
+        // `fetch` decompresses; the length that the server states is that of the compressed bytes.
+        const length = Number(response.headers.get("content-length") ?? "NaN")
+        await response.arrayBuffer()
+        size += length
+      }
+      assert.isAtMost(size, 100_000)
+    })
+
+    it("lets the first paint come within a second", async () => {
+      const paints: Array<number> = []
+      for (let index = 0; index < 5; index++) {
+        await using visitor = await visit(browser, address)
+        await visitor.page.locator("main .welcome, main .composer").first().waitFor()
+        paints.push(
+          await visitor.page.evaluate<number>(`performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+        )
+      }
+      assert.isBelow(Math.min(...paints), 1000)
+    })
+  })
+
+  it("works with the keyboard alone, also where the API is at the root", async () => {
+    const own = await startDemo({ BASE_PATH: "" })
+    try {
+      await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
+      const { page } = visitor
+      const press = async (...names: ReadonlyArray<string>) => {
+        for (const name of names) await page.keyboard.press(name)
+      }
+      await page.locator("[name=name]:focus").waitFor()
+      await press("End")
+      await page.keyboard.type(" Lovelace")
+      await press("Enter")
+      await page.getByLabel("Message", { exact: true }).and(page.locator(":focus")).waitFor()
+      await page.keyboard.type("count to 1000")
+      await press("Enter")
+      await page.locator(".live .text", { hasText: "1 2 3" }).waitFor()
+      await press("Escape")
+      await lastAnswer(page).getByText("Cancelled.").waitFor()
+      await page.keyboard.type("count to 3")
+      await press("Enter")
+      await finished(page, 2)
+      await page.getByRole("button", { name: "Look inside" }).last().focus()
+      await press("Enter")
+      await page.getByRole("tab", { name: "Turn" }).focus()
+      await press("ArrowRight")
+      await page.locator("#tab-prompt:focus").waitFor()
+      await page.getByText("tokens of a window").waitFor()
+      assert.strictEqual(await answers(page).count(), 2)
+      assert.deepStrictEqual(visitor.complaints, [])
+    } finally {
+      await own.stop()
+    }
+  })
+})

@@ -1,0 +1,294 @@
+/** The studio's other rooms in a real browser: memories, voice sessions with a file as microphone, and features that the server lacks. */
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { inChromium } from "../../../test/browser.ts"
+import { wavOf } from "../src/page/lib/wav.ts"
+import type { RunningServer } from "../../server/src/Server.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
+import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+
+/** Half a second of a tone and two seconds of silence, which Chromium plays repeatedly as the microphone. */
+const speech = (): Uint8Array => {
+  const rate = 24_000
+  const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
+    index < rate / 2 ? 0.5 * Math.sin((2 * Math.PI * 440 * index) / rate) : 0
+  )
+  return new Uint8Array(wavOf(samples, rate))
+}
+
+/** A second of silence: frames of MPEG 1, layer 3, 128 kbit/s at 44.1 kHz. */
+const silentMp3 = Buffer.concat(
+  Array.from({ length: 40 }, () => Buffer.concat([Buffer.of(0xff, 0xfb, 0x90, 0x64), Buffer.alloc(413)]))
+)
+
+/** Waits until a meter of the voice room has the expected state: 0 is the user, 1 the assistant. */
+const meter = async (page: Page, index: number, isSo: (loudness: number) => boolean): Promise<void> => {
+  const read = () => page.evaluate<number>(`document.querySelectorAll(".voice meter")[${index}].value`)
+  while (!isSo(await read())) await page.waitForTimeout(20)
+}
+
+inChromium((launch) => {
+  let browser: Browser
+  let server: RunningServer
+  let address = ""
+  let folder = ""
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "studio-voice-"))
+    const file = join(folder, "speech.wav")
+    await writeFile(file, speech())
+    server = await startDemo()
+    browser = await launch([
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
+      `--use-file-for-fake-audio-capture=${file}`,
+      "--autoplay-policy=no-user-gesture-required"
+    ])
+    address = `${server.url}/#key=${keyOf(server)}`
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  describe("memories", () => {
+    it("are learned and recalled in turns, and shown with where they come from; edited, searched, written and forgotten", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Ada" })
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByRole("combobox", { name: "Memory" }).selectOption("Auto")
+      await say(page, "I live in Oslo.")
+      await finished(page)
+      await page.getByRole("button", { name: "Look inside" }).click()
+      const panel = page.getByRole("tabpanel")
+      await panel.getByRole("heading", { name: "Learned" }).waitFor()
+      await panel.getByText("The user lives in Oslo.").waitFor()
+      await panel.getByText("new", { exact: true }).waitFor()
+      await say(page, "Where do I live?")
+      await finished(page, 2)
+      await lastAnswer(page).getByText("1 memory").waitFor()
+      await page.getByRole("button", { name: "Look inside" }).last().click()
+      await panel.getByRole("heading", { name: "Recalled from memory" }).waitFor()
+      await panel.getByText("The user lives in Oslo.").waitFor()
+
+      await newThread(page)
+      await page.getByRole("tab", { name: "Memories" }).click()
+      await panel.getByRole("listitem").filter({ hasText: "The user lives in Oslo." }).waitFor()
+      await panel.getByRole("button", { name: "learned on a thread" }).click()
+      await page.locator(".question", { hasText: "I live in Oslo." }).waitFor()
+      await panel.getByRole("button", { name: "Edit memory The user lives in Oslo." }).click()
+      await panel.getByLabel("Text of the memory").fill("The user lives in Bergen.")
+      await panel.getByRole("button", { name: "Save", exact: true }).click()
+      await panel.getByText("The user lives in Bergen.").waitFor()
+      await panel.getByLabel("New memory").fill("The user plays chess.")
+      await panel.getByRole("button", { name: "Add" }).click()
+      const chess = panel.getByRole("listitem").filter({ hasText: "The user plays chess." })
+      await chess.getByText("written by hand").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "memories")
+      await panel.getByLabel("Search memories").fill("chess")
+      await panel.getByText("The user lives in Bergen.").waitFor({ state: "detached" })
+      await chess.getByRole("button", { name: "Forget memory" }).click()
+      await panel.getByLabel("Search memories").fill("")
+      await panel.getByRole("button", { name: "Forget everything" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Forget everything" }).click()
+      await panel.getByText("Nothing is remembered yet.").waitFor()
+      const call = caller(server)
+      const [assistant] = await call("GET", "/assistants")
+      assert.strictEqual((await call("GET", `/assistants/${assistant.assistant_id}/memories`)).total_count, 0)
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  describe("documents", () => {
+    const guide = "The lighthouse keeper of Fanø is called Marguerite.\n\nShe waters her tulips on Tuesdays."
+
+    it("are attached by drop and by choice, read while one writes, and the excerpts that a turn used have file and place", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Reader" })
+      const transfer = await page.evaluateHandle(
+        `(() => { const data = new DataTransfer(); data.items.add(new File([${JSON.stringify(guide)}], "guide.md", { type: "text/markdown" })); return data })()`
+      )
+      await page.dispatchEvent(".talk", "drop", { dataTransfer: transfer })
+      const attached = page.getByRole("list", { name: "Attached files" })
+      await attached.getByText("guide.md").waitFor()
+      const [chooser] = await Promise.all([
+        page.waitForEvent("filechooser"),
+        page.getByRole("button", { name: "Attach files" }).click()
+      ])
+      await chooser.setFiles({ name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) })
+      await attached.getByRole("alert").waitFor()
+      await attached.getByRole("button", { name: "Remove empty.txt" }).click()
+      await attached.getByText("empty.txt").waitFor({ state: "detached" })
+      await page.getByLabel("Message", { exact: true }).fill("Who keeps the lighthouse?")
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await finished(page)
+      await page.locator(".question", { hasText: "guide.md" }).waitFor()
+      await lastAnswer(page).locator(".chip", { hasText: "guide.md" }).waitFor()
+      await page.getByRole("button", { name: "Look inside" }).click()
+      const panel = page.getByRole("tabpanel")
+      await panel.locator(".excerpts summary", { hasText: "guide.md" }).first().click()
+      await panel.getByText("called Marguerite").waitFor()
+      await page.reload()
+      await page.locator(".question", { hasText: "guide.md" }).waitFor()
+      assert.deepStrictEqual(
+        visitor.complaints.filter((each) => !each.includes("422")),
+        []
+      )
+    })
+
+    it("of an assistant are added, shown with their status, and deleted", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Librarian" })
+      await page.getByRole("button", { name: "Inside the turn" }).click()
+      await page.getByRole("tab", { name: "Documents" }).click()
+      const list = page.getByRole("region", { name: "Of Librarian, for all its threads" })
+      const add = async (name: string, mimeType: string, buffer: Buffer) => {
+        const [chooser] = await Promise.all([
+          page.waitForEvent("filechooser"),
+          list.getByRole("button", { name: "Add files" }).click()
+        ])
+        await chooser.setFiles({ name, mimeType, buffer })
+      }
+      await add("guide.md", "text/markdown", Buffer.from(guide))
+      await list.getByText("is read,").waitFor()
+      await add("broken.pdf", "application/pdf", Buffer.from("%PDF-1.7 this is no PDF"))
+      await list.getByText("could not be read").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "documents")
+      await list.getByRole("button", { name: "Delete document broken.pdf" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete document" }).click()
+      await list.getByText("broken.pdf").waitFor({ state: "detached" })
+      const call = caller(server)
+      const assistants: ReadonlyArray<{ readonly name: string; readonly assistant_id: string }> = await call(
+        "GET",
+        "/assistants"
+      )
+      const id = assistants.find(({ name }) => name === "Librarian")?.assistant_id ?? ""
+      const kept: ReadonlyArray<{ readonly filename: string }> = await call("GET", `/assistants/${id}/documents`)
+      assert.deepStrictEqual(
+        kept.map(({ filename }) => filename),
+        ["guide.md"]
+      )
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  it("a picture that a tool made is shown from the service itself, also after a reload", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await makeAssistant(page, { name: "Painter" })
+    await page.getByRole("button", { name: "Options" }).click()
+    await page.getByRole("combobox", { name: "May make pictures with" }).click()
+    await page.getByRole("listbox").getByRole("option").first().click()
+    await say(page, "Please generate_image of a lighthouse")
+    await finished(page)
+    const widthOf = () => page.evaluate<number>(`document.querySelector(".media img")?.naturalWidth ?? 0`)
+    while ((await widthOf()) === 0) await page.waitForTimeout(20)
+    await page.reload()
+    await page.locator(".media img").waitFor()
+    while ((await widthOf()) === 0) await page.waitForTimeout(20)
+    assert.match((await page.locator(".media img").getAttribute("src")) ?? "", /^\/api\/documents\//)
+    assert.deepStrictEqual(await faults(page), [])
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
+
+  it("a message is spoken while a button is held, and the answer is heard", async () => {
+    const heard: Array<Buffer> = []
+    const vendor = createServer((request, response) => {
+      const pieces: Array<Buffer> = []
+      request.on("data", (piece: Buffer) => pieces.push(piece))
+      request.on("end", () => {
+        if (request.url?.endsWith("/audio/transcriptions")) {
+          heard.push(Buffer.concat(pieces))
+          response.setHeader("content-type", "application/json").end(JSON.stringify({ text: "count to 3" }))
+        } else if (request.url?.endsWith("/audio/speech")) {
+          response.setHeader("content-type", "audio/mpeg").end(silentMp3)
+        } else {
+          const models = ["gpt-4o-mini-transcribe", "gpt-4o-mini-tts"]
+          const data = models.map((id) => ({ id, object: "model", created: 0, owned_by: "test" }))
+          response.setHeader("content-type", "application/json").end(JSON.stringify({ object: "list", data }))
+        }
+      })
+    })
+    await new Promise<void>((resolve) => vendor.listen(0, "127.0.0.1", resolve))
+    const bound = vendor.address()
+    const port = typeof bound === "object" && bound !== null ? bound.port : 0
+    const own = await startDemo({
+      OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+      OPENAI_API_KEY: "key-of-the-test",
+      DEFAULT_LLM_PROVIDER: "demo",
+      DEFAULT_MODEL_NAME: "demo-1"
+    })
+    try {
+      await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Ada" })
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByLabel("Read answers aloud").check()
+      const button = page.getByRole("button", { name: "Hold to talk" })
+      await button.focus()
+      await page.keyboard.down("Space")
+      // The microphone is heard in real time.
+      await page.waitForTimeout(1200)
+      const played = page.waitForResponse((response) => response.url().includes("/content"))
+      await page.keyboard.up("Space")
+      await page.locator(".question", { hasText: "count to 3" }).waitFor()
+      await finished(page)
+      assert.strictEqual(await lastAnswer(page).locator(".text").textContent(), "1 2 3")
+      assert.isTrue(heard.some((body) => body.includes("RIFF") && body.includes("WAVEfmt") && body.length > 16_000))
+      assert.include([200, 206], (await played).status())
+      await lastAnswer(page).getByRole("button", { name: "Hear it" }).waitFor()
+      assert.deepStrictEqual(visitor.complaints, [])
+    } finally {
+      await own.stop()
+      vendor.close()
+    }
+  })
+
+  describe("a voice session", () => {
+    it("hears the microphone with a ticket, speaks, can be interrupted, calls tools, and leaves messages on the thread", async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      const keys: Array<string> = []
+      page.on("websocket", (socket) => keys.push(socket.url()))
+      await makeAssistant(page, { name: "Speaker" })
+      await newThread(page)
+      await page.getByRole("button", { name: "Talk by voice" }).click()
+      await page.getByRole("button", { name: "Begin" }).click()
+      const said = page.getByRole("list", { name: "What was said" })
+      await said
+        .getByText(/seconds of sound\)/u)
+        .first()
+        .waitFor()
+      await said.getByText("Here it is again.").first().waitFor()
+      await meter(page, 0, (loudness) => loudness > 0.01)
+      await meter(page, 1, (loudness) => loudness > 0.01)
+      await page.getByRole("button", { name: "Microphone is on" }).click()
+      await page.getByRole("button", { name: "Microphone is off" }).waitFor()
+      await page.getByLabel("Write instead of speaking").fill("What time is it?")
+      await page.keyboard.press("Enter")
+      await page.getByRole("list", { name: "Tool calls" }).getByText("server_clock").waitFor()
+      await said.getByText("server_clock says:").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "voice")
+      await page.getByRole("button", { name: "Interrupt" }).click()
+      await meter(page, 1, (loudness) => loudness < 0.01)
+      await page.getByRole("button", { name: "End", exact: true }).click()
+      await page.getByText("What was said is on the thread.").waitFor()
+      await page.getByRole("button", { name: "Back to the thread" }).click()
+      await page.locator(".question", { hasText: "What time is it?" }).waitFor()
+      await page.locator(".question", { hasText: "seconds of sound" }).first().waitFor()
+      assert.isAtLeast(keys.length, 1)
+      for (const each of keys) {
+        assert.include(each, "?ticket=")
+        assert.notInclude(each, keyOf(server))
+      }
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+})
