@@ -99,7 +99,7 @@ const timed = async (work: () => Promise<unknown>): Promise<Taken> => {
 const recallOf = Effect.fnUntraced(function* (assistantId: AssistantId, content: string) {
   const part = (yield* TurnParts).all().find(({ name }) => name === memoryPartName)
   const planned = part?.planned({ mode: "Readonly", pro: false, citation: false, embedding: null })
-  if (planned?.recall === undefined) throw new Error("The part of memories recalls nothing any more.")
+  if (planned?.has("recall") !== true) throw new Error("The part of memories recalls nothing any more.")
   const turn: LiveTurn = {
     threadId: yield* newId(ThreadId),
     assistantId,
@@ -116,7 +116,8 @@ const recallOf = Effect.fnUntraced(function* (assistantId: AssistantId, content:
     journal: () => Effect.void,
     ensureCredit: () => Effect.void
   }
-  const [prompt] = yield* planned.recall(turn, { messages: [], older: { messages: 0, tokens: 0 } })
+  const recalled = yield* planned.recall(turn, { messages: [], older: { messages: 0, tokens: 0 } })
+  const [prompt] = recalled.prompt
   if (prompt === undefined || prompt.items.length === 0) throw new Error("Nothing was recalled.")
 })
 

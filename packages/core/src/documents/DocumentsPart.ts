@@ -172,7 +172,8 @@ const makePart = Effect.gen(function* () {
     return [promptOf(excerpts, yield* newFrameWord)]
   })
 
-  const render: TurnPart<DocumentsPlan>["render"] = (supplement, _, reading) => media.render(supplement, reading)
+  const render: TurnPart<DocumentsPlan>["render"] = (supplement, _, reading) =>
+    Effect.map(media.render(supplement, reading), (content) => ({ content }))
 
   const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> => {
     if (plan.excerpts !== "tool") return []

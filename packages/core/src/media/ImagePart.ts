@@ -24,7 +24,7 @@ import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
-import type { ModelMedia, TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import type { ModelOutput, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { type GeneratedMedia, type MediaType, shareMedia } from "./GeneratedMedia.ts"
 import {
@@ -152,7 +152,7 @@ const makePart = Effect.gen(function* () {
   ]
 
   /** One after the other, so that pictures have the order in which the model made them. */
-  const receiveMedia = (media: ReadonlyArray<ModelMedia>, turn: LiveTurn): Effect.Effect<boolean, never, Principal> =>
+  const receive = ({ media }: ModelOutput, turn: LiveTurn): Effect.Effect<boolean, never, Principal> =>
     Effect.gen(function* () {
       let hasKept = false
       for (const { bytes, mediaType } of media) {
@@ -175,7 +175,7 @@ const makePart = Effect.gen(function* () {
     refuse: planOf,
     decide,
     tools,
-    receiveMedia
+    receive
   }
   return part
 })

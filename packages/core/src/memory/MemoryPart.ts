@@ -172,9 +172,9 @@ const makeMemoryPart = Effect.gen(function* () {
         if (citation) turn.keep({ ...before, retrieved: withCitations(before.retrieved, answer) })
       }),
     followUps: ({ mode }, { assistantId, runId, status, threadId }) =>
-      mode === "Auto" && status === "COMPLETED" ? [learnOrder({ assistantId, runId, threadId })] : [],
-    followUpsOfSaved: ({ mode }, { assistantId, message, runId }) =>
-      mode === "Auto" ? [learnOrder({ assistantId, runId, threadId: message.threadId })] : [],
+      mode === "Auto" && (status === "COMPLETED" || status === "SAVED")
+        ? [learnOrder({ assistantId, runId, threadId })]
+        : [],
     session: makeMemorySession({ finder, settings, counter }, ({ id, ...exchange }) =>
       learnOrder({ ...exchange, runId: id })
     )

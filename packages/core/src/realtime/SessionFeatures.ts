@@ -13,7 +13,8 @@ import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedToo
 import type { OfferedTool } from "../turns/Leg.ts"
 import { checkTools, decideParts } from "../turns/PartDecisions.ts"
 import type { Place } from "../turns/Place.ts"
-import type { FollowUpOrder, PlannedPart, RegisteredPart, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
+import type { PlannedPart, RegisteredPart } from "../turns/RegisteredPart.ts"
+import type { FollowUpOrder, SessionExchange } from "../turns/TurnPart.ts"
 import type { ServiceSelection, SessionRequest } from "./Frames.ts"
 
 export class FeatureRefused extends Schema.TaggedError<FeatureRefused>()("FeatureRefused", {
@@ -50,7 +51,7 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
   prepare: Effect.fnUntraced(function* (request, place, info) {
     const { assistant, hasDocuments, isNewThread, summary, thread } = place
     const options = optionsOf(request.selection)
-    const joining = parts().filter(({ joinsSessions, name }) => joinsSessions || options[name] !== undefined)
+    const joining = parts().filter((part) => part.has("session") || options[part.name] !== undefined)
     const turn = {
       request: { content: "", options, ...(request.tools === null ? {} : { tools: request.tools }) },
       options: undefined,
@@ -79,7 +80,7 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
       Effect.catchTag("TurnRefused", ({ message }) => Effect.fail(new FeatureRefused({ reason: message })))
     )
     const shares = yield* Effect.forEach(planned, (part) =>
-      Effect.map(shareOf(part, place), (share) => ({ name: part.name, share }))
+      Effect.map(part.session(assistant.id), (share) => ({ name: part.name, share }))
     )
     const offeredIn = {
       assistantId: assistant.id,
@@ -100,12 +101,6 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
     }
   })
 })
-
-const shareOf = (
-  { session, tools }: PlannedPart,
-  { assistant }: Place
-): Effect.Effect<SessionShare, StoreUnavailable, Principal> =>
-  session === undefined ? Effect.succeed({ tools, instructions: null }) : session(assistant.id)
 
 /** The selections of a first frame, as the subjects of a sentence. */
 const titles: Readonly<Record<string, string>> = {

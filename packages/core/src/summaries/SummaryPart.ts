@@ -33,12 +33,12 @@ const part: TurnPart<Plan> = {
         ? []
         : [{ name: summaryName, intro, items: [{ text: summary.text, rank: 0 }], place: "history", weight: 4 }]
     ),
-  followUps: (plan, settled) => orders(plan, settled)
+  followUps: (plan, ended) => (ended.status === "COMPLETED" ? orders(plan, ended) : [])
 }
 
 const orders = ({ model, provider, summary }: Plan, settled: SettledLeg): ReadonlyArray<FollowUpOrder> => {
-  const { historyLeftOut, runId, status, threadId } = settled
-  if (status !== "COMPLETED" || historyLeftOut <= (summary?.throughSequence ?? 0)) return []
+  const { historyLeftOut, runId, threadId } = settled
+  if (historyLeftOut <= (summary?.throughSequence ?? 0)) return []
   const payload = { threadId, runId, provider, model, throughSequence: historyLeftOut }
   return [{ kind: summarizeKind, key: `${threadId}/${historyLeftOut}`, payload, sequence: threadId }]
 }

@@ -10,13 +10,11 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { usageWithinBounds } from "../models/ReportedFigures.ts"
-import { Deadlines } from "../primitives/Deadlines.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { History } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { LegOutcome } from "./ModelLoop.ts"
-import { TurnSettings } from "./TurnSettings.ts"
 
 /** A host without types may give anything; a log with it could not be settled. */
 const isAnswer = Schema.is(Schema.Struct({ content: Schema.String, model: Schema.optional(Schema.String) }))
@@ -24,7 +22,6 @@ const isAnswer = Schema.is(Schema.Struct({ content: Schema.String, model: Schema
 export class AnswerByPart extends Context.Service<
   AnswerByPart,
   {
-    /** The part has the same time limit as a model has for one step (`chat.stepTimeout`). */
     readonly answerByPart: (
       leg: Leg,
       turnOf: (part: string) => LiveTurn,
@@ -32,47 +29,39 @@ export class AnswerByPart extends Context.Service<
     ) => Effect.Effect<LegOutcome, ModelError, Principal>
   }
 >()("@colloquy/core/turns/AnswerByPart") {
-  static readonly layer: Layer.Layer<AnswerByPart, never, Deadlines> = Layer.effect(
-    AnswerByPart,
-    Effect.gen(function* () {
-      const deadlines = yield* Deadlines
-      const { chat } = yield* TurnSettings
-
-      const answerByPart = Effect.fnUntraced(function* (
-        leg: Leg,
-        turnOf: (part: string) => LiveTurn,
-        history: History
-      ): Effect.fn.Return<LegOutcome, ModelError, Principal> {
-        const { log, model } = leg
-        const part = leg.parts.find(({ name }) => name === leg.plan.answeredBy)
-        const answer = part?.answer
-        const fail = (reason: ModelError["reason"]) =>
-          Effect.fail(new ModelError({ reason, provider: model.provider, model: model.model }))
-        // The plan names this part, but this version of the kernel cannot read the part's plan: another version decided the turn.
-        if (part === undefined || answer === undefined) return yield* fail("invalid_request")
-        const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
-        const startedAt = yield* Clock.currentTimeMillis
-        log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at: startedAt }))
-        const endStep = (reported: Usage, answeredBy: string | null) =>
-          Effect.map(Clock.currentTimeMillis, (at) => {
-            const usage = usageWithinBounds(reported)
-            log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: answeredBy, providerData: null, at }))
-          })
-        const asked = Effect.suspend(() => answer(turnOf(part.name), history))
-        const answered = yield* deadlines
-          .within(chat.stepTimeout, asked, () => fail("timeout"))
-          // A failed answer is charged with the usage that its error reports. Without a report it is charged with nothing, because no usage
-          // is estimated for a refused request.
-          .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
-        if (!isAnswer(answered))
-          return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
-        if (answered.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answered.content }))
-        yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
-        log.wake()
-        return LegOutcome.Answered()
-      })
-
-      return AnswerByPart.of({ answerByPart })
+  static readonly layer: Layer.Layer<AnswerByPart> = Layer.sync(AnswerByPart, () => {
+    const answerByPart = Effect.fnUntraced(function* (
+      leg: Leg,
+      turnOf: (part: string) => LiveTurn,
+      history: History
+    ): Effect.fn.Return<LegOutcome, ModelError, Principal> {
+      const { log, model } = leg
+      const part = leg.parts.find(({ name }) => name === leg.plan.answeredBy)
+      const fail = (reason: ModelError["reason"]) =>
+        Effect.fail(new ModelError({ reason, provider: model.provider, model: model.model }))
+      // The plan names this part, but this version of the kernel cannot read the part's plan: another version decided the turn.
+      if (part === undefined || !part.has("answer")) return yield* fail("invalid_request")
+      const promptTokens = history.messages.reduce((sum, message) => sum + message.tokens, 0)
+      const startedAt = yield* Clock.currentTimeMillis
+      log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at: startedAt }))
+      const endStep = (reported: Usage, answeredBy: string | null) =>
+        Effect.map(Clock.currentTimeMillis, (at) => {
+          const usage = usageWithinBounds(reported)
+          log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: answeredBy, providerData: null, at }))
+        })
+      const answered = yield* part
+        .answer(turnOf(part.name), history)
+        // A failed answer is charged with the usage that its error reports. Without a report it is charged with nothing, because no usage
+        // is estimated for a refused request.
+        .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
+      if (!isAnswer(answered))
+        return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
+      if (answered.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answered.content }))
+      yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
+      log.wake()
+      return LegOutcome.Answered()
     })
-  )
+
+    return AnswerByPart.of({ answerByPart })
+  })
 }

@@ -18,14 +18,8 @@ import { checkRoom } from "../prompts/PromptAssembly.ts"
 import { HostedTools, withoutTaken } from "../tools/HostedTool.ts"
 import type { Draft } from "./Draft.ts"
 import { type Answerer, type PlannedLeg, planLeg } from "./Leg.ts"
-import {
-  checkTools,
-  concernedParts,
-  consultParts,
-  type PartError,
-  type PartsDecided,
-  refuseAbsentParts
-} from "./PartDecisions.ts"
+import { checkTools, concernedParts, consultParts, type PartsDecided, refuseAbsentParts } from "./PartDecisions.ts"
+import type { PartError } from "./RegisteredPart.ts"
 import type { Place } from "./Place.ts"
 import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import { TurnModels } from "./TurnModels.ts"

@@ -2,7 +2,6 @@
  * Step 7 of a turn: the model answers, hosted tools run, the model answers again, until the answer is complete or the client's tools are
  * needed. All events are pushed to the leg's log; nothing here writes to a store. An interruption (a cancel) takes effect at every wait.
  */
-import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -175,29 +174,27 @@ export class ModelLoop extends Context.Service<
       })
 
       /**
-       * Gives the media and sources of a model's answer to the parts that accept them. Returns null if all of it was kept or there was
-       * none, and otherwise what was not kept.
+       * Gives the media and sources of a model's answer to the parts that accept them, in the order of their names. The media go to one part
+       * only: the first that keeps any. Returns null if media were kept, and otherwise what the answer consists of besides words.
        */
       const receive = Effect.fnUntraced(function* (
         leg: Leg,
         turnOf: Reading["turnOf"],
         { media, sources }: StepResult
       ): Effect.fn.Return<OutputNotSupported["kind"] | null, never, Principal> {
-        const parts = registered.all()
-        for (const { name, receiveSources } of sources.length === 0 ? [] : parts) {
-          if (receiveSources === undefined) continue
-          const received = Effect.sync(() => receiveSources(sources, turnOf(name)))
-          yield* Effect.catchCause(received, (cause) => notReceived(name, cause))
+        let left = media
+        let hasTaker = false
+        for (const part of registered.all()) {
+          if (!part.has("receive")) continue
+          const kept = yield* part.receive({ media: left, sources }, turnOf(part.name))
+          if (left.length === 0 || kept === undefined) continue
+          hasTaker = true
+          if (kept) left = []
         }
         if (media.length === 0) return "sources"
-        const keeper = parts.find(({ receiveMedia }) => receiveMedia !== undefined)
-        if (keeper?.receiveMedia === undefined) return "media"
-        const { name, receiveMedia } = keeper
-        const hasKept = yield* Effect.suspend(() => receiveMedia(media, turnOf(name))).pipe(
-          Effect.catchCause((cause) => Effect.as(notReceived(name, cause), false))
-        )
         leg.tail.writeSoon()
-        return hasKept ? null : "broken media"
+        if (left.length === 0) return null
+        return hasTaker ? "broken media" : "media"
       })
 
       /** Answers the calls that the kernel can answer, in parallel, and returns the calls that are left for the client. */
@@ -243,9 +240,6 @@ export class ModelLoop extends Context.Service<
     })
   )
 }
-
-const notReceived = (part: string, cause: Cause.Cause<never>) =>
-  Effect.logError(`The part "${part}" could not keep the media or sources of the model's answer`, cause)
 
 const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanation =>
   notes.length === 0 ? explanation : { ...explanation, leftOut: [...explanation.leftOut, ...notes] }

@@ -5,19 +5,16 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import type { InsufficientCredit } from "../metering/Metering.ts"
 import { tokensIn } from "../models/ReportedFigures.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
-import type { Listening, PartAnswerer, PartDecision, PlannedPart, RegisteredPart, TurnCase } from "./TurnPart.ts"
+import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
+import type { Listening, PartAnswerer, PartDecision, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
-
-export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable
 
 /** What all parts of a turn decided. */
 export interface PartsDecided {
@@ -104,11 +101,11 @@ interface HeardWords {
 
 /** The parts whose `concerns` function selects this turn, and the parts without that function. */
 export const concernedParts = (parts: ReadonlyArray<RegisteredPart>, turn: TurnCase): ReadonlyArray<RegisteredPart> =>
-  parts.filter(({ concerns, name }) => concerns === undefined || concerns(withOptions(turn, name)))
+  parts.filter((part) => part.concerns(turn))
 
 /** Whether a part may listen to this message. If so, the stream may begin before the message is stored. */
 export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnRequest): boolean =>
-  parts.some(({ listen, name }) => listen !== undefined && options?.[name] !== undefined)
+  parts.some((part) => part.has("listen") && options?.[part.name] !== undefined)
 
 /** Step 2. First every part may refuse, then the parts listen. The content is the written text, followed by what each part heard. */
 const listen = Effect.fnUntraced(function* (
@@ -118,13 +115,9 @@ const listen = Effect.fnUntraced(function* (
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
-  for (const { name, refuse } of parts) {
-    if (refuse !== undefined) yield* refuse(withOptions(turn, name))
-  }
+  for (const part of parts) yield* part.refuse(turn)
   for (const part of parts) {
-    const forPart = withOptions(turn, part.name)
-    if (part.listen === undefined || forPart.options === undefined) continue
-    const heard = yield* part.listen(forPart, listening(part.name))
+    const heard = yield* part.listen(turn, listening(part.name))
     if (heard === null) continue
     texts.push(heard.content)
     if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])
@@ -139,7 +132,7 @@ export const decideParts = Effect.fnUntraced(function* (
   heard: HeardWords["supplements"]
 ): Effect.fn.Return<PartsDecided, PartError, Principal> {
   if (parts.length === 0) return nothingDecided
-  const exits = yield* Effect.forEach(parts, (part) => Effect.exit(part.decide(withOptions(turn, part.name))), {
+  const exits = yield* Effect.forEach(parts, (part) => Effect.exit(part.decide(turn)), {
     concurrency: "unbounded"
   })
   const decided: Array<Decided> = []
@@ -200,8 +193,6 @@ const combineDecisions = (
     content: decided.find(({ decision }) => decision.content !== undefined)?.decision.content ?? null
   })
 }
-
-const withOptions = (turn: TurnCase, part: string): TurnCase => ({ ...turn, options: turn.request.options?.[part] })
 
 /**
  * The parts of a stored plan that this kernel has and can read. A part that fails to read its plan is left out, so that the run can go on

@@ -1,87 +1,214 @@
 /**
- * Makes of a part what turns use: its steps, each with its plan and its time limit. Only the part itself knows the type of its plan; turns
- * store it as JSON. A part may be the host's code, or may call a provider, a store or a service of the host. Before anything is stored, exceeding a limit
- * refuses the turn and names the part; afterwards it is a defect of the part, and the part is left out. `recall`, `answer` and `speak` are
- * limited where they are called, because there a timeout has another consequence.
+ * Makes of a part what turns use: every step is there, with its options, its plan, its time limit, and what happens when the step fails.
+ * Only the part itself knows the type of its plan; turns store it as JSON. A part may be the host's code, or may call a provider, a store or a
+ * service of the host. Before anything is stored, a step that is too slow refuses the turn and names the part. Afterwards a step that fails or
+ * is too slow is left out, with a line in the server's log. `speak` is limited in `Speaking`, because all parts speak in one time.
  */
+import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type { Principal } from "../access/Principal.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import { ModelError } from "../models/ModelError.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { RenderedMessage } from "../prompts/PromptMessages.ts"
+import { PromptPart } from "../prompts/PromptPart.ts"
+import type { History, Message } from "../threads/Message.ts"
+import { supplementOf } from "../threads/Supplement.ts"
+import type { HostedTool } from "../tools/HostedTool.ts"
+import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "./TurnErrors.ts"
-import type { RegisteredPart, TurnPart } from "./TurnPart.ts"
+import type {
+  FollowUpOrder,
+  Heard,
+  Listening,
+  ModelOutput,
+  PartAnswer,
+  PartDecision,
+  Reading,
+  SavedMessage,
+  SessionShare,
+  SettledLeg,
+  TurnCase,
+  TurnPart
+} from "./TurnPart.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
-type Times = Pick<TurnSettings, "decideTimeout" | "hostedToolTimeout" | "listenTimeout" | "recallTimeout">
+type Times = Pick<TurnSettings, "chat" | "decideTimeout" | "hostedToolTimeout" | "listenTimeout" | "recallTimeout">
+
+export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable
+
+/** What a part recalled, or a note that says why it recalled nothing. */
+export interface Recollection {
+  readonly part: string
+  readonly prompt: ReadonlyArray<PromptPart>
+  readonly note: string | null
+}
+
+/** A part as turns use it. */
+export type RegisteredPart = ReturnType<typeof registeredPart>
+
+/** The steps of a part that need its plan of one run. */
+export type PlannedPart = NonNullable<ReturnType<RegisteredPart["planned"]>>
+
+const nothingRendered: RenderedMessage = { content: [], before: [], after: [] }
 
 /** Every step is called on the part itself, which may be an object of a class. */
-export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { within }: DeadlinesPort): RegisteredPart => {
-  const { limits = {}, listen, name, receiveMedia, refuse, render, session, surround } = part
+export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { within }: DeadlinesPort) => {
+  const { limits = {}, name } = part
   const { decide: decideTime = times.decideTimeout, listen: listenTime = times.listenTimeout } = limits
   const decodePlan = Schema.decodeUnknownOption(part.plan)
   const encodePlan = Schema.encodeEffect(part.plan)
 
-  const limited =
-    (time: Duration.Input) =>
-    <E2>(late: (said: string) => Effect.Effect<never, E2>) =>
-    <Input extends Array<unknown>, A, E, R>(did: string, step: (...input: Input) => Effect.Effect<A, E, R>) =>
-    (...input: Input): Effect.Effect<A, E | E2, R> => {
-      const said = () => `The part "${name}" did not ${did} within ${Duration.format(Duration.fromInputUnsafe(time))}.`
-      return Effect.suspend(() => within(time, step.apply(part, input), () => late(said())))
-    }
+  /** Whether the part has this step. Turns ask this only where a turn without the step costs less. */
+  const has = (step: keyof TurnPart<Plan>): boolean => part[step] !== undefined
+
+  const own = (turn: TurnCase): TurnCase => ({ ...turn, options: turn.request.options?.[name] })
+
+  const tooSlow = (did: string, time: Duration.Input) =>
+    `The part "${name}" did not ${did} within ${Duration.format(Duration.fromInputUnsafe(time))}.`
 
   /** Nothing is stored yet. */
-  const refused = (said: string) => {
-    const problems = [{ path: [], message: `${said} Nothing was stored; send the message again.` }]
-    return Effect.fail(new TurnRefused({ part: name, reason: "part_timeout", problems }))
-  }
-  const fault = (said: string) => Effect.die(new Error(said))
+  const orRefuse =
+    (did: string, time: Duration.Input) =>
+    <A, E, R>(step: () => Effect.Effect<A, E, R>): Effect.Effect<A, E | TurnRefused, R> =>
+      Effect.suspend(() =>
+        within(time, step(), () => {
+          const problems = [{ path: [], message: `${tooSlow(did, time)} Nothing was stored; send the message again.` }]
+          return Effect.fail(new TurnRefused({ part: name, reason: "part_timeout", problems }))
+        })
+      )
+  const orDie =
+    (did: string, time: Duration.Input) =>
+    <A, E, R>(step: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.suspend(() => within(time, step(), () => Effect.die(new Error(tooSlow(did, time)))))
+
+  const toListen = orRefuse("turn the message into text", listenTime)
+  const toRefuse = orRefuse("check the message", decideTime)
+  const toDecide = orRefuse("decide", decideTime)
+  const toJoin = orDie("join a voice session", decideTime)
+  const toRender = orDie("render a message", times.recallTimeout)
+  const toReceive = orDie("keep media", times.hostedToolTimeout)
 
   const kept = <Kept extends { readonly supplement?: Schema.Json }>(made: Kept | null | undefined): Kept | null => {
     if (made?.supplement !== undefined) mustBeJson(name, made.supplement)
     return made ?? null
   }
 
-  const deciding = limited(decideTime)(refused)
-  const rendering = limited(times.recallTimeout)(fault)
-  const hear = listen && limited(listenTime)(refused)("turn the message into text", listen)
-  const decide = deciding("decide", part.decide)
-  const joinSession = session && limited(decideTime)(fault)("join a voice session", session)
+  const failed =
+    (did: string) =>
+    <A>(instead: A) =>
+    (cause: Cause.Cause<unknown>): Effect.Effect<A> =>
+      Effect.as(Effect.logError(`The part "${name}" could not ${did}`, cause), instead)
+
+  const recollection = (prompt: ReadonlyArray<PromptPart>, note: string | null = null): Recollection => ({
+    part: name,
+    prompt,
+    note
+  })
+
+  const bind = (plan: Plan) => {
+    const offered = part.tools?.(plan) ?? []
+    const tools = offered.filter((tool): tool is HostedTool => typeof tool !== "string")
+    return {
+      name,
+      has,
+      tools,
+      /** The tools that the model's vendor runs. */
+      ownTools: offered.filter((tool) => typeof tool === "string"),
+      recall: (turn: LiveTurn, history: History): Effect.Effect<Recollection, never, Principal> => {
+        const recalled = Effect.suspend(() => part.recall?.(plan, turn, history) ?? Effect.succeed([]))
+        return within(times.recallTimeout, Effect.map(Effect.flatMap(recalled, checkPrompt), recollection), () =>
+          Effect.succeed(recollection([], "it was not found in time"))
+        ).pipe(
+          Effect.catchCause((cause) =>
+            Effect.as(
+              Effect.logWarning(`The part "${name}" could not recall for run ${turn.runId}`, cause),
+              recollection([], "the search for it failed")
+            )
+          )
+        )
+      },
+      /** The time limit is that of one answer of a model. */
+      answer: (turn: LiveTurn, history: History): Effect.Effect<PartAnswer, ModelError, Principal> => {
+        const fail = (reason: ModelError["reason"]) =>
+          Effect.fail(new ModelError({ reason, provider: turn.provider, model: turn.model }))
+        const answer = Effect.suspend(() => part.answer?.(plan, turn, history) ?? fail("invalid_request"))
+        return within(times.chat.stepTimeout, answer, () => fail("timeout"))
+      },
+      speak: (turn: LiveTurn, words: Stream.Stream<string>): Effect.Effect<void, never, Principal> =>
+        Effect.suspend(() => part.speak?.(plan, turn, words) ?? Effect.void).pipe(
+          Effect.catchCause((cause) => Effect.logWarning(`The part "${name}" could not speak`, cause))
+        ),
+      /** A part that fails here, or orders something that cannot be stored, loses its follow-ups. The message and the run are stored. */
+      followUps: (ended: SettledLeg | SavedMessage): Effect.Effect<ReadonlyArray<FollowUpOrder>> =>
+        Effect.catchCause(
+          Effect.flatMap(
+            Effect.sync(() => part.followUps?.(plan, ended) ?? []),
+            decodeOrders
+          ),
+          (cause) => Effect.as(Effect.logError(`The follow-ups of the part "${name}" are lost`, cause), [])
+        ),
+      /** A part without the step joins with its tools alone. */
+      session: (assistantId: LiveTurn["assistantId"]): Effect.Effect<SessionShare, StoreUnavailable, Principal> =>
+        toJoin(() => part.session?.(plan, assistantId) ?? Effect.succeed({ tools, instructions: null }))
+    }
+  }
 
   return {
     name,
-    joinsSessions: session !== undefined,
-    concerns: part.concerns?.bind(part),
-    refuse: refuse && deciding("check the message", refuse),
-    listen: hear && ((turn, listening) => Effect.map(hear(turn, listening), kept)),
-    decide: Effect.fnUntraced(function* (turn) {
-      const decision = kept(yield* decide(turn))
+    has,
+    concerns: (turn: TurnCase): boolean => part.concerns?.(own(turn)) ?? true,
+    refuse: (turn: TurnCase): Effect.Effect<void, PartError, Principal> =>
+      part.refuse === undefined ? Effect.void : toRefuse(() => part.refuse?.(own(turn)) ?? Effect.void),
+    listen: (turn: TurnCase, listening: Listening): Effect.Effect<Heard | null, PartError, Principal> => {
+      const mine = own(turn)
+      if (part.listen === undefined || mine.options === undefined) return Effect.succeed(null)
+      return Effect.map(
+        toListen(() => part.listen?.(mine, listening) ?? Effect.succeed(null)),
+        kept
+      )
+    },
+    decide: Effect.fnUntraced(function* (
+      turn: TurnCase
+    ): Effect.fn.Return<PartDecision<Schema.Json> | null, PartError, Principal> {
+      const decision = kept(yield* toDecide(() => part.decide(own(turn))))
       if (decision === null) return null
       return { ...decision, plan: yield* Effect.orDie(encodePlan(decision.plan)) }
     }),
-    render: render && rendering("render a message", render),
-    surround: surround && rendering("render what stands around a message", surround),
-    receiveMedia: receiveMedia && limited(times.hostedToolTimeout)(fault)("keep media", receiveMedia),
-    receiveSources: part.receiveSources?.bind(part),
-    planned: (stored) => {
-      const decoded = decodePlan(stored)
-      if (Option.isNone(decoded)) return null
-      const plan = decoded.value
-      return {
-        name,
-        tools: part.tools?.(plan) ?? [],
-        ownTools: part.ownTools?.(plan) ?? [],
-        recall: part.recall?.bind(part, plan),
-        answer: part.answer?.bind(part, plan),
-        speak: part.speak?.bind(part, plan),
-        followUps: (settled) => part.followUps?.(plan, settled) ?? [],
-        followUpsOfSaved: (saved) => part.followUpsOfSaved?.(plan, saved) ?? [],
-        session: joinSession && ((assistantId) => joinSession(plan, assistantId))
-      }
-    }
+    /** A message that the part cannot read is without the part's content, in this turn and in later ones. */
+    render: (message: Message, reading: Reading): Effect.Effect<RenderedMessage, never, Principal> => {
+      const supplement = supplementOf(message, name)
+      if (supplement === null || part.render === undefined) return Effect.succeed(nothingRendered)
+      const rendered = toRender(() => part.render?.(supplement.value, message, reading) ?? Effect.succeed({}))
+      return rendered.pipe(
+        Effect.map((made) => ({ ...nothingRendered, ...made })),
+        Effect.catchCause(failed(`read message ${message.id}`)(nothingRendered))
+      )
+    },
+    receive: (output: ModelOutput, turn: LiveTurn): Effect.Effect<boolean | undefined, never, Principal> =>
+      toReceive(() => part.receive?.(output, turn) ?? Effect.succeed(undefined)).pipe(
+        Effect.catchCause(failed("keep the media or sources of the model's answer")(false))
+      ),
+    /** Null when this version cannot read the plan. */
+    planned: (stored: Schema.Json) => Option.getOrNull(Option.map(decodePlan(stored), bind))
   }
 }
+
+const checkPrompt = Schema.decodeEffect(Schema.Array(PromptPart))
+
+const Order = Schema.Struct({
+  kind: Schema.String,
+  key: Schema.String,
+  payload: Schema.Json,
+  sequence: Schema.optionalKey(Schema.String),
+  delayMillis: Schema.optionalKey(Schema.Finite)
+})
+const decodeOrders = Schema.decodeEffect(Schema.Array(Order))
 
 const isJson = Schema.is(Schema.Json)
 

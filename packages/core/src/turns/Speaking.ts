@@ -39,13 +39,13 @@ export class Speaking extends Context.Service<
         turnOf: (part: string) => LiveTurn,
         answer: Effect.Effect<A, E, Principal>
       ): Effect.Effect<A, E, Principal> => {
-        const speakers = leg.parts.filter((part) => part.speak !== undefined)
+        const speakers = leg.parts.filter((part) => part.has("speak"))
         if (speakers.length === 0) return answer
         const words = wordsOf(leg.log)
-        const speak = Effect.forEach(speakers, ({ name, speak: speakBy }) =>
-          Effect.suspend(() => speakBy?.(turnOf(name), words.stream()) ?? Effect.void).pipe(
-            Effect.catchCause((cause) => Effect.logWarning(`The part "${name}" could not speak`, cause)),
-            Effect.forkDetach({ startImmediately: true })
+        const speak = Effect.forEach(speakers, (part) =>
+          Effect.forkDetach(
+            Effect.suspend(() => part.speak(turnOf(part.name), words.stream())),
+            { startImmediately: true }
           )
         )
         return Effect.uninterruptibleMask((restore) =>

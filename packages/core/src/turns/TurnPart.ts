@@ -14,11 +14,12 @@ import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { Charge } from "../metering/Charge.ts"
-import type { ChatMessage, ContentPart, OwnTool } from "../models/ChatRequest.ts"
+import type { OwnTool } from "../models/ChatRequest.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { RenderedMessage } from "../prompts/PromptMessages.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { Thread } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
@@ -116,6 +117,13 @@ export interface ModelSource {
   readonly title: string | null
 }
 
+/** What one answer of the conversation's model contains besides words. */
+export interface ModelOutput {
+  /** Empty once a part before this one has kept any of them. */
+  readonly media: ReadonlyArray<ModelMedia>
+  readonly sources: ReadonlyArray<ModelSource>
+}
+
 /** A leg that is about to be settled. */
 export interface SettledLeg {
   readonly leg: RecordedLeg
@@ -131,7 +139,9 @@ export interface SettledLeg {
 
 /** A message that is only saved. No model is called, and the run is settled when the message is stored. */
 export interface SavedMessage {
-  readonly message: Pick<Message, "id" | "content" | "threadId">
+  readonly status: "SAVED"
+  readonly message: Pick<Message, "id" | "content">
+  readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
   readonly runId: LiveTurn["runId"]
 }
@@ -143,11 +153,11 @@ export interface Reading {
   readonly room: number
 }
 
-/** Messages that a model reads before and after a user's message. Every tool call in a list has its output later in the same list. */
-export interface Surroundings {
-  readonly before: ReadonlyArray<ChatMessage>
-  readonly after: ReadonlyArray<ChatMessage>
-}
+/**
+ * What a model reads of a message besides its text: `content` follows the text, `before` and `after` are messages of their own. Every tool
+ * call in a list has its output later in the same list.
+ */
+export type Rendering = Partial<RenderedMessage>
 
 /** A follow-up as a part orders it. The kernel adds an id and a time, and stores it with the settlement. */
 export interface FollowUpOrder {
@@ -221,34 +231,24 @@ export interface TurnPart<Plan> {
     history: History
   ) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
   /**
-   * 5 recall: what the model reads of this part's supplement of a user's message besides the message's text, also in later turns. The same
-   * input must give the same output.
+   * 5 recall: what the model reads of this part's supplement of a user's message, also in later turns: pictures, or a conversation that the
+   * client sent with its message. `tokens` of the decision must include its size. The same input must give the same output.
    */
   readonly render?: (
     supplement: Schema.Json,
     message: Message,
     reading: Reading
-  ) => Effect.Effect<ReadonlyArray<ContentPart>, never, Principal>
+  ) => Effect.Effect<Rendering, never, Principal>
   /**
-   * 5 recall: a conversation that the client sent with its message, as messages before and after it, also in later turns. `tokens` of the
-   * decision includes its size. The same input must give the same output.
+   * 7 converse: tools for the model. A name is a tool that the model's vendor runs itself. Also called in step 3, for the names. It must not
+   * have effects.
    */
-  readonly surround?: (
-    supplement: Schema.Json,
-    message: Message,
-    reading: Reading
-  ) => Effect.Effect<Surroundings, never, Principal>
-  /** 7 converse: tools for the model. Also called in step 3, for their names. Without effects. */
-  readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool>
-  /** 7 converse: tools that the model's vendor runs itself. */
-  readonly ownTools?: (plan: Plan) => ReadonlyArray<OwnTool>
+  readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool | OwnTool>
   /**
-   * 7 converse: receives the media of one answer of the conversation's model, in every turn, planned or not. Returns whether any of it was
-   * kept. Of the parts of a kernel only one receives media: the first by name that has this step.
+   * 7 converse: gets the media and sources of one answer of the conversation's model, in every turn, planned or not. `true`: some of the
+   * media were kept. `false`: media came, and none of them could be kept. Undefined: this part keeps no media.
    */
-  readonly receiveMedia?: (media: ReadonlyArray<ModelMedia>, turn: LiveTurn) => Effect.Effect<boolean, never, Principal>
-  /** 7 converse: receives the sources that the model cites, in every turn, planned or not. */
-  readonly receiveSources?: (sources: ReadonlyArray<ModelSource>, turn: LiveTurn) => void
+  readonly receive?: (output: ModelOutput, turn: LiveTurn) => Effect.Effect<boolean | undefined, never, Principal>
   /** 5 to 7: answers instead of the model, if `decide` said so. The `usage` of an error is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**
@@ -256,10 +256,11 @@ export interface TurnPart<Plan> {
    * `TurnSettings.speakTimeout` allows.
    */
   readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
-  /** 8 settle: pure. The follow-ups are stored in the settlement's transaction. */
-  readonly followUps?: (plan: Plan, settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
-  /** Follow-ups of a message that is only saved. */
-  readonly followUpsOfSaved?: (plan: Plan, saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
+  /**
+   * 8 settle: pure. The follow-ups are stored in the settlement's transaction. Also called for a message that is only saved (status `SAVED`);
+   * its follow-ups are stored with the message.
+   */
+  readonly followUps?: (plan: Plan, ended: SettledLeg | SavedMessage) => ReadonlyArray<FollowUpOrder>
   /**
    * Called in a voice session, instead of all other steps but `decide`. A part with this step is asked to decide in every session. A part
    * without it is asked only when the client selects it, and then joins only with its tools.
@@ -268,39 +269,4 @@ export interface TurnPart<Plan> {
     plan: Plan,
     assistantId: LiveTurn["assistantId"]
   ) => Effect.Effect<SessionShare, StoreUnavailable, Principal>
-}
-
-/** The later steps of a part, bound to its plan of one run. */
-export interface PlannedPart {
-  readonly name: string
-  readonly recall:
-    | ((turn: LiveTurn, history: History) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>)
-    | undefined
-  readonly tools: ReadonlyArray<HostedTool>
-  readonly ownTools: ReadonlyArray<OwnTool>
-  readonly answer: ((turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>) | undefined
-  readonly speak: ((turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>) | undefined
-  readonly followUps: (settled: SettledLeg) => ReadonlyArray<FollowUpOrder>
-  readonly followUpsOfSaved: (saved: SavedMessage) => ReadonlyArray<FollowUpOrder>
-  readonly session:
-    | ((assistantId: LiveTurn["assistantId"]) => Effect.Effect<SessionShare, StoreUnavailable, Principal>)
-    | undefined
-}
-
-/** A part as turns use it. Its plan is JSON; only the part itself knows the plan's type. */
-export interface RegisteredPart {
-  readonly name: string
-  readonly concerns: TurnPart<never>["concerns"]
-  readonly refuse: TurnPart<never>["refuse"]
-  readonly listen: TurnPart<never>["listen"]
-  readonly decide: (
-    turn: TurnCase
-  ) => Effect.Effect<PartDecision<Schema.Json> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-  readonly render: TurnPart<never>["render"]
-  readonly surround: TurnPart<never>["surround"]
-  readonly receiveMedia: TurnPart<never>["receiveMedia"]
-  readonly receiveSources: TurnPart<never>["receiveSources"]
-  readonly joinsSessions: boolean
-  /** Null when this version cannot read the plan. */
-  readonly planned: (plan: Schema.Json) => PlannedPart | null
 }

@@ -6,7 +6,8 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
-import type { RegisteredPart, TurnPart } from "./TurnPart.ts"
+import type { RegisteredPart } from "./RegisteredPart.ts"
+import type { TurnPart } from "./TurnPart.ts"
 
 export class TurnParts extends Context.Service<
   TurnParts,

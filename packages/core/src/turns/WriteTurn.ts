@@ -36,6 +36,7 @@ import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import { isKept } from "./TurnEvent.ts"
 import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
+import type { SavedMessage } from "./TurnPart.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -244,9 +245,7 @@ export class WriteTurn extends Context.Service<
           historyTokens: room.forPrompt,
           idempotency: request.idempotency ?? null,
           decidedOn: place.isKnown ? place.revision : null,
-          followUps: isSaved
-            ? yield* followUpsOfSaved(parts.planned, { message, assistantId: place.assistant.id, runId })
-            : [],
+          followUps: isSaved ? yield* followUpsOfSaved(parts.planned, savedMessage(turn)) : [],
           admission: isSaved ? null : admissionRequest(quotaOf(ownerId), admitted, createdAt.getTime())
         }
         return begin
@@ -261,6 +260,14 @@ const messageMetadata = (request: TurnRequest) =>
   request.customTimestamp === undefined
     ? (request.metadata ?? null)
     : { ...request.metadata, custom_timestamp: request.customTimestamp }
+
+const savedMessage = ({ content, draft, place }: TurnToWrite): SavedMessage => ({
+  status: "SAVED",
+  message: { id: draft.messageId, content },
+  threadId: place.thread.id,
+  assistantId: place.assistant.id,
+  runId: draft.runId
+})
 
 const firstLeg = (
   { request, place, leg, apiKey, draft }: TurnToWrite,

@@ -116,16 +116,11 @@ const makePart = Effect.gen(function* () {
       return chosen && isChosen(chosen) ? speak(chosen, speech, turn, words) : Effect.void
     },
 
-    followUpsOfSaved: ({ recording }, { message }) =>
-      recording === null
-        ? []
-        : [
-            {
-              kind: keepKind,
-              key: message.id,
-              payload: { recording, threadId: message.threadId, messageId: message.id }
-            }
-          ]
+    followUps: ({ recording }, ended) => {
+      if (recording === null || ended.status !== "SAVED") return []
+      const { message, threadId } = ended
+      return [{ kind: keepKind, key: message.id, payload: { recording, threadId, messageId: message.id } }]
+    }
   }
 
   const worker = typedWorker({

@@ -17,7 +17,7 @@ import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/Hos
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
-import type { ModelSource, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import type { ModelOutput, PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { SearchSettings } from "./SearchSettings.ts"
 import { addSources, isShown, sourcesIn, textOfResults } from "./Sources.ts"
@@ -61,14 +61,16 @@ const makePart = Effect.gen(function* () {
     return decision
   })
 
-  const tools = ({ by }: SearchPlan): ReadonlyArray<HostedTool> =>
-    by === "engine" && engine !== null ? [searchTool(engine, settings)] : []
+  const tools: TurnPart<SearchPlan>["tools"] = ({ by }) =>
+    by === "model" ? ["web_search"] : engine === null ? [] : [searchTool(engine, settings)]
 
-  const receiveSources = (cited: ReadonlyArray<ModelSource>, turn: LiveTurn): void => {
-    const before = sourcesIn(turn.kept())
-    const sources = addSources(before, cited)
-    if (sources.length > before.length) turn.keep({ sources })
-  }
+  const receive = (output: ModelOutput, turn: LiveTurn) =>
+    Effect.sync(() => {
+      const before = sourcesIn(turn.kept())
+      const sources = addSources(before, output.sources)
+      if (sources.length > before.length) turn.keep({ sources })
+      return undefined
+    })
 
   const part: TurnPart<SearchPlan> = {
     name: searchPartName,
@@ -91,8 +93,7 @@ const makePart = Effect.gen(function* () {
             : []
       }),
     tools,
-    ownTools: ({ by }) => (by === "model" ? ["web_search"] : []),
-    receiveSources
+    receive
   }
   return part
 })

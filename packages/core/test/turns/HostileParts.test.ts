@@ -197,10 +197,10 @@ describe("a part that answers", () => {
 describe("a part that leaves follow-ups", () => {
   const open = FollowUpStore.use((store) => store.find("bad", "k"))
   const lost = (title: string, followUps: NonNullable<Part["followUps"]>) => {
-    survives(title, bad({ followUps, followUpsOfSaved: () => followUps(null, forged({})) }))
+    survives(title, bad({ followUps }))
     it.effect(`${title}: a message that is only saved is stored`, () =>
       withPart(
-        bad({ followUps, followUpsOfSaved: () => followUps(null, forged({})) }),
+        bad({ followUps }),
         [],
         Effect.gen(function* () {
           const saved = { content: "Note", sendToModel: false, options: { bad: {} } }
@@ -249,10 +249,9 @@ describe("a part that leaves follow-ups", () => {
 
 describe("a part that takes what a model makes", () => {
   const steps = [[say("Answer"), cite("https://a.example"), draw("image/png", new Uint8Array(3))], say("Again")]
-  survives("and throws at sources", bad({ receiveSources: oops }), { steps })
-  survives("and throws at media", bad({ receiveMedia: oops }), { steps })
-  survives("and dies at media", bad({ receiveMedia: () => Effect.die("a fault") }), { steps })
-  survives("and hangs at media", bad({ receiveMedia: () => stuck }), { steps })
+  survives("and throws", bad({ receive: oops }), { steps })
+  survives("and dies", bad({ receive: () => Effect.die("a fault") }), { steps })
+  survives("and hangs", bad({ receive: () => stuck }), { steps })
 })
 
 describe("a part that renders", () => {
@@ -260,9 +259,7 @@ describe("a part that renders", () => {
     Effect.succeed(options === undefined ? null : { plan: null, supplement: { a: 1 } })
   survives("and throws, in this turn and every later one", bad({ decide, render: oops }))
   survives("and dies", bad({ decide, render: () => Effect.die("a fault") }))
-  survives("and throws at what stands around a message", bad({ decide, surround: oops }))
   survives("and hangs, in this turn and every later one", bad({ decide, render: () => stuck }))
-  survives("and hangs at what stands around a message", bad({ decide, surround: () => stuck }))
 })
 
 describe("a part that decides", () => {

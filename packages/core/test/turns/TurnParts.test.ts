@@ -111,7 +111,7 @@ const witness: TurnPart<null> = {
   plan: Schema.Null,
   decide: ({ options }) =>
     Effect.succeed(options === undefined ? null : { plan: null, supplement: options, tokens: 900 }),
-  surround: (supplement) =>
+  render: (supplement) =>
     Effect.succeed({
       before: [
         { role: "assistant", content: `before ${JSON.stringify(supplement)}`, toolCalls: [], providerData: null }
@@ -124,9 +124,12 @@ const learner: TurnPart<null> = {
   name: "learner",
   plan: Schema.Null,
   decide: ({ options }) => Effect.succeed(options === undefined ? null : { plan: null }),
-  followUps: (_, { leg, runId, status }) =>
-    status === "COMPLETED" ? [{ kind: "learn", key: runId, payload: { said: leg.content } }] : [],
-  followUpsOfSaved: (_, { message, runId }) => [{ kind: "learn", key: runId, payload: { said: message.content } }]
+  followUps: (_, ended) =>
+    ended.status === "COMPLETED"
+      ? [{ kind: "learn", key: ended.runId, payload: { said: ended.leg.content } }]
+      : ended.status === "SAVED"
+        ? [{ kind: "learn", key: ended.runId, payload: { said: ended.message.content } }]
+        : []
 }
 
 const guard: TurnPart<null> = {
@@ -578,10 +581,7 @@ describe("parts of a turn", () => {
       return this.write("decide", Effect.succeed({ plan: null, supplement: 1 }))
     }
     render() {
-      return this.write("render", Effect.succeed([]))
-    }
-    surround() {
-      return this.write("surround", Effect.succeed({ before: [], after: [] }))
+      return this.write("render", Effect.succeed({}))
     }
     recall() {
       return this.write("recall", Effect.succeed([]))
@@ -589,23 +589,14 @@ describe("parts of a turn", () => {
     tools() {
       return this.write("tools", [])
     }
-    ownTools() {
-      return this.write("ownTools", [])
-    }
-    receiveMedia() {
-      return this.write("receiveMedia", Effect.succeed(true))
-    }
-    receiveSources() {
-      this.write("receiveSources", null)
+    receive() {
+      return this.write("receive", Effect.succeed(true))
     }
     speak() {
       return this.write("speak", Effect.void)
     }
     followUps() {
       return this.write("followUps", [])
-    }
-    followUpsOfSaved() {
-      return this.write("followUpsOfSaved", [])
     }
     write<A>(step: string, result: A): A {
       this.#written.push(step)
@@ -615,6 +606,39 @@ describe("parts of a turn", () => {
       return [...new Set(this.#written)]
     }
   }
+  /** Notes what it receives, and says whether it has kept the media. */
+  const taker = (name: string, result: boolean | undefined, received: Array<string>): TurnPart<null> => ({
+    name,
+    plan: Schema.Null,
+    decide: () => Effect.succeed(null),
+    receive: ({ media, sources }) =>
+      Effect.sync(() => {
+        received.push(`${name}: ${media.length} media, ${sources.length} sources`)
+        return result
+      })
+  })
+  const received: Array<string> = []
+  withParts(
+    "receive sources all, and media until one of them has kept some",
+    [
+      TurnParts.part(taker("a", undefined, received)),
+      TurnParts.part(taker("b", false, received)),
+      TurnParts.part(taker("c", true, received)),
+      TurnParts.part(taker("d", true, received))
+    ],
+    [[cite("https://a.example"), draw("image/png", new Uint8Array(3))]],
+    Effect.gen(function* () {
+      const reply = yield* Turns.use((turns) => turns.send({ content: "x" }))
+      assert.strictEqual(reply.status, "COMPLETED")
+      assert.deepStrictEqual(received, [
+        "a: 1 media, 1 sources",
+        "b: 1 media, 1 sources",
+        "c: 1 media, 1 sources",
+        "d: 0 media, 1 sources"
+      ])
+    })
+  )
+
   const diary = new Diary()
   withParts(
     "may be objects of a class: each step is called on the part",

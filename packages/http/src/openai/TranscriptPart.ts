@@ -128,14 +128,9 @@ const partWith = (counter: TokenCounterPort): TurnPart<typeof Plan.Type> => ({
     Effect.sync(() => {
       const left = { left: room }
       const transcript = Option.getOrNull(readTranscript(supplement))
-      return transcript?.media.map((part) => contentOf(part, left)) ?? []
-    }),
-  surround: (supplement, _, { room }) =>
-    Effect.sync(() => {
-      const left = { left: room }
-      const transcript = Option.getOrNull(readTranscript(supplement))
-      if (transcript === null) return { before: [], after: [] }
-      return { after: messagesOf(transcript.after, left), before: messagesOf(transcript.before, left) }
+      if (transcript === null) return {}
+      const content = transcript.media.map((part) => contentOf(part, left))
+      return { content, after: messagesOf(transcript.after, left), before: messagesOf(transcript.before, left) }
     }),
   followUps: ({ temporary }, { assistantId, threadId }) =>
     temporary === null
