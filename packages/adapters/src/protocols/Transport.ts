@@ -411,7 +411,7 @@ const readToEnd = (read: ReadPiece): Effect.Effect<void> =>
     read(take)
   }).pipe(Effect.timeoutOrElse({ duration: "1 second", orElse: () => Effect.void }))
 
-/** Reads a whole answer as if it were the only event of a stream. */
+/** Reads a whole answer as if it were the only event of a stream. JSON of another kind is no complete answer. */
 const pullWhole = <State>(
   answer: Answer,
   dialect: StreamDialect<State>,
@@ -437,6 +437,6 @@ const pullWhole = <State>(
 const readWhole = <State>(json: unknown, dialect: StreamDialect<State>, events: Array<ChatEvent>): Stop => {
   const state = dialect.start()
   const stop = dialect.step(state, json, events)
-  if (typeof stop !== "object") dialect.end(state, events, true)
+  if (typeof stop !== "object") dialect.end(state, events, events.length > 0)
   return stop
 }

@@ -10,7 +10,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { InMemory } from "../../src/in-memory/index.ts"
 import * as FakeVendor from "./FakeVendor.ts"
-import { model, type Said, usage } from "./Scenarios.ts"
+import type { Said } from "@colloquy/testing/contracts"
+import { model, usage } from "./Scenarios.ts"
 import { type Vendor, vendors } from "./Vendors.ts"
 
 const timeTool = {

@@ -1,11 +1,11 @@
 /**
- * One entry for each vendor: how to build its provider against a server of ours, and how its wire says what `Scenarios.ts` scripts.
+ * One entry for each vendor: how to build its provider against a server of ours, and how its wire says what the contract of chat drivers scripts.
  * The files in `vendors/` hold the wires. To add a vendor, write one such file and add it to the list.
  */
 import type { Provider } from "@colloquy/core"
 import type * as Redacted from "effect/Redacted"
 import type { TransportSettings } from "../../src/protocols/Transport.ts"
-import type { RefusedWith, Said } from "./Scenarios.ts"
+import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import { aiSdk } from "./vendors/AiSdk.ts"
 import { anthropic } from "./vendors/Anthropic.ts"
 import { gemini } from "./vendors/Gemini.ts"
@@ -24,6 +24,8 @@ export interface Vendor {
   readonly refuse: (reason: RefusedWith) => { readonly status: number; readonly body: unknown }
   /** The conversation inside the body of a request, oldest first. */
   readonly history: (body: unknown) => ReadonlyArray<unknown>
+  /** A library of the host reads the wire, and buffers as it likes. */
+  readonly readByLibrary?: boolean
   /** Scenarios that the wire cannot express, each with the reason. */
   readonly cannot?: { readonly [scenario: string]: string }
 }

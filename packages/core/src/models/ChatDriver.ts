@@ -3,9 +3,11 @@
  * of the order of events for all drivers.
  *
  * Contract of a driver:
- * - The stream is cold: each run of it is one request, and an interruption closes the connection.
- * - It fails with a `ModelError` and never with a defect for anything that the provider can send.
- * - It buffers a bounded amount, whatever the provider sends.
+ * - Each run of the stream MUST be one request, and an interruption, or a reader that stops, MUST close the connection.
+ * - Whatever the provider sends, the stream MUST fail with a `ModelError` and never with a defect; the error MUST NOT contain text of the
+ *   provider.
+ * - It MUST buffer a bounded amount, whatever the provider sends.
+ * - The request's `apiKey` MUST be used in place of the host's key if there is one.
  * - Options that the model does not support (by `request.info`) are left out, as the specification says for `thinking` and `router`.
  */
 import type * as Stream from "effect/Stream"

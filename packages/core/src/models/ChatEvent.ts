@@ -2,9 +2,10 @@
  * The events of a chat model, common to all vendors. Plain objects, because one is made for each streamed delta.
  *
  * Contract of a driver on order:
- * - `ToolCallStart` comes before its deltas; `ToolCallReady` comes once for each call with the whole argument text (`{}` if it was empty).
- * - `Usage` may come more than once; the last one counts, and it covers the whole step.
- * - `Finished` comes once, last, and only if the provider really finished; a stream that ends without it was cut off.
+ * - The deltas of text and of reasoning MUST be what the model said, in its order; none for reasoning that the request excludes.
+ * - `ToolCallStart` MUST come before its deltas, and `ToolCallReady` once for each call with the whole argument text (`{}` if it was empty).
+ * - `Usage` may come more than once; the last one MUST cover the whole step.
+ * - `Finished` MUST come once, last, and only if the provider really finished; a stream that ends without it was cut off.
  */
 import type * as Schema from "effect/Schema"
 import type { Usage } from "../primitives/Usage.ts"

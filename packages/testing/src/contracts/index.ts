@@ -3,6 +3,8 @@
  * testClock: false, signals: true })`. Builders and scenes also serve other tests that need valid records.
  */
 export { auditStoreSuite } from "./AuditStoreContract.ts"
+export { chatDriverSuite, type ChatSuiteOptions, type ChatVendor } from "./ChatDriverContract.ts"
+export type { ChatAnswer, ChatScenario, HeardAnswer, RefusedWith, Said } from "./ChatScenarios.ts"
 export { blobStoreSuite } from "./BlobStoreContract.ts"
 export { type Capabilities, type Stores } from "./ContractTest.ts"
 export { imageModelSuite, type ImageVendor, type SeenImageRequest } from "./ImageModelContract.ts"

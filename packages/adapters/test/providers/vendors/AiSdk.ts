@@ -8,6 +8,7 @@ import { openAi } from "./OpenAiChat.ts"
 export const aiSdk: Vendor = {
   ...openAi,
   name: "a model of the AI SDK",
+  readByLibrary: true,
   provider: ({ server, apiKey: ofTheHost, fetch }) =>
     AiSdk.provider({
       id: "ai-sdk",

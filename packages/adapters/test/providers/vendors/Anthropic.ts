@@ -1,7 +1,7 @@
 /** The wire of Anthropic Messages: events with names, blocks that are opened, filled and closed, pings in between. */
 import * as Anthropic from "../../../src/providers/Anthropic.ts"
 import { list, record } from "../../../src/protocols/Wire.ts"
-import type { RefusedWith, Said } from "../Scenarios.ts"
+import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendors.ts"
 
 const event = (data: { readonly type: string; readonly [field: string]: unknown }): string =>

@@ -12,7 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as EffectAi from "../../../src/providers/EffectAi.ts"
 import { list, record } from "../../../src/protocols/Wire.ts"
-import type { Said } from "../Scenarios.ts"
+import type { Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendors.ts"
 import { refuse } from "./OpenAiChat.ts"
 

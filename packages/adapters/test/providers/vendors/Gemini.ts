@@ -1,7 +1,7 @@
 /** The wire of Gemini: chunks without names or an end mark, calls that come whole, the usage on every chunk. */
 import * as Gemini from "../../../src/providers/Gemini.ts"
 import { list, parseJson, record } from "../../../src/protocols/Wire.ts"
-import type { RefusedWith, Said } from "../Scenarios.ts"
+import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendors.ts"
 
 type Finish = Extract<Said, { readonly finish: unknown }>

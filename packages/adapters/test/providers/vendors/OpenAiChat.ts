@@ -3,7 +3,7 @@ import * as OpenAi from "../../../src/providers/OpenAi.ts"
 import * as OpenAiCompatible from "../../../src/providers/OpenAiCompatible.ts"
 import * as OpenRouter from "../../../src/providers/OpenRouter.ts"
 import { list, record } from "../../../src/protocols/Wire.ts"
-import type { RefusedWith, Said } from "../Scenarios.ts"
+import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendors.ts"
 
 export const frame = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`

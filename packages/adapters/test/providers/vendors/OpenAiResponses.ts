@@ -3,7 +3,7 @@ import type { Usage } from "@colloquy/core"
 import type { FinishReason } from "@colloquy/core/adapters"
 import { list, record } from "../../../src/protocols/Wire.ts"
 import * as OpenAi from "../../../src/providers/OpenAi.ts"
-import type { Said } from "../Scenarios.ts"
+import type { Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendors.ts"
 import { refuse } from "./OpenAiChat.ts"
 
