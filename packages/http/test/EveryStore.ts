@@ -5,7 +5,7 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import { threadLists } from "./ThreadLists.ts"
-import { allEvents, onTheWire, open, readEvents, type SseEvent, tool } from "./Service.ts"
+import { allEvents, keys, onTheWire, open, readEvents, type SseEvent, tool } from "./Service.ts"
 
 export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   let runtime: ManagedRuntime.ManagedRuntime<InMemory.Stores, unknown>
@@ -70,6 +70,65 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
     for await (const event of begun) seenHere.push(event)
     assert.deepStrictEqual(onTheWire(told), onTheWire(seenHere))
   }, 30_000)
+
+  it("a message that waits for its turn is known to every process, and cancelled from any of them", async () => {
+    await using here = await open([[say("One"), gate()]], { stores: shared })
+    await using there = await open([], { stores: shared })
+    const begun = readEvents(await here.fetch("POST", "/threads/messages", { content: "1", stream: true }))
+    const first = (await begun.next()).value as SseEvent
+    await here.run(here.model.reached())
+    const thread = `/threads/${first.data.thread_id}`
+    const waiting = readEvents(await here.fetch("POST", `${thread}/messages`, { content: "2", stream: true }))
+    const second = (await waiting.next()).value as SseEvent
+    assert.deepInclude(second.data, { type: "user_message", content: "2" })
+    assert.strictEqual(second.id, `${second.data.run_id}:1`)
+    const path = `${thread}/runs/${second.data.run_id}`
+    const [queued, ...others] = (await there.call("GET", `${thread}/runs`)).body.runs
+    assert.deepInclude(queued, { run_id: second.data.run_id, status: "QUEUED", started_at: null })
+    assert.deepStrictEqual(
+      others.map(({ run_id, status }: { run_id: string; status: string }) => [run_id, status]),
+      [[first.data.run_id, "IN_PROGRESS"]]
+    )
+    assert.deepStrictEqual((await there.call("GET", path)).body, queued)
+    const followed = allEvents(await there.fetch("GET", `${path}/events`))
+    assert.strictEqual((await there.call("POST", `${path}/cancel`)).body.status, "CANCELLED")
+    const rest: Array<SseEvent> = []
+    for await (const event of waiting) rest.push(event)
+    assert.deepStrictEqual(
+      rest.map(({ data }) => data.type),
+      ["run_started", "run_cancelled"]
+    )
+    assert.deepStrictEqual(onTheWire(await followed), onTheWire([second, ...rest]))
+    await here.run(here.model.release())
+    for await (const _ of begun);
+    const { messages } = (await there.call("GET", thread)).body
+    assert.deepStrictEqual(
+      messages.map(({ content, status }: { content: string; status: string }) => [content, status]),
+      [
+        ["1", "COMPLETED"],
+        ["2", "COMPLETED"],
+        [null, "CANCELLED"],
+        ["One", "COMPLETED"]
+      ]
+    )
+  }, 30_000)
+
+  it("the runs of a thread are listed in pages, and only to their owner", async () => {
+    await using service = await open([say("a"), say("b"), say("c")], { stores: shared })
+    const { thread_id } = (await service.call("POST", "/threads/messages", { content: "1" })).body
+    const thread = `/threads/${thread_id}`
+    for (const content of ["2", "3"]) await service.call("POST", `${thread}/messages`, { content })
+    const all = (await service.call("GET", `${thread}/runs`)).body
+    assert.deepStrictEqual([all.runs.length, all.next_cursor], [3, null])
+    const first = (await service.call("GET", `${thread}/runs?limit=2`)).body
+    const second = (await service.call("GET", `${thread}/runs?limit=2&cursor=${first.next_cursor}`)).body
+    assert.deepStrictEqual([...first.runs, ...second.runs], all.runs)
+    assert.isNull(second.next_cursor)
+    assert.deepStrictEqual((await service.call("GET", `${thread}/runs?status=QUEUED`)).body.runs, [])
+    for (const wrong of ["limit=0", "limit=101", "cursor=x", "status=queued"])
+      assert.strictEqual((await service.call("GET", `${thread}/runs?${wrong}`)).status, 422)
+    assert.strictEqual((await service.call("GET", `${thread}/runs`, undefined, { key: keys.bob })).status, 404)
+  })
 
   it("text of every kind comes back as it was", async () => {
     const texts = ["NUL \0 inside", "a lone \ud800 surrogate", "\u0001 first", "👩‍👩‍👧", "  \u2028\r\n ", "\ufffd"]

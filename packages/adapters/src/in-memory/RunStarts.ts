@@ -162,7 +162,7 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
     expiresAt: 0,
     log: [],
     messages: [],
-    pending: { message, events },
+    pending: { message, events, place: (thread.queued.at(-1)?.pending?.place ?? 0) + 1 },
     idempotencyKeys: [],
     reserved: null
   }

@@ -127,13 +127,30 @@ const leases = (state: State): Pick<typeof RunStore.Service, "reserve" | "renew"
     })
 })
 
+/** Where a run stands among those of its thread. Queued runs stand behind every message that the thread may ever have. */
+const placeOf = ({ messages, pending }: RunRow): number =>
+  pending === null ? (messages[0] ?? 0) : queuedFrom + pending.place
+
+const queuedFrom = 2 ** 40
+
 /** The largest number of events that one `read` returns. */
 const readLimit = 1000
 
 const reads = (
   state: State
-): Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read" | "onChange"> => ({
+): Pick<typeof RunStore.Service, "get" | "list" | "waitingOn" | "messages" | "read" | "onChange"> => ({
   get: (runId) => ownedStep((ownerId) => Option.fromNullishOr(runOf(state, ownerId, runId)?.run)),
+
+  list: (threadId, { after = Number.POSITIVE_INFINITY, limit, status }) =>
+    ownedStep((ownerId) => {
+      const rows = [...(threadOf(state, ownerId, threadId)?.runs ?? [])]
+        .filter(({ run }) => status === undefined || run.status === status)
+        .map((row) => ({ run: row.run, at: placeOf(row) }))
+        .filter(({ at }) => at < after)
+        .toSorted((a, b) => b.at - a.at)
+      const page = rows.slice(0, limit)
+      return { runs: page.map(({ run }) => run), next: rows.length > limit ? (page.at(-1)?.at ?? null) : null }
+    }),
 
   waitingOn: (threadId) =>
     ownedStep((ownerId) => Option.fromNullishOr(threadOf(state, ownerId, threadId)?.requiresAction?.run)),

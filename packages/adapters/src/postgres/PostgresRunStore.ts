@@ -149,7 +149,7 @@ const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId,
   follow_ups: followUpsArgument(settlement.followUps)
 })
 
-type Reads = Pick<typeof RunStore.Service, "get" | "waitingOn" | "messages" | "read">
+type Reads = Pick<typeof RunStore.Service, "get" | "list" | "waitingOn" | "messages" | "read">
 
 const reads = (database: Database): Reads => {
   const { brief, query, schema } = database
@@ -167,6 +167,23 @@ const reads = (database: Database): Reads => {
 
   return {
     get: (runId) => findRun("RunStore.get", "r.id = $1", knownId(runId)),
+
+    list: (threadId, { after = null, limit, status = null }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<RunRow & { readonly place: number }>("RunStore.list", listOf(schema), [
+            knownId(threadId),
+            toText(ownerId),
+            status,
+            after,
+            limit + 1
+          ]),
+          (rows) => {
+            const page = rows.slice(0, limit)
+            return { runs: page.map(decodeRun), next: rows.length > limit ? (page.at(-1)?.place ?? null) : null }
+          }
+        )
+      ),
 
     waitingOn: (threadId) => findRun("RunStore.waitingOn", "r.thread_id = $1 and r.waits", knownId(threadId)),
 
@@ -191,6 +208,24 @@ const reads = (database: Database): Reads => {
         )
       })
   }
+}
+
+/**
+ * Runs are found by the messages that they answer: the index of a thread's messages gives them in order, and a page reads no more of them
+ * than it needs. The message of a queued run has its place in the queue, negated, as its sequence; queued runs stand behind every message
+ * that the thread may ever have.
+ */
+const listOf = (schema: string): string => {
+  const found = (place: string, condition: string) => `select (${place})::double precision as place, ${runColumns}
+    from ${schema}.messages m cross join lateral (
+      select * from ${schema}.runs r where r.id = m.run_id and r.owner = $2 and r.user_message_id = m.id offset 0
+    ) r
+    where m.thread_id = $1 and m.owner = $2 and m.role = 'user' and ${condition} and ($3::text is null or r.status = $3)`
+  return `select * from (
+    (${found(`${2 ** 40} - m.sequence`, `m.sequence < 0 and ($4::bigint is null or ${2 ** 40} - m.sequence < $4::bigint)`)})
+    union all
+    (${found("m.sequence", "m.sequence > 0 and ($4::bigint is null or m.sequence < $4::bigint)")} order by m.sequence desc limit $5)
+  ) page order by place desc limit $5`
 }
 
 /** Looked up one by one: a join may be planned, while a table is small, to read all messages. */

@@ -93,6 +93,7 @@ const ofRecords = ({ assistantId, longThread, owner, runId, threads: ids }: Fill
     "KeyStore.revoke, unknown": Effect.flatMap(newId(KeyId), (id) => keys((store) => store.revoke(id, moment(1)))),
     "UsageLedger.recent": UsageLedger.use((ledger) => ledger.recent(page)),
     "RunStore.get": RunStore.use((store) => store.get(runId)),
+    "RunStore.list": RunStore.use((store) => store.list(longThread, { limit: 20 })),
     "RunStore.messages": RunStore.use((store) => store.messages(runId)),
     "RunStore.read": RunStore.use((store) => store.read(runId, 0)),
     "RunStore.findRepeated": RunStore.use((store) => store.findRepeated(`key ${runId}`)),

@@ -5,12 +5,14 @@
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { firstPage } from "../primitives/Page.ts"
 import type { Run } from "../runs/Run.ts"
+import type { RunPage } from "../runs/RunStore.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
 import type { TurnEvent } from "../turns/TurnEvent.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import type { ToolOutputsRequest, TurnRequest } from "../turns/TurnRequest.ts"
-import { type RunReport, Turns } from "../turns/TurnUseCases.ts"
+import { type RunList, type RunReport, Turns } from "../turns/TurnUseCases.ts"
 import { type CallOptions, type Calls, unlessLeft, type Watch, watchSignal } from "./Calls.ts"
 import { readable, type Source } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
@@ -45,6 +47,10 @@ export interface FollowRequest extends RunPlace {
   readonly after?: number | undefined
 }
 
+export interface RunsRequest extends Partial<RunPage> {
+  readonly threadId: string
+}
+
 /** A turn that has begun. */
 export interface OpenTurn {
   readonly threadId: ThreadId
@@ -69,6 +75,8 @@ export interface TurnCalls {
   readonly cancel: (run: RunPlace, options?: CallOptions) => Promise<Run>
   /** The events of a run up to the next terminal event, also when another process works on it. */
   readonly follow: (request: FollowRequest, options?: CallOptions) => AsyncIterable<TurnEvent>
+  /** The runs of a thread, newest first; those that wait for their turn (`status: "QUEUED"`) come before all others. */
+  readonly runs: (request: RunsRequest, options?: CallOptions) => Promise<RunList>
   /** The run, its ignored options, and the explanation of its last prompt. */
   readonly report: (run: RunPlace, options?: CallOptions) => Promise<RunReport>
 }
@@ -149,6 +157,8 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
       const watch: Watch = (leave) => calls.watch(options.signal, leave)
       return readable(calls, async () => ({ events: await calls.run(follow, options), watch, leave: async () => {} }))
     },
+    runs: ({ limit = firstPage.limit, threadId, ...page }, options) =>
+      calls.run(() => turns.list(readId(ThreadId, threadId), { ...page, limit }), { ...bound, ...options }),
     report: ({ runId, threadId }, options) =>
       calls.run(() => turns.report(readId(ThreadId, threadId), readId(RunId, runId)), { ...bound, ...options })
   }

@@ -203,6 +203,20 @@ export interface RunSignal {
   readonly cancel: boolean
 }
 
+export interface RunPage {
+  readonly limit: number
+  /** Absent: runs of every status. */
+  readonly status?: RunStatus
+  /** `ListedRuns.next` of the page before. Absent: the first page. */
+  readonly after?: number
+}
+
+export interface ListedRuns {
+  readonly runs: ReadonlyArray<Run>
+  /** The place of the last run, when there are more. Only the store knows what it means. */
+  readonly next: number | null
+}
+
 export class RunStore extends Context.Service<
   RunStore,
   {
@@ -311,6 +325,13 @@ export class RunStore extends Context.Service<
     ) => Effect.Effect<Option.Option<RunStatus>, StoreUnavailable, Principal>
 
     readonly get: (runId: RunId) => Effect.Effect<Option.Option<Run>, StoreUnavailable, Principal>
+
+    /**
+     * The runs of a thread, newest first: the QUEUED ones against their order of arrival, then the others against the order of their
+     * messages. Runs that only saved a message are among them. A caller goes on with the `next` of the page before; null: there are no
+     * more. While nothing changes, pages MUST NOT repeat a run or leave one out.
+     */
+    readonly list: (threadId: ThreadId, page: RunPage) => Effect.Effect<ListedRuns, StoreUnavailable, Principal>
 
     /** The thread's run in REQUIRES_ACTION. There is at most one. */
     readonly waitingOn: (threadId: ThreadId) => Effect.Effect<Option.Option<Run>, StoreUnavailable, Principal>

@@ -11,6 +11,7 @@ import { noUsage } from "../primitives/Usage.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import type { Place } from "./Place.ts"
 import { mustBeJson } from "./RegisteredPart.ts"
+import type { ThreadBusy } from "./TurnErrors.ts"
 import type { Listening } from "./TurnPart.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
@@ -51,24 +52,36 @@ const draftOf = (clock: Clock.Clock, allocate: NewIds): Draft => {
   }
 }
 
+/** Why a turn ends without a stored message. */
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly retryable: boolean
+}
+
 /** Ends the log of a turn that was refused and not stored: the followers of the log get the reason. */
-export const endDraft = (
-  { answerId, log }: Draft,
-  place: Place,
-  refusal: { readonly code: string; readonly message: string; readonly retryable: boolean }
-): void => {
-  log.push((sequence) => ({
-    _tag: "RunFailed",
-    sequence,
-    messageId: answerId,
-    content: "",
-    provider: place.assistant.provider ?? "",
-    model: place.assistant.model ?? "",
-    usage: noUsage,
-    contextUsage: null,
-    error: refusal.message,
-    code: refusal.code,
-    retryable: refusal.retryable
-  }))
+export const endDraft = ({ answerId, log }: Draft, { assistant }: Place, refusal: Refusal): void =>
+  endRefused(log, { messageId: answerId, provider: assistant.provider ?? "", model: assistant.model ?? "" }, refusal)
+
+interface Answer {
+  readonly messageId: MessageId
+  readonly provider: string
+  readonly model: string
+}
+
+const nothingSaid = { content: "", usage: noUsage, contextUsage: null }
+
+export const endRefused = (log: RunLog<TurnEvent>, answer: Answer, refusal: Refusal): void => {
+  const { code, message: error, retryable } = refusal
+  log.push((sequence) => ({ _tag: "RunFailed", sequence, ...answer, ...nothingSaid, error, code, retryable }))
   log.close("ended")
 }
+
+/** Ends the log of a turn that was cancelled before anything of it was kept. */
+export const endCancelled = (log: RunLog<TurnEvent>, answer: Answer): void => {
+  log.push((sequence) => ({ _tag: "RunCancelled", sequence, ...answer, ...nothingSaid }))
+  log.close("ended")
+}
+
+/** The end of a message that waited for its thread too long. Nothing of it is left. */
+export const waitedTooLong = ({ message }: ThreadBusy): Refusal => ({ code: "thread_busy", message, retryable: true })

@@ -13,13 +13,15 @@ import type { Principal } from "../access/Principal.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { LiveRun, StopReason } from "../runs/LiveRuns.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
+import { endRefused, waitedTooLong } from "./Draft.ts"
 import { followUpsOf } from "./PartFollowUps.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
-import type { Leg } from "./Leg.ts"
+import { type Leg, pushFirst } from "./Leg.ts"
 import { faultOf, type LegError, type LegOutcome } from "./ModelLoop.ts"
 import { TurnLogs } from "./RunningTurns.ts"
 import { type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
 import { Settlements } from "./Settlements.ts"
+import type { ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
@@ -27,7 +29,7 @@ import { recordLeg } from "./TurnRecorder.ts"
 export class LeaseLost extends Data.TaggedError("LeaseLost") {}
 
 /** The run never began and no record of it is left, so there is no leg to settle. */
-export class Withdrawn extends Data.TaggedError("Withdrawn") {}
+export class Withdrawn extends Data.TaggedError("Withdrawn")<{ readonly busy: ThreadBusy }> {}
 
 type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 
@@ -51,10 +53,15 @@ export class EndLeg extends Context.Service<
         const ended = yield* endOf(exit, run.stopped)
         leg.hasEnded = true
         logs.close(run)
+        if (ended instanceof Withdrawn) {
+          const { model, provider } = leg.plan
+          return endRefused(leg.log, { messageId: leg.answerId, provider, model }, waitedTooLong(ended.busy))
+        }
+        pushFirst(leg)
         const recorded = recordLeg(leg.log.events, counter)
         // The lease is lost. If the run was deleted, its usage is settled all the same; if another process took it over, that process
         // settles it.
-        if (ended === null || (ended === lost && recorded.charges.length === 0)) return leg.log.close("lost")
+        if (ended === lost && recorded.charges.length === 0) return leg.log.close("lost")
         const outcome = afterTools(ended, recorded, leg.number)
         const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
         const ordered = yield* followUpsOf(leg.parts, recorded, outcome.status, leg)
@@ -106,13 +113,13 @@ export class EndLeg extends Context.Service<
   )
 }
 
-/** Null: there is no leg to end. */
-const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | null> => {
+/** Withdrawn: there is no leg to end. */
+const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | Withdrawn> => {
   if (Exit.isSuccess(exit)) {
     return Effect.succeed({ status: exit.value._tag === "Answered" ? "COMPLETED" : "REQUIRES_ACTION" })
   }
   const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-  if (error?._tag === "Withdrawn") return Effect.succeed(null)
+  if (error?._tag === "Withdrawn") return Effect.succeed(error)
   if (error?._tag === "LeaseLost" || stopped === "lost") return Effect.succeed(lost)
   if (stopped === "cancelled") return Effect.succeed({ status: "CANCELLED" })
   if (error !== undefined) return Effect.succeed({ status: "FAILED", fault: faultOf(error) })

@@ -91,6 +91,11 @@ export interface NewLeg extends PlannedLeg {
   readonly stream: boolean
   readonly apiKey: Redacted.Redacted<string> | null
   readonly log: RunLog<TurnEvent>
+  /**
+   * The event with which the leg begins. It enters the log when the run's turn has come, so that followers see a waiting message, and no
+   * beginning before there is one.
+   */
+  readonly first: TurnEvent
   /** Null: nothing limits what the leg uses. */
   readonly budget: TurnBudget | null
 }
@@ -102,6 +107,11 @@ export interface Leg extends NewLeg {
   explanation: Explanation | null
   /** True once the terminal event is the only event that may still be added to the log. */
   hasEnded: boolean
+}
+
+/** Pushes the first event of a leg, once. A run that is cancelled while it waits gets it too: its log is like that of every other run. */
+export const pushFirst = ({ first, log }: Pick<NewLeg, "first" | "log">): void => {
+  if (log.nextSequence === first.sequence) log.push(() => first)
 }
 
 /** `stored` is the number of events of the log that the store already has. */

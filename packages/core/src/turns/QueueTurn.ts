@@ -18,10 +18,10 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import { LogTail } from "../runs/LogTail.ts"
-import { RunLog } from "../runs/RunLog.ts"
 import { type ActivateOutcome, type Begin, type Lease, RunStore } from "../runs/RunStore.ts"
+import { type Draft, endCancelled, endRefused, waitedTooLong } from "./Draft.ts"
 import { LeaseLost, Withdrawn } from "./EndLeg.ts"
-import type { NewLeg } from "./Leg.ts"
+import { type NewLeg, pushFirst } from "./Leg.ts"
 import { Recovery } from "./Recovery.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { LegScope, RunningTurns, TurnSignals } from "./RunningTurns.ts"
@@ -42,10 +42,12 @@ export class QueueTurn extends Context.Service<
   QueueTurn,
   {
     readonly queue: (leg: NewLeg) => Effect.Effect<TurnBegun, never, Principal>
-    /** Queues a message that is only saved. No process works on it, so if it is stopped before its turn, nothing of it is kept. */
+    /**
+     * Queues a message that is only saved. No process works on it, so if it is stopped before its turn, nothing of it is kept. `saved` is
+     * its terminal event.
+     */
     readonly queueSave: (
-      lease: Lease,
-      log: RunLog<TurnEvent>,
+      turn: { readonly lease: Lease; readonly draft: Draft; readonly saved: TurnEvent },
       followUps: Begin["followUps"]
     ) => Effect.Effect<TurnBegun, never, Principal>
   }
@@ -74,45 +76,55 @@ export class QueueTurn extends Context.Service<
         const waiting = log.events.length
         const history = awaitTurn(lease, store.activate(lease, leaseTime, room.forPrompt)).pipe(
           Effect.flatMap((outcome) => (outcome._tag === "Started" ? Effect.succeed(outcome.history) : new LeaseLost())),
-          Effect.tap(() => Deferred.succeed(begun, undefined)),
+          Effect.tap(() => {
+            pushFirst(leg)
+            log.wake()
+            return Deferred.succeed(begun, undefined)
+          }),
           Effect.tapError((error) => (error._tag === "LeaseLost" ? Effect.void : Deferred.fail(begun, error))),
-          Effect.catchTag("ThreadBusy", () => Effect.fail(new Withdrawn())),
+          Effect.catchTag("ThreadBusy", (busy) => Effect.fail(new Withdrawn({ busy }))),
           // Whether the run was activated is not known. The next holder of its lease finds out.
           Effect.catchTag("StoreUnavailable", () => Effect.fail(new LeaseLost()))
         )
-        yield* legs.start(leg, 0, history)
+        // The store has all events of a queued run, the first one of the leg too.
+        yield* legs.start(leg, waiting + 1, history)
         // A run that is cancelled while it waits ends without beginning. In that case the log grows, which ends this wait as well.
         return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
       })
 
       const queueSave = Effect.fnUntraced(function* (
-        lease: Lease,
-        log: RunLog<TurnEvent>,
+        { draft, lease, saved: last }: { readonly lease: Lease; readonly draft: Draft; readonly saved: TurnEvent },
         followUps: Begin["followUps"]
       ): Effect.fn.Return<TurnBegun, never, Principal> {
         const saved = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
-        // `log` already contains the event of a saved message. Followers must not read it yet, so the live run gets this empty log, and
-        // followers read the store meanwhile.
-        const unsaved = new RunLog<TurnEvent>(1)
-        const tail = new LogTail(unsaved, 0, settings.unwatchedLog, isKept)
-        const run: LiveRun<TurnEvent> = { lease, log: unsaved, tail, stopped: null, fiber: null }
+        const { log, messageId } = draft
+        const tail = new LogTail(log, 0, settings.unwatchedLog, isKept)
+        const run: LiveRun<TurnEvent> = { lease, log, tail, stopped: null, fiber: null }
         const busy = new ThreadBusy({ threadId: lease.threadId, runId: lease.runId })
+        const nobody = { messageId, provider: "", model: "" }
         running.add(run)
         const wait = awaitTurn(lease, store.activate(lease, leaseTime, 0, { followUps }))
         run.fiber = yield* Effect.interruptible(wait).pipe(
           Effect.onExit((exit) => {
-            if (Exit.isSuccess(exit)) return Effect.sync(() => followUps.length > 0 && workers.wake())
+            if (Exit.isSuccess(exit)) {
+              return Effect.sync(() => {
+                log.push(() => last)
+                log.close("ended")
+                if (followUps.length > 0) workers.wake()
+              })
+            }
             return Effect.gen(function* () {
               const error = Option.getOrElse(Cause.findErrorOption(exit.cause), () => busy)
               if (error._tag === "ThreadBusy") yield* nullIfUnavailable(store.withdraw(lease))
+              if (run.stopped === "cancelled") return endCancelled(log, nobody)
               yield* Deferred.fail(saved, error._tag === "LeaseLost" ? busy : error)
+              if (error._tag === "ThreadBusy") endRefused(log, nobody, waitedTooLong(error))
+              else log.close("lost")
             })
           }),
           Effect.ensuring(
             Effect.sync(() => {
               running.remove(run)
-              unsaved.close("lost")
-              log.close("ended")
               Deferred.doneUnsafe(saved, Effect.void)
             })
           ),

@@ -124,7 +124,7 @@ export class ToolOutputs extends Context.Service<
         const quota = quotaOf((yield* Principal).ownerId)
         const promptTokens = leg.preamble.systemTokens + leg.preamble.toolTokens + tokens
         const at = new Date(now).toISOString()
-        log.push((sequence) => ({
+        const first = log.push((sequence) => ({
           _tag: "RunContinuing",
           sequence,
           messageId: answerId,
@@ -155,7 +155,7 @@ export class ToolOutputs extends Context.Service<
             const { reserved } = continued
             const spent = { info: model.info, counter, store, lease: place.lease, reserved, before: run.usage }
             const budget = turnBudget(quotaOf, spent)
-            const nextLeg = { ...leg, ...place, apiKey, stream: next.stream, log, budget }
+            const nextLeg = { ...leg, ...place, apiKey, stream: next.stream, log, first, budget }
             return legs.start(nextLeg, next.events.length, Effect.succeed(continued.history))
           })
         )

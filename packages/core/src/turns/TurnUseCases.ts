@@ -18,7 +18,7 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
 import type { ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
-import type { IdempotencyKey } from "../runs/RunStore.ts"
+import type { IdempotencyKey, RunPage } from "../runs/RunStore.ts"
 import type { Inspection } from "./Inspection.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { SubmitError } from "./ToolOutputs.ts"
@@ -61,6 +61,12 @@ export interface RunReport {
   readonly explanation: Explanation | null
 }
 
+export interface RunList {
+  readonly runs: ReadonlyArray<RunReport>
+  /** `RunPage.after` of the next page; null: there is none. */
+  readonly next: number | null
+}
+
 export class Turns extends Context.Service<
   Turns,
   {
@@ -86,6 +92,11 @@ export class Turns extends Context.Service<
       threadId: ThreadId,
       runId: RunId
     ) => Effect.Effect<RunReport, RunNotFound | StoreUnavailable, Principal>
+    /** The runs of a thread, newest first; those that wait for their turn come before all others. */
+    readonly list: (
+      threadId: ThreadId,
+      page: RunPage
+    ) => Effect.Effect<RunList, ThreadNotFound | StoreUnavailable, Principal>
     /**
      * What happened inside a run, and what its model read. It is computed from the store on each call, so it is meant for occasional
      * inspection, not for every turn.

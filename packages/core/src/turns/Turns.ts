@@ -20,8 +20,9 @@ import { chatCredit, Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
-import { RunNotFound } from "../runs/Run.ts"
-import { RunStore } from "../runs/RunStore.ts"
+import { type Run, RunNotFound } from "../runs/Run.ts"
+import { type RunPage, RunStore } from "../runs/RunStore.ts"
+import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { Admissions } from "./Admissions.ts"
 import { Cancellation } from "./Cancellation.ts"
@@ -41,7 +42,7 @@ import { TurnParts } from "./TurnParts.ts"
 import { decodePlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { type TurnPorts, turnServices } from "./TurnServices.ts"
-import { Turns } from "./TurnUseCases.ts"
+import { type RunReport, Turns } from "./TurnUseCases.ts"
 import { WriteTurn } from "./WriteTurn.ts"
 
 const makeTurns = Effect.gen(function* () {
@@ -135,23 +136,36 @@ const makeTurns = Effect.gen(function* () {
     send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
     submitToolOutputs: (request) => admissions.admit(submit(request)).pipe(traced("Turns.submitToolOutputs")),
     cancel: tracedFn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
-      yield* findRun(threadId, runId)
+      const found = yield* findRun(threadId, runId)
       yield* cancel(runId)
-      return yield* findRun(threadId, runId)
+      // A message that was only to be saved, and waited for its turn, leaves no run.
+      const gone = { ...found, status: "CANCELLED" as const, cancelRequested: true }
+      return yield* Effect.catchTag(findRun(threadId, runId), "RunNotFound", () => Effect.succeed(gone))
     }),
     follow: tracedFn("Turns.follow")(function* (threadId: ThreadId, runId: RunId, after: number) {
       const run = yield* findRun(threadId, runId)
       return yield* followers.events(runId, after, undefined, run)
     }),
     report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
-      const run = yield* findRun(threadId, runId)
-      return { run, ignored: decodePlan(run.plan).ignored, explanation: decodeExplanation(run.explanation) }
+      return reportOf(yield* findRun(threadId, runId))
+    }),
+    list: tracedFn("Turns.list")(function* (threadId: ThreadId, page: RunPage) {
+      const { next, runs: listed } = yield* runs.list(threadId, page)
+      if (listed.length === 0 && Option.isNone(yield* threads.get(threadId)))
+        return yield* new ThreadNotFound({ threadId })
+      return { runs: listed.map(reportOf), next }
     }),
     inspect: tracedFn("Turns.inspect")(function* (threadId: ThreadId, runId: RunId) {
       return yield* inspect(yield* findRun(threadId, runId))
     }),
     drain: admissions.drain
   })
+})
+
+const reportOf = (run: Run): RunReport => ({
+  run,
+  ignored: decodePlan(run.plan).ignored,
+  explanation: decodeExplanation(run.explanation)
 })
 
 export const turnsLayer: Layer.Layer<Turns, never, TurnPorts | AssistantStore | UsageLedger> = Layer.effect(

@@ -23,7 +23,7 @@ import { Cancellation } from "./Cancellation.ts"
 import type { Decided } from "./Decide.ts"
 import type { Draft } from "./Draft.ts"
 import { Followers } from "./Followers.ts"
-import type { NewLeg } from "./Leg.ts"
+import { type NewLeg, pushFirst } from "./Leg.ts"
 import { followUpsOfSaved } from "./PartFollowUps.ts"
 import { type Place, PlaceOutdated } from "./Place.ts"
 import { QueueTurn } from "./QueueTurn.ts"
@@ -34,7 +34,7 @@ import { LegScope } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "./StoreRetry.ts"
 import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
-import { isKept } from "./TurnEvent.ts"
+import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
 import type { SavedMessage } from "./TurnPart.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
@@ -94,10 +94,10 @@ export class WriteTurn extends Context.Service<
       ): Effect.fn.Return<StartedTurn, WriteError, Principal> {
         const { request, place } = turn
         const { log } = turn.draft
-        const begin = yield* beginOf(turn)
+        const { begin, first } = yield* beginOf(turn)
         const policy = request.busy ?? settings.busy
         const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
-          Effect.forkIn(goOnLater(turn, begin), scope)
+          Effect.forkIn(goOnLater(turn, begin, first), scope)
         )
         const events = yield* followers.events(begin.run.id, 0, log)
         const started = startedTurn(
@@ -126,42 +126,46 @@ export class WriteTurn extends Context.Service<
             })
           case "Saved":
             if (begin.followUps.length > 0) followUps.wake()
+            log.push(() => first)
             log.close("ended")
             return started
           case "Started":
-            yield* startFirst(turn, outcome)
+            yield* startFirst(turn, outcome, first)
             return started
-          case "Queued":
-            yield* restore(
-              begin.saves
-                ? yield* queueSave(outcome.lease, log, begin.followUps)
-                : yield* queue(firstLeg(turn, outcome.lease, budgetOf(turn, outcome.lease, outcome.reserved)))
-            )
+          case "Queued": {
+            const { lease, reserved } = outcome
+            const begun = begin.saves
+              ? yield* queueSave({ lease, draft: turn.draft, saved: first }, begin.followUps)
+              : yield* queue(firstLeg(turn, first, lease, budgetOf(turn, lease, reserved)))
+            // A stream begins while the message waits, so that its reader knows the run and can cancel it. It then ends with the refusal.
+            if (request.stream !== true) yield* restore(begun)
             return started
+          }
         }
       })
 
       const startFirst = (
         turn: TurnToWrite,
-        { history, lease, reserved }: Extract<BeginOutcome, { _tag: "Started" }>
-      ) =>
-        legs.start(
-          firstLeg(turn, lease, budgetOf(turn, lease, reserved)),
-          turn.draft.log.events.length,
-          Effect.succeed(history)
-        )
+        { history, lease, reserved }: Extract<BeginOutcome, { _tag: "Started" }>,
+        first: TurnEvent
+      ) => {
+        const { log } = turn.draft
+        const leg = firstLeg(turn, first, lease, budgetOf(turn, lease, reserved))
+        pushFirst(leg)
+        return legs.start(leg, log.events.length, Effect.succeed(history))
+      }
 
       /**
        * The caller was told that the store is away, but the run may have been begun. Then this process goes on with it, because the thread
        * would be blocked until its lease expires. A run that the store does not have is not begun any more.
        */
       const goOnLater = Effect.fnUntraced(
-        function* (turn: TurnToWrite, begin: Begin) {
+        function* (turn: TurnToWrite, begin: Begin, first: TurnEvent) {
           const found = yield* repeatWhileUnavailable(store.get(begin.run.id), settings.lease)
           if (Option.isNone(found) || found.value.status !== "IN_PROGRESS") return
           yield* Effect.uninterruptible(
             Effect.flatMap(store.begin({ ...begin, mode: "reject" }), (outcome) =>
-              outcome._tag === "Started" ? startFirst(turn, outcome) : Effect.void
+              outcome._tag === "Started" ? startFirst(turn, outcome, first) : Effect.void
             )
           )
         },
@@ -199,11 +203,10 @@ export class WriteTurn extends Context.Service<
         const isSaved = request.sendToModel === false
         const kept = withValues(parts.supplements)
         log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content, ...kept }))
-        log.push((sequence) =>
-          isSaved
-            ? { _tag: "MessageSaved", sequence, messageId, at, ...kept }
-            : { _tag: "RunStarted", sequence, messageId: answerId, provider: plan.provider, model: plan.model, at }
-        )
+        const sequence = log.nextSequence
+        const first: TurnEvent = isSaved
+          ? { _tag: "MessageSaved", sequence, messageId, at, ...kept }
+          : { _tag: "RunStarted", sequence, messageId: answerId, provider: plan.provider, model: plan.model, at }
         const message: NewMessage = {
           id: messageId,
           threadId: place.thread.id,
@@ -237,7 +240,7 @@ export class WriteTurn extends Context.Service<
             createdAt
           },
           message,
-          events: log.events.filter(isKept),
+          events: [...log.events, first].filter(isKept),
           mode: "enqueue",
           saves: isSaved,
           maxQueued: settings.maxQueued,
@@ -248,7 +251,7 @@ export class WriteTurn extends Context.Service<
           followUps: isSaved ? yield* followUpsOfSaved(parts.planned, savedMessage(turn)) : [],
           admission: isSaved ? null : admissionRequest(quotaOf(ownerId), admitted, createdAt.getTime())
         }
-        return begin
+        return { begin, first }
       })
 
       return WriteTurn.of({ write })
@@ -271,6 +274,7 @@ const savedMessage = ({ content, draft, place }: TurnToWrite): SavedMessage => (
 
 const firstLeg = (
   { request, place, leg, apiKey, draft }: TurnToWrite,
+  first: TurnEvent,
   lease: Lease,
   budget: TurnBudget | null
 ): NewLeg => ({
@@ -282,5 +286,6 @@ const firstLeg = (
   number: 0,
   stream: request.stream === true,
   log: draft.log,
+  first,
   budget
 })

@@ -1,13 +1,13 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, fail, gate, hang, say, ScriptedModel } from "@colloquy/testing"
-import { defaultTurnSettings, type ThreadId, Turns } from "@colloquy/core"
+import { defaultTurnSettings, Principal, type ThreadId, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
-import { failureOf, openKernel, runOf, story, terminalOf, transcript, weather } from "../support/Story.ts"
+import { failureOf, openKernel, runOf, story, tags, terminalOf, transcript, weather } from "../support/Story.ts"
 import { faultyStores } from "../support/WatchedStores.ts"
 
 const patient = { ...defaultTurnSettings.chat, firstEventTimeout: "1 hour", idleTimeout: "1 hour" } as const
@@ -305,6 +305,109 @@ describe("two messages on one thread", () => {
       })
       yield* (yield* ScriptedModel).release("1")
       assert.strictEqual((yield* Fiber.join(second)).content, "two")
+    })
+  )
+})
+
+describe("a streamed message that waits for its turn", () => {
+  const streamed = Effect.fnUntraced(function* (content: string, threadId: ThreadId, more: object = {}) {
+    const turn = yield* (yield* Turns).start({ content, threadId, stream: true, ...more })
+    return { ...turn, events: yield* Stream.toPull(turn.events) }
+  })
+  const patiently = { settings: { chat: patient } }
+
+  story(
+    "is known at once: its stream begins with the message, its run is in the list, and its answer follows in its turn",
+    [[gate("1"), say("one")], say("two")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const { threadId } = first
+      const second = yield* streamed("2", threadId)
+      assert.deepStrictEqual(tags(yield* second.events), ["UserMessage"])
+      const { runs } = yield* turns.list(threadId, { limit: 10 })
+      assert.deepStrictEqual(
+        runs.map(({ run }) => [run.id, run.status]),
+        [
+          [second.runId, "QUEUED"],
+          [first.runId, "IN_PROGRESS"]
+        ]
+      )
+      yield* (yield* ScriptedModel).release("1")
+      const reply = yield* second.reply
+      assert.strictEqual(reply.content, "two")
+      assert.deepStrictEqual(
+        tags(yield* Stream.runCollect(yield* turns.follow(threadId, second.runId, 1)))[0],
+        "RunStarted"
+      )
+      assert.deepStrictEqual(yield* contents(threadId), ["1", "one", "2", "two"])
+    })
+  )
+
+  story(
+    "can be cancelled before its turn: its stream ends, its message stays, and no model is asked",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* blocked("1")
+      const second = yield* streamed("2", threadId)
+      yield* second.events
+      assert.strictEqual((yield* turns.cancel(threadId, second.runId)).status, "CANCELLED")
+      assert.deepInclude(yield* second.reply, { status: "CANCELLED", runId: second.runId, content: "" })
+      const followed = yield* Stream.runCollect(yield* turns.follow(threadId, second.runId, 0))
+      assert.deepStrictEqual(tags(followed), ["UserMessage", "RunStarted", "RunCancelled"])
+      yield* (yield* ScriptedModel).release("1")
+      yield* turns.drain
+      assert.deepStrictEqual(yield* contents(threadId), ["1", "2", null, "one"])
+    })
+  )
+
+  story(
+    "ends its stream with the refusal after its time, and leaves no trace",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const first = yield* blocked("1")
+      const second = yield* (yield* Turns).start({ content: "2", threadId: first.threadId, stream: true })
+      const seen = yield* Effect.forkChild(Stream.runCollect(second.events), { startImmediately: true })
+      yield* TestClock.adjust("31 seconds")
+      const events = yield* Fiber.join(seen)
+      assert.deepStrictEqual(tags(events), ["UserMessage", "RunFailed"])
+      assert.deepInclude(events[1], { code: "thread_busy", retryable: true, content: "" })
+      assert.strictEqual((yield* failureOf(turns.report(first.threadId, second.runId)))._tag, "RunNotFound")
+      yield* (yield* ScriptedModel).release("1")
+      yield* first.reply
+      assert.deepStrictEqual(yield* contents(first.threadId), ["1", "one"])
+    }),
+    patiently
+  )
+
+  story(
+    "and is only to be saved: is known, saved in its turn, and cancelled without a trace",
+    [[gate("1"), say("one")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* blocked("1")
+      const kept = yield* streamed("kept", threadId, { sendToModel: false })
+      const dropped = yield* streamed("dropped", threadId, { sendToModel: false })
+      for (const { events } of [kept, dropped]) assert.deepStrictEqual(tags(yield* events), ["UserMessage"])
+      assert.strictEqual((yield* turns.cancel(threadId, dropped.runId)).status, "CANCELLED")
+      assert.deepStrictEqual(tags(yield* dropped.events), ["RunCancelled"])
+      yield* (yield* ScriptedModel).release("1")
+      assert.deepStrictEqual(tags(yield* kept.events), ["MessageSaved"])
+      yield* turns.drain
+      assert.deepStrictEqual(yield* contents(threadId), ["1", "one", "kept"])
+    })
+  )
+
+  story(
+    "is unknown to others, as its thread is",
+    [say("1")],
+    Effect.gen(function* () {
+      const { threadId } = yield* (yield* Turns).send({ content: "1" })
+      const list = Turns.use((turns) => turns.list(threadId, { limit: 10 }))
+      assert.strictEqual((yield* list).runs.length, 1)
+      assert.strictEqual((yield* failureOf(list.pipe(Principal.provide("bob"))))._tag, "ThreadNotFound")
     })
   )
 })

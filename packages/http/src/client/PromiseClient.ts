@@ -50,6 +50,13 @@ export interface MessageOptions extends TurnOptions {
   readonly files?: ReadonlyArray<FileInput>
 }
 
+export interface RunQuery {
+  readonly status?: Records.Run["status"]
+  readonly limit?: number
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string
+}
+
 export interface ModelQuery extends PageQuery {
   readonly provider?: string
   readonly model_type?: ModelType
@@ -190,6 +197,9 @@ const runsOf = (send: Send) => {
   const submit = (threadId: string, runId: string, body: Outputs, stream: boolean, options: TurnOptions) =>
     send("POST", pathTo`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
   return {
+    /** Newest first; those that wait for their turn come before all others. */
+    list: (threadId: string, query: RunQuery = {}) =>
+      json<typeof Records.RunList.Type>(send("GET", pathTo`/threads/${threadId}/runs`, { query })),
     get: (threadId: string, runId: string) =>
       json<Records.Run>(send("GET", pathTo`/threads/${threadId}/runs/${runId}`)),
     inspect: (threadId: string, runId: string) =>

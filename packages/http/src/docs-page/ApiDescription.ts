@@ -3,7 +3,7 @@
  * bodies that may be left out, records that ignore unknown fields, what a stream holds, headers that every endpoint takes or gives.
  */
 import * as Schema from "effect/Schema"
-import { catalogShapes, memoryShapes, queryShapes } from "../wire/Fields.ts"
+import { catalogShapes, cursorShapes, memoryShapes, queryShapes } from "../wire/Fields.ts"
 import { exactRecords } from "../wire/MessageBody.ts"
 
 type JsonRecord = Record<string, unknown>
@@ -88,6 +88,7 @@ const describeParameter = (parameter: unknown, shapes: typeof queryShapes): unkn
 
 const shapesAt = (path: string): typeof queryShapes => {
   if (path.startsWith("/models")) return catalogShapes
+  if (path.endsWith("/runs")) return cursorShapes
   return path.endsWith("/memories") ? memoryShapes : queryShapes
 }
 

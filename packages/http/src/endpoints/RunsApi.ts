@@ -8,11 +8,11 @@ import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
-import { BooleanWord, IntegerWord, maybe, Uuid } from "../wire/Fields.ts"
+import { BooleanWord, cursorPage, IntegerWord, maybe, Uuid } from "../wire/Fields.ts"
 import { Thinking } from "../wire/MessageBody.ts"
 import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
 import { RunInspection } from "../wire/InspectionRecords.ts"
-import { CancelResponse, Run, ToolOutputsResponse } from "../wire/Records.ts"
+import { CancelResponse, Run, RunList, RunStatus, ToolOutputsResponse } from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
 
 const outputs = {
@@ -72,6 +72,14 @@ export const RunsApi = HttpApiGroup.make("runs")
     })
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Cancel a run; what was said is kept. Idempotent"),
+    HttpApiEndpoint.get("list", "/threads/:thread_id/runs", {
+      params: { thread_id: Uuid },
+      query: { ...cursorPage, status: Schema.optionalKey(RunStatus) },
+      success: RunList,
+      error: [NotFound, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List the runs of a thread, newest first; those that wait for their turn come first"),
     HttpApiEndpoint.get("get", "/threads/:thread_id/runs/:run_id", {
       params,
       success: Run,

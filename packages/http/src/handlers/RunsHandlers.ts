@@ -52,6 +52,15 @@ export const layer = HttpApiBuilder.group(
         const { runId, threadId } = placeOf(params)
         return turns.cancel(threadId, runId).pipe(Effect.map(cancelToWire), Effect.mapError(toWireError))
       })
+      .handle("list", ({ params, query: { cursor, limit = 20, ...filter } }) =>
+        turns.list(ThreadId.make(params.thread_id), { limit, ...filter, ...compact({ after: cursor }) }).pipe(
+          Effect.map(({ next, runs }) => ({
+            runs: runs.map(runToWire),
+            next_cursor: next === null ? null : `${next}`
+          })),
+          Effect.mapError(toWireError)
+        )
+      )
       .handle("get", ({ params }) => {
         const { runId, threadId } = placeOf(params)
         return turns.report(threadId, runId).pipe(Effect.map(runToWire), Effect.mapError(toWireError))

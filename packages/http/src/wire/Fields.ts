@@ -84,6 +84,14 @@ export const pageOf = ({ limit = 100, skip = 0 }: { readonly skip?: number; read
   limit
 })
 
+/** `limit` and `cursor` of lists that may be long and change while they are read. */
+export const cursorPage = {
+  limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
+  cursor: Schema.optionalKey(
+    IntegerWord.check(Schema.isGreaterThanOrEqualTo(0, { expected: "the next_cursor of the page before" }))
+  )
+}
+
 /** Fields of queries as documents show them; the codecs above read them from text. */
 export const queryShapes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   skip: { type: "integer", minimum: 0, maximum: 10_000, default: 0 },
@@ -103,6 +111,13 @@ export const memoryShapes: typeof queryShapes = {
   ...queryShapes,
   page: { type: "integer", minimum: 1 },
   page_size: { type: "integer", minimum: 1, maximum: 100 }
+}
+
+/** Where lists with a cursor differ. */
+export const cursorShapes: typeof queryShapes = {
+  ...queryShapes,
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+  cursor: { type: "string" }
 }
 
 /** Where the catalogue differs: its pages may be far larger. */

@@ -247,3 +247,9 @@ export const Run = Schema.Struct({
   ended_at: Schema.NullOr(Timestamp)
 }).annotate({ identifier: "Run" })
 export type Run = typeof Run.Type
+
+export const RunList = Schema.Struct({
+  runs: Schema.Array(Run),
+  /** `cursor` of the next page; null at the end. */
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "RunList" })

@@ -1,10 +1,14 @@
-/** The contract of `RunStore.activate` and `withdraw`: queued runs start in order of arrival, once each, when nothing blocks them. */
-import { RunStore } from "@colloquy/core/adapters"
+/**
+ * The contract of `RunStore.activate` and `withdraw`: queued runs start in order of arrival, once each, when nothing blocks them; and of
+ * `list`, which shows them among the runs of their thread.
+ */
+import { type Run, type RunId, ThreadId } from "@colloquy/core"
+import { newId, RunStore } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, sampleEvent } from "./Samples.ts"
+import { asNewOwner, awkwardJson, sampleBegin, sampleEvent } from "./Samples.ts"
 import {
   anHour,
   appendTo,
@@ -237,4 +241,80 @@ export const runQueueContract = (test: ContractTest): void => {
       assert.strictEqual((yield* storedRun(queued.runId)).status, "QUEUED")
     })
   )
+
+  test(
+    "MUST list the runs of a thread newest first, those that wait among them",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      yield* settleTurn(yield* startTurn((yield* openThread).id))
+      const first = yield* startTurn(id)
+      yield* settleTurn(first)
+      const active = yield* startTurn(id)
+      const waiting = [yield* queueTurn(id), yield* queueTurn(id), yield* queueTurn(id)]
+      const expected = [...waiting.toReversed(), active, first].map(({ runId }) => runId)
+      const listed = yield* runs.list(id, { limit: 10 })
+      assert.deepStrictEqual(idsOf(listed.runs), expected)
+      assert.deepStrictEqual(listed.runs, yield* Effect.forEach(expected, storedRun))
+      assert.isNull(listed.next)
+      const queued = yield* runs.list(id, { limit: 10, status: "QUEUED" })
+      assert.deepStrictEqual(idsOf(queued.runs), expected.slice(0, 3))
+      const ended = yield* runs.list(id, { limit: 1, status: "COMPLETED" })
+      assert.deepStrictEqual([idsOf(ended.runs), ended.next], [[first.runId], null])
+    })
+  )
+
+  test(
+    "MUST NOT repeat a run or leave one out from page to page, whatever the size of the pages",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      for (let round = 0; round < 3; round++) yield* settleTurn(yield* startTurn(id))
+      yield* runs.begin(yield* sampleBegin(id, { saves: true }))
+      yield* startTurn(id)
+      for (let round = 0; round < 3; round++) yield* queueTurn(id)
+      const all = idsOf((yield* runs.list(id, { limit: 100 })).runs)
+      assert.strictEqual(all.length, 8)
+      for (const limit of [1, 2, 3, 8]) {
+        const seen: Array<RunId> = []
+        let page = yield* runs.list(id, { limit })
+        while (true) {
+          seen.push(...idsOf(page.runs))
+          if (page.next === null) break
+          page = yield* runs.list(id, { limit, after: page.next })
+        }
+        assert.deepStrictEqual(seen, all)
+      }
+    })
+  )
+
+  test(
+    "MUST list a run at its message's place when it was cancelled in the queue, and not when it was withdrawn",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const active = yield* startTurn(id)
+      const cancelled = yield* queueTurn(id)
+      const withdrawn = yield* queueTurn(id)
+      yield* runs.withdraw(withdrawn.lease)
+      yield* settleTurn(cancelled, { status: "CANCELLED" })
+      const { runs: listed } = yield* runs.list(id, { limit: 10 })
+      assert.deepStrictEqual(idsOf(listed), [cancelled.runId, active.runId])
+      assert.strictEqual(listed[0]?.status, "CANCELLED")
+    })
+  )
+
+  test(
+    "MUST list no run of another owner, and none of an unknown thread",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      yield* startTurn(id)
+      const nothing = { runs: [], next: null }
+      assert.deepStrictEqual(yield* asNewOwner(runs.list(id, { limit: 10 })), nothing)
+      assert.deepStrictEqual(yield* runs.list(yield* newId(ThreadId), { limit: 10 }), nothing)
+    })
+  )
 }
+
+const idsOf = (runs: ReadonlyArray<Run>): ReadonlyArray<RunId> => runs.map(({ id }) => id)

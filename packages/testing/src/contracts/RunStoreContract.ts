@@ -122,6 +122,7 @@ const everyQuestion = Effect.fnUntraced(function* (turn: Turn) {
   const settlement = yield* sampleSettlement(turn, { status: "CANCELLED" })
   return [
     yield* runs.get(turn.runId),
+    yield* runs.list(turn.threadId, { limit: 10 }),
     yield* runs.waitingOn(turn.threadId),
     yield* runs.messages(turn.runId),
     yield* runs.read(turn.runId, 0),

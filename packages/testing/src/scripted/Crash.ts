@@ -153,6 +153,7 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
         takeOver: (...args) => write(store.takeOver(...args)),
         requestCancel: (...args) => write(store.requestCancel(...args)),
         get: (...args) => read(store.get(...args)),
+        list: (...args) => read(store.list(...args)),
         waitingOn: (...args) => read(store.waitingOn(...args)),
         messages: (...args) => read(store.messages(...args)),
         read: (...args) => read(store.read(...args)),
