@@ -1,9 +1,9 @@
-/** Every embedding provider against a server that speaks its wire: requests, order, numbers, usage, errors, senseless answers. */
+/** Every embedding provider against a server that speaks its wire: the contract, the wire form of requests, batches, numbers. */
 import { assert, describe, expect, it } from "@effect/vitest"
 import { Principal, type Provider, Providers } from "@colloquy/core"
 import { type EmbeddingDriver, EmbeddingModel, type EmbeddingRequest } from "@colloquy/core/adapters"
+import { embeddingDriverSuite, type EmbeddingVendor } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { base64 } from "../../src/protocols/Wire.ts"
@@ -19,14 +19,14 @@ interface Vendor {
   readonly name: string
   readonly provider: (server: string, limits?: { readonly maxTexts: number }) => Provider
   readonly path: string
-  readonly keyHeader: readonly [name: string, value: (key: string) => string]
+  readonly keyHeader: string
   /** The answer with these vectors; the tokens are left out when they are null. */
   readonly answer: (vectors: ReadonlyArray<unknown>, tokens: number | null) => unknown
   readonly refusal: (sentence: string, status: number) => unknown
 }
 
 const apiKey = Redacted.make("sk-of-the-host")
-const bearer = ["authorization", (key: string) => `Bearer ${key}`] as const
+const bearer = "authorization"
 const models = { "model-1": { embeddingDimensions: 4 } }
 
 /** Backwards, because only the index counts. */
@@ -123,7 +123,7 @@ const vendors: ReadonlyArray<Vendor> = [
     provider: (server, limits) =>
       Gemini.provider({ baseUrl: `${server}/v1beta`, apiKey, models, ...(limits && { limits }) }),
     path: "/v1beta/models/model-1:batchEmbedContents",
-    keyHeader: ["x-goog-api-key", (key) => key],
+    keyHeader: "x-goog-api-key",
     answer: (vectors, tokens) => ({
       embeddings: vectors.map((values) => ({ values })),
       ...(tokens === null ? {} : { usageMetadata: { promptTokenCount: tokens } })
@@ -160,23 +160,29 @@ const asking = (vendor: Vendor, reply: FakeVendor.Reply, given: Partial<Embeddin
 const directionsOf = (vectors: ReadonlyArray<Float32Array>) =>
   vectors.map((vector) => [...vector].findIndex((each) => each > 0))
 
+const embeddingVendor = (vendor: Vendor) =>
+  Effect.map(FakeVendor.make, (fake): EmbeddingVendor => {
+    const script = (reply: FakeVendor.Reply) => fake.script(vendor.path, reply)
+    return {
+      driver: driverOf(vendor.provider(fake.baseUrl)),
+      model: "model-1",
+      gives: (vectors, tokens) => script(FakeVendor.json(vendor.answer(vectors, tokens))),
+      refuses: (status, headers, words) => script(FakeVendor.json(vendor.refusal(words, status), status, headers)),
+      sends: (text) => script(FakeVendor.json(text)),
+      hangs: () => {
+        script({ body: [new FakeVendor.Gate()] })
+        return {
+          asked: Effect.asVoid(fake.request(0)),
+          left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
+        }
+      },
+      keys: () => fake.requests.map(({ headers }) => String(headers[vendor.keyHeader]))
+    }
+  })
+
+for (const vendor of vendors) embeddingDriverSuite(vendor.name, embeddingVendor(vendor))
+
 describe.each(vendors)("$name", (vendor) => {
-  it.live("gives the vectors in the order of the texts, and what they cost", () =>
-    Effect.gen(function* () {
-      const answer = yield* asking(vendor, FakeVendor.json(vendor.answer(two, 7)))
-      assert.deepStrictEqual(directionsOf(answer.vectors), [0, 1])
-      assert.isTrue(answer.vectors.every((vector) => vector instanceof Float32Array && vector.length === 4))
-      assert.deepInclude(answer.usage, { inputTokens: 7, outputTokens: 0, estimated: false })
-    })
-  )
-
-  it.live("counts what the provider does not tell", () =>
-    Effect.gen(function* () {
-      const { usage } = yield* asking(vendor, FakeVendor.json(vendor.answer(two, null)))
-      assert.isTrue(usage.estimated && usage.inputTokens > 0)
-    })
-  )
-
   it.live("keeps the wire form of its requests", () =>
     Effect.gen(function* () {
       const fake = yield* FakeVendor.make
@@ -193,67 +199,6 @@ describe.each(vendors)("$name", (vendor) => {
         yield* embed(each)
       }
       Object.keys(asked).forEach((name, index) => expect(fake.requests[index]?.body).toMatchSnapshot(name))
-    })
-  )
-
-  it.live("prefers the customer's key to the host's", () =>
-    Effect.gen(function* () {
-      const fake = yield* FakeVendor.make
-      const reply = FakeVendor.json(vendor.answer(two, 7))
-      fake.script(vendor.path, reply, reply)
-      const { embed } = driverOf(vendor.provider(fake.baseUrl))
-      yield* embed(request())
-      yield* embed(request({ apiKey: Redacted.make("sk-of-the-customer") }))
-      const [name, value] = vendor.keyHeader
-      assert.deepStrictEqual(
-        fake.requests.map((each) => each.headers[name]),
-        [value("sk-of-the-host"), value("sk-of-the-customer")]
-      )
-    })
-  )
-
-  it.live.each([
-    [401, {}, "no", { reason: "auth" }],
-    [429, { "retry-after": "3" }, "no", { reason: "rate_limited", retryAfterMillis: 3000 }],
-    [503, {}, "no", { reason: "overloaded" }],
-    [404, {}, "no", { reason: "model_not_found" }],
-    [400, {}, "too many tokens: 9000", { reason: "context_too_long" }],
-    [422, {}, "sk-secret said the text", { reason: "invalid_request" }]
-  ] as const)("status %d %j %s is %j", ([status, headers, sentence, expected]) =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(
-        asking(vendor, FakeVendor.json(vendor.refusal(sentence, status), status, headers))
-      )
-      assert.deepInclude(error, expected)
-      assert.notInclude(`${error.message} ${JSON.stringify(error)}`, "sk-secret")
-    })
-  )
-
-  it.live.each([
-    ["too few vectors", (of: Vendor) => of.answer(two.slice(1), 7)],
-    ["too many vectors", (of: Vendor) => of.answer([...two, [1, 1, 1, 1]], 7)],
-    ["no numbers", (of: Vendor) => of.answer([["a"], ["b"]], 7)],
-    ["half a number", (of: Vendor) => of.answer(["AAA=", "AAA="], 7)],
-    ["nothing", (of: Vendor) => of.answer([null, []], 7)],
-    ["another shape", () => [1, 2, 3]],
-    ["an empty object", () => ({})]
-  ] as const)("an answer with %s is an error", ([_name, answer]) =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(asking(vendor, FakeVendor.json(answer(vendor))))
-      assert.deepInclude(error, { reason: "unknown", code: "malformed_answer", provider: "p", model: "model-1" })
-    })
-  )
-
-  it.live("closes the connection when nobody waits any more", () =>
-    Effect.gen(function* () {
-      const fake = yield* FakeVendor.make
-      fake.script(vendor.path, { body: [new FakeVendor.Gate()] })
-      const waiting = yield* Effect.forkChild(driverOf(vendor.provider(fake.baseUrl)).embed(request()), {
-        startImmediately: true
-      })
-      const seen = yield* fake.request(0)
-      yield* Fiber.interrupt(waiting)
-      yield* Effect.promise(() => seen.aborted)
     })
   )
 

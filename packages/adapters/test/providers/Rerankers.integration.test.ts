@@ -1,7 +1,8 @@
-/** Every reranker against a server that speaks its wire: request, order, usage, errors, senseless answers. */
+/** Every reranker against a server that speaks its wire: the contract, and what it asks and charges. */
 import { Principal } from "@colloquy/core"
 import type { RerankerPort } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
+import { type RankedPlace, rerankerSuite, type RerankVendor } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import { cohere, jina, type RerankSettings, voyage } from "../../src/providers/Rerankers.ts"
 import * as FakeVendor from "./FakeVendor.ts"
@@ -37,59 +38,56 @@ const vendors: { readonly [name: string]: Vendor } = {
 
 const texts = ["cat", "dog", "kettle"]
 
-const ask = (vendor: Vendor, reply: FakeVendor.Reply) =>
-  Effect.gen(function* () {
-    const fake = yield* FakeVendor.make
-    fake.script(vendor.path, reply)
+const setUp = (vendor: Vendor) =>
+  Effect.map(FakeVendor.make, (fake) => {
     const port = vendor.make({ model: "rerank-1", apiKey: "sk-of-the-host", baseUrl: fake.baseUrl })
-    const outcome = yield* Effect.result(port.rerank({ query: "boil water", texts }))
-    return { outcome, requests: fake.requests }
-  }).pipe(Principal.provide("ada"))
+    return { fake, port }
+  })
+
+const placesOf = (places: ReadonlyArray<RankedPlace>) =>
+  places.map(({ index, score }) => ({ index, relevance_score: score }))
+
+const rerankVendor = (vendor: Vendor) =>
+  Effect.map(setUp(vendor), ({ fake, port }): RerankVendor => {
+    const script = (reply: FakeVendor.Reply) => fake.script(vendor.path, reply)
+    return {
+      port,
+      ranks: (places) => script(FakeVendor.json(vendor.answer(placesOf(places)))),
+      refusesKey: () => script(FakeVendor.json({ message: "bad sk-of-the-host boil water" }, 401)),
+      sends: (text) => script(FakeVendor.json(text)),
+      hangs: () => {
+        script({ body: [new FakeVendor.Gate()] })
+        return {
+          asked: Effect.asVoid(fake.request(0)),
+          left: Effect.flatMap(fake.request(0), ({ aborted }) => Effect.promise(() => aborted))
+        }
+      },
+      requests: () => fake.requests.length
+    }
+  })
 
 describe.each(Object.entries(vendors))("%s", (name, vendor) => {
-  it.effect("is asked once for all texts, and puts them in order by their scores", () =>
+  rerankerSuite(name, rerankVendor(vendor), { scores: true })
+
+  it.effect("is asked on its wire, and its usage is estimated if it does not tell tokens", () =>
     Effect.gen(function* () {
-      const places = [
-        { index: 0, relevance_score: 0.1 },
-        { index: 2, relevance_score: 0.9 }
-      ]
-      const { outcome, requests } = yield* ask(vendor, FakeVendor.json(vendor.answer(places)))
-      assert.strictEqual(requests.length, 1)
-      assert.strictEqual(requests[0]?.headers.authorization, "Bearer sk-of-the-host")
-      assert.deepStrictEqual(requests[0]?.body, { model: "rerank-1", query: "boil water", documents: texts })
-      if (outcome._tag === "Failure") throw outcome.failure
-      const { charge, order } = outcome.success
-      assert.deepStrictEqual(order, [
-        { index: 2, score: 0.9 },
-        { index: 0, score: 0.1 }
-      ])
+      const { fake, port } = yield* setUp(vendor)
+      fake.script(vendor.path, FakeVendor.json(vendor.answer([{ index: 0, relevance_score: 0.1 }])))
+      const { charge } = yield* port.rerank({ query: "boil water", texts }).pipe(Principal.provide("ada"))
+      assert.strictEqual(fake.requests[0]?.headers.authorization, "Bearer sk-of-the-host")
+      assert.deepStrictEqual(fake.requests[0]?.body, { model: "rerank-1", query: "boil water", documents: texts })
       assert.deepInclude(charge, { provider: name, model: "rerank-1", purpose: "rerank" })
       assert.strictEqual(charge?.usage.estimated, vendor.tokens === null)
       if (vendor.tokens !== null) assert.strictEqual(charge?.usage.inputTokens, vendor.tokens)
     })
   )
 
-  for (const [title, places] of [
-    ["an unknown place", [{ index: 3, relevance_score: 0.5 }]],
-    ["a place twice", [0, 0].map((index) => ({ index, relevance_score: 0.5 }))],
-    ["no score", [{ index: 0 }]],
-    ["no places", []]
-  ] as const) {
-    it.effect(`fails on an answer with ${title}`, () =>
-      Effect.gen(function* () {
-        const { outcome } = yield* ask(vendor, FakeVendor.json(vendor.answer(places)))
-        assert.strictEqual(outcome._tag, "Failure")
-        if (outcome._tag === "Failure") assert.deepInclude(outcome.failure, { code: "malformed_answer" })
-      })
-    )
-  }
-
-  it.effect("tells a wrong key, without it and without what the vendor wrote", () =>
+  it.effect("fails on a place without a score", () =>
     Effect.gen(function* () {
-      const { outcome } = yield* ask(vendor, FakeVendor.json({ message: "bad sk-of-the-host boil water" }, 401))
-      if (outcome._tag === "Success") throw new Error("It did not fail.")
-      assert.deepInclude(outcome.failure, { _tag: "ModelError", reason: "auth" })
-      assert.notMatch(outcome.failure.message, /sk-of|boil/u)
+      const { fake, port } = yield* setUp(vendor)
+      fake.script(vendor.path, FakeVendor.json(vendor.answer([{ index: 0 }])))
+      const asked = port.rerank({ query: "boil water", texts }).pipe(Principal.provide("ada"))
+      assert.deepInclude(yield* Effect.flip(asked), { code: "malformed_answer" })
     })
   )
 })

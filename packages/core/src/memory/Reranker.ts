@@ -17,12 +17,19 @@ export interface RerankRequest {
 }
 
 export interface Reranked {
-  /** Indexes of the texts, best first; `score` is 0 to 1 if the reranker has one. Missing texts keep their order after the others. */
+  /**
+   * MUST be indexes of the texts, best first and each once; `score` is 0 to 1 if the reranker has one. Missing texts keep their order after
+   * the others.
+   */
   readonly order: ReadonlyArray<{ readonly index: number; readonly score: number | null }>
   readonly charge: Charge | null
 }
 
 export interface RerankerPort {
+  /**
+   * MUST ask once for all texts, and end its request when it is interrupted. Whatever the vendor sends, it MUST NOT have a defect; an error
+   * MUST NOT contain text of the vendor.
+   */
   readonly rerank: (request: RerankRequest) => Effect.Effect<Reranked, ModelError | StoreUnavailable, Principal>
 }
 

@@ -2,7 +2,11 @@
  * What an embedding provider implements: one request, one answer. `EmbeddingModel` adds for all drivers: batches, retries and the check of
  * the vectors.
  *
- * Contract of a driver: vectors in the order of the texts, one for each; a `ModelError` and never a defect for anything the provider sends.
+ * Contract of a driver:
+ * - One call MUST be one request, which ends when the call is interrupted.
+ * - It MUST give one vector for each text, in the order of the texts, and what the provider used: estimated if the provider does not tell it.
+ * - Whatever the provider sends, it MUST fail with a `ModelError` and never with a defect; the error MUST NOT contain text of the provider.
+ * - The request's `apiKey` MUST be used in place of the host's key if there is one.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
