@@ -58,7 +58,8 @@ describe("imports", () => {
     ["packages/studio/src/page/wire.ts", "@colloquy/http"],
     ["packages/server/src/Server.ts", "@colloquy/core/memory"],
     ["packages/server/src/Server.ts", "@colloquy/studio"],
-    ["packages/colloquy/src/Colloquy.ts", "@colloquy/adapters/openai-compatible"]
+    ["packages/colloquy/src/Colloquy.ts", "@colloquy/adapters/openai-compatible"],
+    ["packages/colloquy/src/rooms/Realtime.ts", "@colloquy/ws"]
   ]
   it.each(allowed)("%s may import %s", (file, name) => {
     assert.isNull(judgeImport(file, name, ["@declared/library"]))
@@ -107,7 +108,6 @@ describe("imports", () => {
     ["packages/http/src/Api.ts", "@colloquy/studio"],
     ["packages/adapters/src/Stores.ts", "@colloquy/server/demo"],
     ["packages/colloquy/src/Colloquy.ts", "@colloquy/server"],
-    ["packages/colloquy/src/Colloquy.ts", "@colloquy/ws"],
     ["packages/colloquy/src/Colloquy.ts", "effect/http/HttpRouter"],
     ["packages/adapters/src/postgres/RunStore.ts", "colloquy"],
     ["packages/unknown/src/index.ts", "effect/Stream"]

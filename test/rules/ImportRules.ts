@@ -54,9 +54,9 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
     says: "server may import every package but colloquy"
   },
   colloquy: {
-    may: [effectRoot, core, /^@colloquy\/(adapters|http)(\/[\w-]+)?$/, node],
-    never: [/^@colloquy\/ws/],
-    says: "colloquy may import core, adapters, http and root modules of effect; never ws"
+    may: [effectRoot, core, /^@colloquy\/(adapters|http|ws)(\/[\w-]+)?$/, node],
+    never: [],
+    says: "colloquy may import core, adapters, http, ws and root modules of effect"
   }
 }
 

@@ -1,8 +1,9 @@
 /**
- * A whole Colloquy in one call, for a server that does not know Effect: a store, model providers and tools as plain values, the kernel as
- * promises and async iterables, the HTTP API when it is asked for. `TestKernel.open` of `colloquy/testing` gives the same type.
+ * A whole Colloquy in one call, for a server that does not know Effect: a store, model providers, rooms and tools as plain values, the kernel
+ * as promises and async iterables, the HTTP API when it is asked for. `TestKernel.open` of `colloquy/testing` takes the same options.
  */
 import {
+  DefaultEmbedding,
   defaultTurnSettings,
   type HostedTool,
   HostedTools,
@@ -14,59 +15,81 @@ import {
   Quotas,
   TurnSettings
 } from "@colloquy/core"
-import { type Ports, type Stores } from "@colloquy/core/adapters"
-import type { OutcomeStore } from "@colloquy/core/answers"
-import type { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import type { MemoryStore } from "@colloquy/core/memory"
-import { openKernel, type OpenKernel, type OpenKernelOptions } from "@colloquy/core/promises"
-import type { RetentionStore } from "@colloquy/core/retention"
-import type { ChunkIndex } from "@colloquy/core/retrieval"
+import { type Joined, openKernel, type OpenKernel, type OpenKernelOptions, type Room } from "@colloquy/core/promises"
 import * as Layer from "effect/Layer"
 import { type WithHandler, withHandler } from "./Handler.ts"
+import { type DeepPartial, withDefaults } from "./Settings.ts"
+import type { RoomNeeds, Store } from "./Store.ts"
 
-/** What `postgres`, `pglite` and `inMemory` give: opened with the kernel and closed with it. */
-export type Store = Layer.Layer<Stores | WingStores, unknown>
+/** What `documents()`, `memory()` and the like give. */
+export type AnyRoom = Pick<Room<never, RoomNeeds>, "layer">
 
-/** What rooms keep (typed answers, documents, memories), and what deletes by age. */
-type WingStores = BlobStore | ChunkIndex | DocumentStore | MemoryStore | OutcomeStore | RetentionStore
-
-export interface ColloquyOptions extends OpenKernelOptions {
+export interface ColloquyOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly []> extends OpenKernelOptions {
   readonly store: Store
   readonly providers: ReadonlyArray<Provider>
   /** Used where neither a message nor its assistant names one. A name alone is a model of the first provider. */
   readonly model: string | { readonly provider: string; readonly model: string }
+  /** The embedding model of new assistants. A name alone is a model of the first provider that embeds. Default: that provider's usual one. */
+  readonly embedding?: string | { readonly provider: string; readonly model: string; readonly dimensions?: number }
+  /** What the kernel can do besides conversations: `[documents(), memory()]`. Each has a sub-path, such as `colloquy/documents`. */
+  readonly rooms?: Rooms
   /** Tools that run on the server. */
   readonly tools?: ReadonlyArray<HostedTool>
-  readonly settings?: Partial<TurnSettings>
-  /** What joins the turns: rooms such as `answersPart`, and parts of the host's own (`TurnParts.part(guard)`). */
-  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, Kernel.Kernel | Ports | WingStores>>
+  readonly settings?: DeepPartial<TurnSettings>
+  /** Parts of turns of the host's own: `TurnParts.part(…)`. */
+  readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, RoomNeeds>>
   /** What each owner may use. Absent: nothing is limited. */
   readonly quota?: (owner: string) => Partial<Quota>
   /** For hosts with Effect beside it: references of the kernel, such as `Metering` or `TokenCounter`. */
   readonly layers?: ReadonlyArray<Layer.Layer<never, unknown>>
 }
 
-export interface Colloquy extends OpenKernel<Kernel.Kernel>, WithHandler {}
+/** An open kernel. `colloquy.documents` and the like are on the type when their room is. */
+export type Colloquy<Rooms extends ReadonlyArray<AnyRoom> = readonly []> = OpenKernel<Kernel.Kernel, Joined<Rooms>> &
+  WithHandler
 
-const open = async (options: ColloquyOptions): Promise<Colloquy> => {
+const open = async <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
+  options: ColloquyOptions<Rooms>
+): Promise<Colloquy<Rooms>> => {
   const [first, ...others] = options.providers
   if (first === undefined) throw new TypeError("No provider is given. Give one, such as `openai({ apiKey })`.")
-  const { model, settings, tools = [] } = options
+  const { embedding, model, quota, tools = [] } = options
   const defaults = typeof model === "string" ? { provider: first.id, model } : model
-  const { quota } = options
   const references = Layer.mergeAll(
     quota === undefined ? Layer.empty : Layer.succeed(Quotas, (owner) => ({ ...noQuota, ...quota(owner) })),
-    Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings)),
+    embedding === undefined ? Layer.empty : Layer.succeed(DefaultEmbedding, embeddingOf(embedding, options.providers)),
+    Layer.succeed(TurnSettings, withDefaults(defaultTurnSettings, options.settings)),
     ...(options.layers ?? [])
   )
-  const joined = Layer.mergeAll(HostedTools.tools(tools), ...(options.parts ?? []))
+  const rooms = (options.rooms ?? []).map(({ layer }) => layer)
+  const joined = Layer.mergeAll(HostedTools.tools(tools), ...(options.parts ?? []), ...rooms)
   const kernel = joined.pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide(references),
     Layer.provide(Providers.layer({ providers: [first, ...others], defaults })),
     Layer.provide(options.store)
   )
-  return withHandler(await openKernel(kernel, options))
+  return withHandler(await openKernel<Kernel.Kernel, unknown, Joined<Rooms>>(kernel, options))
+}
+
+/** Dimensions that nobody names are the provider's usual ones for this model, or those of OpenAI's large model. */
+const embeddingOf = (
+  embedding: NonNullable<ColloquyOptions["embedding"]>,
+  providers: ReadonlyArray<Provider>
+): typeof DefaultEmbedding.Service => {
+  const asked = typeof embedding === "string" ? { provider: undefined, model: embedding } : embedding
+  const embeds = providers.filter((provider) => provider.embedding !== undefined)
+  const provider = embeds.find(({ id }) => asked.provider === undefined || id === asked.provider)
+  if (provider === undefined) {
+    throw new TypeError(
+      `No provider embeds with "${asked.model}". Providers that embed: ${embeds.map(({ id }) => id).join(", ") || "none"}.`
+    )
+  }
+  const { defaultEmbedding, id } = provider
+  const usual = defaultEmbedding?.model === asked.model ? defaultEmbedding.dimensions : undefined
+  const given = typeof embedding === "string" ? undefined : embedding.dimensions
+  const known = provider.describe?.(asked.model)?.embeddingDimensions ?? undefined
+  return { provider: id, model: asked.model, dimensions: given ?? usual ?? known ?? 3072 }
 }
 
 export const Colloquy = {

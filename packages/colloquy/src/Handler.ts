@@ -17,7 +17,9 @@ export interface WithHandler {
   readonly handler: <Source = unknown>(options?: RoutesOptions<Source>) => Promise<Handlers>
 }
 
-export const withHandler = <Open extends OpenKernel<Kernel.Kernel>>(kernel: Open): Open & WithHandler => {
+export const withHandler = <Open extends Pick<OpenKernel<Kernel.Kernel>, "close" | "services">>(
+  kernel: Open
+): Open & WithHandler => {
   const mounted = new Set<() => Promise<void>>()
   let isClosed = false
   const checkOpen = () => {

@@ -1,6 +1,6 @@
 /** A store on PostgreSQL: `postgres({ url })`. Every other setting is that of `@colloquy/adapters/postgres`. */
 import { Postgres } from "@colloquy/adapters/postgres"
-import type { Store } from "./Colloquy.ts"
+import type { Store } from "./Store.ts"
 import { hidden, type Secret } from "./Secret.ts"
 
 export interface PostgresOptions extends Omit<Postgres.PostgresOptions, "url"> {

@@ -1,5 +1,6 @@
 /** Colloquy without Effect. Providers and stores have sub-paths of their own: `colloquy/openai`, `colloquy/postgres`, … */
-export { Colloquy, type ColloquyOptions, type Store } from "./Colloquy.ts"
+export { type AnyRoom, Colloquy, type ColloquyOptions } from "./Colloquy.ts"
+export type { RoomNeeds, Store } from "./Store.ts"
 export type { Handlers, WithHandler } from "./Handler.ts"
 
 /** Tools that run on the server. */
@@ -9,11 +10,15 @@ export { tool, type ToolContext, type ToolOptions } from "@colloquy/core/promise
 /** What calls take and give. */
 export type {
   CallOptions,
+  FailedReply,
   FollowRequest,
+  GoodReply,
   KernelCalls,
   OpenTurn,
   OutputsRequest,
+  Reply,
   RunPlace,
+  SendOptions,
   SendRequest,
   TurnOptions
 } from "@colloquy/core/promises"
@@ -31,7 +36,7 @@ export type {
 export type { NewAssistant, ThreadWithMessages } from "@colloquy/core/adapters"
 
 /** What calls reject with. */
-export { KernelClosed, OwnerMissing } from "@colloquy/core/promises"
+export { KernelClosed, OwnerMissing, TurnFailed } from "@colloquy/core/promises"
 export {
   AssistantNotFound,
   ContextTooLong,

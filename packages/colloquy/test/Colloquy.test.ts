@@ -6,11 +6,12 @@ import {
   KernelClosed,
   ThreadNotFound,
   tool,
-  type TurnEvent
+  type TurnEvent,
+  TurnFailed
 } from "colloquy"
 import { inMemory } from "colloquy/in-memory"
 import { openai } from "colloquy/openai"
-import { callTool, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
+import { callTool, fail, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
 import { Metering } from "@colloquy/core"
 import { answersPart } from "@colloquy/core/answers"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
@@ -129,6 +130,39 @@ describe("a kernel in production", () => {
     assert.deepInclude(await colloquy.send({ content: "Hi" }).catch((error: unknown) => error), {
       _tag: "InsufficientCredit"
     })
+    await colloquy.close()
+  })
+
+  it("gives a failed turn as a reply with its reason, or rejects", async () => {
+    const colloquy = await open([[say("Half"), fail("refused")], fail("auth"), say("Well.")], { owner: "ada" })
+    const reply = await colloquy.send({ content: "Hi" })
+    assert.deepInclude(reply, { status: "FAILED", content: "Half" })
+    if (reply.status === "FAILED") assert.deepInclude(reply.fault, { code: "refused", retryable: false })
+    // @ts-expect-error only a failed reply has a fault
+    assert.isDefined(reply.fault)
+    const fault = await colloquy.send({ content: "Hi" }, { throw: true }).catch((error: unknown) => error)
+    assert.instanceOf(fault, TurnFailed)
+    assert.deepInclude(fault, { _tag: "TurnFailed", code: "auth", content: "" })
+    assert.include(String(fault), "did not accept the key")
+    const good = await colloquy.send({ content: "Hi" }, { throw: true })
+    expectTypeOf(good.status).toEqualTypeOf<"IN_PROGRESS" | "REQUIRES_ACTION" | "COMPLETED" | "CANCELLED">()
+    assert.notProperty(good, "fault")
+    await colloquy.close()
+  })
+
+  it("takes its embedding model by name, with the length of its vectors", async () => {
+    const providers = [scripted([]), openai({ apiKey: "sk-1" })]
+    const colloquy = await open([], { providers, owner: "ada", embedding: "text-embedding-3-small" })
+    const { embedding } = await colloquy.assistants.create({ name: "Clerk" })
+    assert.deepStrictEqual(embedding, { provider: "openai", model: "text-embedding-3-small", dimensions: 1536 })
+    await colloquy.close()
+    const fault = await open([], { embedding: "none" }).catch((error: unknown) => error)
+    assert.include(String(fault), 'No provider embeds with "none".')
+  })
+
+  it("takes settings in part at every depth", async () => {
+    const colloquy = await open([fail("overloaded"), say("Hi.")], { owner: "ada", settings: { chat: { retries: 0 } } })
+    assert.deepInclude(await colloquy.send({ content: "Hi" }), { status: "FAILED" })
     await colloquy.close()
   })
 

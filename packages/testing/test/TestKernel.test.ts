@@ -89,7 +89,7 @@ describe("a test kernel without Effect", () => {
 
   it("reports a model that failed as the reply says it", async () => {
     const kernel = await TestKernel.open([fail("auth")])
-    assert.deepInclude((await kernel.send({ content: "Hi" })).fault, { code: "auth" })
+    assert.deepNestedInclude(await kernel.send({ content: "Hi" }), { status: "FAILED", "fault.code": "auth" })
     await kernel.close()
   })
 

@@ -60,7 +60,11 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
     ...familyOf(model, families),
     ...(wire !== "chat" && withSearch.test(model) ? { details: { web_search: true } } : {})
   })
-  const describe = (model: string) => ({ ...familyWith(model), ...lookUp(settings.models ?? {}, model) })
+  const describe = (model: string) => ({
+    ...familyWith(model),
+    ...lookUp(vectorLengths, model),
+    ...lookUp(settings.models ?? {}, model)
+  })
   return {
     id: full.id,
     chat: wire === "chat" ? OpenAiChat.driver({ ...full, dialect }) : OpenAiResponses.driver(full),
@@ -100,6 +104,13 @@ const embeddings: OpenAiEmbeddings.EmbeddingDialect = {
   limits: { maxTexts: 2048, maxCharacters: 250_000 },
   dimensionsField: "dimensions",
   base64: true
+}
+
+/** The embedding models' own lengths; they give no longer vectors. */
+const vectorLengths: { readonly [model: string]: Partial<ModelInfo> } = {
+  "text-embedding-3-large": { embeddingDimensions: 3072 },
+  "text-embedding-3-small": { embeddingDimensions: 1536 },
+  "text-embedding-ada-002": { embeddingDimensions: 1536 }
 }
 
 const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): ModelType | null => {

@@ -13,13 +13,19 @@ export interface Source {
   readonly leave: () => Promise<void>
 }
 
-export const readable = <Services>(calls: Calls<Services>, open: () => Promise<Source>): AsyncIterable<TurnEvent> => ({
-  [Symbol.asyncIterator]: () => new Reader(calls, open)
+/** `show` gives each event as the caller gets it. */
+export const readable = <Services, Shown>(
+  calls: Calls<Services>,
+  show: (event: TurnEvent) => Shown,
+  open: () => Promise<Source>
+): AsyncIterable<Shown> => ({
+  [Symbol.asyncIterator]: () => new Reader(calls, show, open)
 })
 
 /** Written by hand instead of as a generator, so that `return` works at once, also while the next event is awaited. */
-class Reader<Services> implements AsyncIterator<TurnEvent> {
+class Reader<Services, Shown> implements AsyncIterator<Shown> {
   private readonly calls: Calls<Services>
+  private readonly show: (event: TurnEvent) => Shown
   private readonly open: () => Promise<Source>
   private reading: Promise<{ readonly events: AsyncIterator<TurnEvent>; readonly leave: Source["leave"] }> | null = null
   private leaving: Promise<void> | null = null
@@ -27,19 +33,20 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
   private isOver = false
   private unwatch = () => false
 
-  constructor(calls: Calls<Services>, open: () => Promise<Source>) {
+  constructor(calls: Calls<Services>, show: (event: TurnEvent) => Shown, open: () => Promise<Source>) {
     this.calls = calls
+    this.show = show
     this.open = open
   }
 
   /** Steps that are asked for before the one before them is there come in their order, as a generator gives them. */
-  next(): Promise<IteratorResult<TurnEvent>> {
+  next(): Promise<IteratorResult<Shown>> {
     const step = this.last.then(() => this.step())
     this.last = step.catch(() => {})
     return step
   }
 
-  private async step(): Promise<IteratorResult<TurnEvent>> {
+  private async step(): Promise<IteratorResult<Shown>> {
     if (this.leaving !== null) return this.afterLeaving(this.leaving)
     this.reading ??= this.begin()
     const { events } = await this.reading
@@ -48,11 +55,15 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
       throw error
     })
     if (this.leaving !== null) return this.afterLeaving(this.leaving)
-    if (step.done === true || isTerminal(step.value)) this.end()
-    return step
+    if (step.done === true) {
+      this.end()
+      return { done: true, value: undefined }
+    }
+    if (isTerminal(step.value)) this.end()
+    return { done: false, value: this.show(step.value) }
   }
 
-  async return(): Promise<IteratorResult<TurnEvent>> {
+  async return(): Promise<IteratorResult<Shown>> {
     return this.afterLeaving(this.leave(null))
   }
 
@@ -87,7 +98,7 @@ class Reader<Services> implements AsyncIterator<TurnEvent> {
     if (!wasOver) await leave()
   }
 
-  private async afterLeaving(leaving: Promise<void>): Promise<IteratorResult<TurnEvent>> {
+  private async afterLeaving(leaving: Promise<void>): Promise<IteratorResult<Shown>> {
     await leaving
     return { done: true, value: undefined }
   }

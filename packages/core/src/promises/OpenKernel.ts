@@ -17,21 +17,28 @@ import type { Billing } from "../metering/Billing.ts"
 import type { Threads } from "../threads/Threads.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type CallOptions, Calls } from "./Calls.ts"
+import { joinedRooms } from "./JoinedRooms.ts"
 import { type TurnCalls, turnCalls } from "./OpenTurn.ts"
 import { type RecordCalls, recordCalls } from "./RecordCalls.ts"
+import { type NoRooms, OpenRooms, type RoomTypes } from "./Room.ts"
 
 /** The use cases that the promises cover. */
 export type UseCases = Assistants | Threads | Turns | Keys | AuditLog | Catalog | Billing
 
-/** All calls that run for an owner. */
-export interface KernelCalls<Services = UseCases> extends RecordCalls, TurnCalls {
+interface RunAnything<Services> {
   /** Runs any other effect over the kernel's services. */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services | Principal>, options?: CallOptions) => Promise<A>
 }
 
-export interface OpenKernel<Services = UseCases> extends KernelCalls<Services> {
+/** All calls that run for an owner, with those of the rooms. */
+export type KernelCalls<Services = UseCases, Types extends RoomTypes = NoRooms> = RecordCalls &
+  TurnCalls<Types> &
+  RunAnything<Services> &
+  Types["calls"]
+
+interface Lifetime<Services, Types extends RoomTypes> {
   /** The same calls for one owner: `kernel.as("ada").send({ content })`. */
-  readonly as: (owner: string) => KernelCalls<Services>
+  readonly as: (owner: string) => KernelCalls<Services, Types>
   /** From now on new turns are refused with `ShuttingDown`. Resolves when the running ones are settled. */
   readonly drain: () => Promise<void>
   /** Ends what still runs, keeps the text so far, and closes everything that was opened. Later calls reject with `KernelClosed`. */
@@ -41,25 +48,37 @@ export interface OpenKernel<Services = UseCases> extends KernelCalls<Services> {
   readonly services: Context.Context<Services>
 }
 
+export type OpenKernel<Services = UseCases, Types extends RoomTypes = NoRooms> = KernelCalls<Services, Types> &
+  Lifetime<Services, Types>
+
 export interface OpenKernelOptions {
   /** The owner of calls that name none. Absent: such calls are refused. */
   readonly owner?: string | undefined
 }
 
-/** Builds a kernel and opens it. Rejects with the error that prevented the build. */
-export const openKernel = async <Services, E>(
-  layer: Layer.Layer<Services | UseCases, E>,
+/** Builds a kernel and opens it. Rejects with the error that prevented the build. The layers of rooms need `OpenRooms`, which is added here. */
+export const openKernel = async <Services, E, Types extends RoomTypes = NoRooms>(
+  layer: Layer.Layer<Services | UseCases, E, OpenRooms>,
   options: OpenKernelOptions = {}
-): Promise<OpenKernel<Services | UseCases>> => {
+): Promise<OpenKernel<Services | UseCases, Types>> => {
   const scope = Scope.makeUnsafe()
-  const built = Layer.buildWithScope(layer, scope)
+  const built = Layer.buildWithScope(Layer.provideMerge(layer, OpenRooms.layer), scope)
   const services = await Effect.runPromise(Effect.onError(built, (cause) => Scope.close(scope, Exit.failCause(cause))))
   const calls = new Calls(services)
-  const callsOf = (bound: CallOptions): KernelCalls<Services | UseCases> => ({
-    ...recordCalls(calls, bound),
-    ...turnCalls(calls, bound),
-    run: (effect, given) => calls.run(() => effect, { ...bound, ...given })
-  })
+  const rooms = joinedRooms(calls.service(OpenRooms))
+  const callsOf = (bound: CallOptions) => {
+    const run = <A, E2>(effect: () => Effect.Effect<A, E2, Principal>, given?: CallOptions) =>
+      calls.run(effect, { ...bound, ...given })
+    const all = {
+      ...recordCalls(calls, bound),
+      ...turnCalls(calls, rooms, bound),
+      run: <A, E2>(effect: Effect.Effect<A, E2, Services | UseCases | Principal>, given?: CallOptions) =>
+        calls.run(() => effect, { ...bound, ...given }),
+      ...rooms.calls(run)
+    }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each room's functions were checked against its types by `room`
+    return all as unknown as KernelCalls<Services | UseCases, Types>
+  }
 
   const end = async () => {
     calls.refuse()

@@ -2,98 +2,83 @@
  * Turns as promises and async iterables. A turn belongs to the kernel: a caller that leaves (a `break`, an aborted signal) only stops
  * waiting, unless the caller sets `onLeave: "cancel"`.
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
 import type { Run } from "../runs/Run.ts"
-import type { RunPage } from "../runs/RunStore.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
 import type { TurnEvent } from "../turns/TurnEvent.ts"
-import type { TurnReply } from "../turns/TurnReply.ts"
-import type { ToolOutputsRequest, TurnRequest } from "../turns/TurnRequest.ts"
 import { type RunList, type RunReport, Turns } from "../turns/TurnUseCases.ts"
 import { type CallOptions, type Calls, unlessLeft, type Watch, watchSignal } from "./Calls.ts"
 import { readable, type Source } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
+import { type GoodReply, orThrow, type Reply } from "./Reply.ts"
+import type { JoinedRooms } from "./JoinedRooms.ts"
+import {
+  type RunsRequest,
+  type FollowRequest,
+  outputsRequest,
+  type OutputsRequest,
+  type RunPlace,
+  type SendRequest
+} from "./Requests.ts"
+import type { NoRooms, RoomTypes } from "./Room.ts"
 
 export interface TurnOptions extends CallOptions {
   /** What happens to the run when the caller breaks out of its events or aborts the signal. Default: `continue`. */
   readonly onLeave?: "continue" | "cancel" | undefined
 }
 
-/** `TurnRequest` with ids as plain text. */
-export interface SendRequest extends Omit<TurnRequest, "threadId" | "assistantId"> {
-  /** Absent: a new thread is created, for the assistant `assistantId` or for a new assistant. */
-  readonly threadId?: string | undefined
-  readonly assistantId?: string | undefined
-}
-
-/** `ToolOutputsRequest` with ids as plain text. */
-export interface OutputsRequest extends Omit<ToolOutputsRequest, "threadId" | "runId"> {
-  readonly threadId: string
-  /** Absent: the thread's run that waits for outputs. */
-  readonly runId?: string | undefined
-}
-
-/** Identifies a run. Turns and replies have these fields. */
-export interface RunPlace {
-  readonly threadId: string
-  readonly runId: string
-}
-
-export interface FollowRequest extends RunPlace {
-  /** The `sequence` of the last event that the caller has. Absent: from the first event. */
-  readonly after?: number | undefined
-}
-
-export interface RunsRequest extends Partial<RunPage> {
-  readonly threadId: string
+export interface SendOptions extends TurnOptions {
+  /** True: a failed turn rejects with `TurnFailed`. Otherwise it is a reply with the status `FAILED`. */
+  readonly throw?: boolean | undefined
 }
 
 /** A turn that has begun. */
-export interface OpenTurn {
+export interface OpenTurn<Types extends RoomTypes = NoRooms> {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
   readonly runId: RunId
   /** The events of this leg, live, from its first to its terminal event. Every loop begins at the first event. */
-  readonly events: AsyncIterable<TurnEvent>
+  readonly events: AsyncIterable<TurnEvent | Types["event"]>
   /** Waits for the end of the leg. */
-  readonly reply: () => Promise<TurnReply>
+  readonly reply: () => Promise<Reply & Types["reply"]>
 }
 
-export interface TurnCalls {
+export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   /** Begins a turn. When this resolves, the message and the run are stored. */
-  readonly start: (request: SendRequest, options?: TurnOptions) => Promise<OpenTurn>
-  /** Begins a turn and waits for its reply. A failed run is a reply with a `fault`, not a rejection; its `content` is what was said until then. */
-  readonly send: (request: SendRequest, options?: TurnOptions) => Promise<TurnReply>
+  readonly start: (request: SendRequest & Types["request"], options?: TurnOptions) => Promise<OpenTurn<Types>>
+  /** Begins a turn and waits for its reply. Its `content` is what the model said, also if the run failed. */
+  readonly send: {
+    (
+      request: SendRequest & Types["request"],
+      options: SendOptions & { readonly throw: true }
+    ): Promise<GoodReply & Types["reply"]>
+    (request: SendRequest & Types["request"], options?: SendOptions): Promise<Reply & Types["reply"]>
+  }
   /** Begins a turn with the first step of the loop and returns its events live. Each loop begins a new turn. */
-  readonly stream: (request: SendRequest, options?: TurnOptions) => AsyncIterable<TurnEvent>
+  readonly stream: (
+    request: SendRequest & Types["request"],
+    options?: TurnOptions
+  ) => AsyncIterable<TurnEvent | Types["event"]>
   /** Resumes a run that waits for the outputs of the client's tools. */
-  readonly submitToolOutputs: (request: OutputsRequest, options?: TurnOptions) => Promise<OpenTurn>
+  readonly submitToolOutputs: (request: OutputsRequest, options?: TurnOptions) => Promise<OpenTurn<Types>>
   /** Ends a run; the text so far is kept. An ended run stays as it is. */
   readonly cancel: (run: RunPlace, options?: CallOptions) => Promise<Run>
   /** The events of a run up to the next terminal event, also when another process works on it. */
-  readonly follow: (request: FollowRequest, options?: CallOptions) => AsyncIterable<TurnEvent>
+  readonly follow: (request: FollowRequest, options?: CallOptions) => AsyncIterable<TurnEvent | Types["event"]>
   /** The runs of a thread, newest first; those that wait for their turn (`status: "QUEUED"`) come before all others. */
   readonly runs: (request: RunsRequest, options?: CallOptions) => Promise<RunList>
   /** The run, its ignored options, and the explanation of its last prompt. */
   readonly report: (run: RunPlace, options?: CallOptions) => Promise<RunReport>
 }
 
-const turnRequest = ({ assistantId, threadId, ...request }: SendRequest): TurnRequest => ({
-  ...request,
-  ...(threadId === undefined ? {} : { threadId: readId(ThreadId, threadId) }),
-  ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
-})
-
-const outputsRequest = ({ runId, threadId, ...request }: OutputsRequest): ToolOutputsRequest => ({
-  ...request,
-  threadId: readId(ThreadId, threadId),
-  ...(runId === undefined ? {} : { runId: readId(RunId, runId) })
-})
-
-export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallOptions): TurnCalls => {
+export const turnCalls = <Services>(
+  calls: Calls<Services | Turns>,
+  rooms: JoinedRooms,
+  bound: CallOptions
+): TurnCalls => {
   const turns = calls.service(Turns)
 
   const cancel: TurnCalls["cancel"] = ({ runId, threadId }, options) =>
@@ -124,27 +109,38 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
     threadId: turn.threadId,
     assistantId: turn.assistantId,
     runId: turn.runId,
-    events: readable(calls, async () => sourceOf(turn, options)),
+    events: readable(calls, rooms.show, async () => sourceOf(turn, options)),
     reply: () =>
       unlessLeft(
-        calls.runToItsEnd(() => turn.reply, options),
+        calls.runToItsEnd(() => Effect.flatMap(turn.reply, rooms.reply), options),
         watching(options),
         () => leaver(options)(turn)
       )
   })
 
+  const startTurn = (request: SendRequest) => rooms.begin(request, turns.start)
+
   const start: TurnCalls["start"] = async (request, given) => {
     const options = { ...bound, ...given }
-    return opened(await begin(() => turns.start(turnRequest(request)), options), options)
+    return opened(await begin(() => startTurn(request), options), options)
+  }
+
+  /** Both forms of `send` are this function. */
+  async function send(request: SendRequest, options: SendOptions & { readonly throw: true }): Promise<GoodReply>
+  async function send(request: SendRequest, options?: SendOptions): Promise<Reply>
+  async function send(request: SendRequest, options: SendOptions = {}): Promise<Reply> {
+    const turn = await start({ ...request, stream: false }, options)
+    const reply = await turn.reply()
+    return options.throw === true ? orThrow(reply) : reply
   }
 
   return {
     start,
-    send: async (request, options) => (await start({ ...request, stream: false }, options)).reply(),
+    send,
     stream: (request, given) => {
       const options = { ...bound, ...given }
-      const startIt = () => turns.start(turnRequest({ stream: true, ...request }))
-      return readable(calls, async () => sourceOf(await begin(startIt, options), options))
+      const startIt = () => startTurn({ stream: true, ...request })
+      return readable(calls, rooms.show, async () => sourceOf(await begin(startIt, options), options))
     },
     submitToolOutputs: async (request, given) => {
       const options = { ...bound, ...given }
@@ -155,7 +151,11 @@ export const turnCalls = <Services>(calls: Calls<Services | Turns>, bound: CallO
       const options = { ...bound, ...given }
       const follow = () => turns.follow(readId(ThreadId, threadId), readId(RunId, runId), after)
       const watch: Watch = (leave) => calls.watch(options.signal, leave)
-      return readable(calls, async () => ({ events: await calls.run(follow, options), watch, leave: async () => {} }))
+      return readable(calls, rooms.show, async () => ({
+        events: await calls.run(follow, options),
+        watch,
+        leave: async () => {}
+      }))
     },
     runs: ({ limit = firstPage.limit, threadId, ...page }, options) =>
       calls.run(() => turns.list(readId(ThreadId, threadId), { ...page, limit }), { ...bound, ...options }),

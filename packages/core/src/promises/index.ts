@@ -3,16 +3,24 @@
 /** Opening a kernel, and its calls. */
 export { type KernelCalls, openKernel, type OpenKernel, type OpenKernelOptions, type UseCases } from "./OpenKernel.ts"
 export { type CallOptions, KernelClosed, OwnerMissing } from "./Calls.ts"
-export type {
-  FollowRequest,
-  OpenTurn,
-  OutputsRequest,
-  RunPlace,
-  SendRequest,
-  TurnCalls,
-  TurnOptions
-} from "./OpenTurn.ts"
+export { readId } from "./PlainIds.ts"
+export type { OpenTurn, SendOptions, TurnCalls, TurnOptions } from "./OpenTurn.ts"
+export type { FollowRequest, OutputsRequest, RunPlace, SendRequest } from "./Requests.ts"
+export { type FailedReply, type GoodReply, type Reply, TurnFailed } from "./Reply.ts"
 export type { AssistantCalls, BillingCalls, KeyCalls, ModelCalls, RecordCalls, ThreadCalls } from "./RecordCalls.ts"
+
+/** Rooms: what a host adds as a plain value. */
+export {
+  type Joined,
+  type NoRooms,
+  OpenRooms,
+  room,
+  type Room,
+  type RoomFunctions,
+  type RoomTypes,
+  type RunCall,
+  withOptions
+} from "./Room.ts"
 
 /** Tools. */
 export { tool, type ToolContext, type ToolOptions } from "./Tool.ts"

@@ -1,0 +1,31 @@
+/** The types of stores and of what rooms may require. */
+import type { Kernel } from "@colloquy/core"
+import type { Ports, Stores } from "@colloquy/core/adapters"
+import type {
+  BlobStore,
+  ChunkIndex,
+  DocumentStore,
+  MemoryStore,
+  OutcomeStore,
+  RetentionStore,
+  SessionStore,
+  TicketStore
+} from "@colloquy/core/wings"
+import type * as Layer from "effect/Layer"
+
+/** What rooms keep, and what deletes by age. */
+type WingStores =
+  | BlobStore
+  | ChunkIndex
+  | DocumentStore
+  | MemoryStore
+  | OutcomeStore
+  | RetentionStore
+  | SessionStore
+  | TicketStore
+
+/** What `postgres`, `pglite` and `inMemory` give: opened with the kernel and closed with it. */
+export type Store = Layer.Layer<Stores | WingStores, unknown>
+
+/** What a room may require: the kernel's use cases, its ports, and every store. */
+export type RoomNeeds = Kernel.Kernel | Ports | WingStores

@@ -1,0 +1,266 @@
+/** The room of files: `documents()`. It adds `colloquy.documents`, `attachments` and `files` of messages, and `retrieved` of replies. */
+import { FileExtractor } from "@colloquy/adapters/files"
+import { AssistantId, Assistants, type Page, ThreadId, Threads, Turns } from "@colloquy/core"
+import { DocumentId, firstPage } from "@colloquy/core/adapters"
+import {
+  defaultDocumentSettings,
+  type Document,
+  type DocumentPlace,
+  Documents,
+  documentsLayer,
+  documentsPart,
+  documentsPartName,
+  DocumentSettings,
+  type FoundExcerpt,
+  startWithFiles
+} from "@colloquy/core/documents"
+import {
+  type CallOptions,
+  readId,
+  type Room,
+  room,
+  type RoomFunctions,
+  type RoomTypes,
+  type RunCall,
+  withOptions
+} from "@colloquy/core/promises"
+import { ownText, Retrieval } from "@colloquy/core/retrieval"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { type DeepPartial, withDefaults } from "../Settings.ts"
+import type { RoomNeeds } from "../Store.ts"
+import { incomingFile, type NamedFile } from "./FileInput.ts"
+import { awaited } from "./Waiting.ts"
+
+export type { Document } from "@colloquy/core/documents"
+export { type FileInput, FileUnreadable, type NamedFile } from "./FileInput.ts"
+
+export interface DocumentsOptions extends DeepPartial<DocumentSettings> {
+  /** True: text in pictures is recognised on this machine (`npm install tesseract.js @tesseract.js-data/eng`). */
+  readonly ocr?: boolean
+  /** True: pictures are scaled to what models take (`npm install sharp`). */
+  readonly pictures?: boolean
+}
+
+/** Where a document is attached: to an assistant, for all its threads, or to one thread. */
+export type Place = { readonly assistantId: string } | { readonly threadId: string }
+
+export type NewDocument = NamedFile & Place & { readonly metadata?: Document["metadata"] | undefined }
+
+export interface IndexedOptions extends CallOptions {
+  /** Called with the record after each step of the indexing; `statusMessage` says how far it is. */
+  readonly onProgress?: ((document: Document) => void) | undefined
+}
+
+export interface DocumentCalls {
+  /** Stores the file and returns its record at once. The indexing begins afterwards; `indexed` waits for it. */
+  readonly upload: (document: NewDocument, options?: CallOptions) => Promise<Document>
+  /** Waits until the text of the document can be found. Rejects with `IndexingFailed` if the file cannot be read. */
+  readonly indexed: (id: string, options?: IndexedOptions) => Promise<Document>
+  readonly get: (id: string, options?: CallOptions) => Promise<Document>
+  /** Oldest first. Without a place, all documents of the owner. */
+  readonly list: (
+    filter?: Partial<Page> & ({ readonly assistantId?: string } | { readonly threadId?: string }),
+    options?: CallOptions
+  ) => Promise<ReadonlyArray<Document>>
+  /** The best excerpts, best first. A search in a thread includes the documents of its assistant. */
+  readonly search: (
+    search: Place & { readonly query: string; readonly limit?: number },
+    options?: CallOptions
+  ) => Promise<ReadonlyArray<FoundExcerpt>>
+  /** The bytes as they were uploaded. */
+  readonly content: (id: string, options?: CallOptions) => Promise<Uint8Array<ArrayBuffer>>
+  readonly remove: (id: string, options?: CallOptions) => Promise<Document>
+}
+
+/** An excerpt that the model was given with the message. */
+export interface RetrievedExcerpt {
+  /** Counted from 0, in the order in which the model read them. */
+  readonly index: number
+  readonly documentId: string
+  readonly filename: string
+  readonly page: number | null
+  readonly heading: string | null
+  readonly score: number
+  /** Its first 1,000 characters; null if the document has been deleted. */
+  readonly text: string | null
+}
+
+interface DocumentsTypes extends RoomTypes {
+  readonly calls: { readonly documents: DocumentCalls }
+  readonly request: {
+    /** Ids of documents of the thread or its assistant that the message is about. */
+    readonly attachments?: ReadonlyArray<string>
+    /** Files that become documents of the thread with this message. */
+    readonly files?: ReadonlyArray<NamedFile>
+  }
+  readonly reply: { readonly retrieved: ReadonlyArray<RetrievedExcerpt> }
+  readonly event: never
+}
+
+export type DocumentsRoom = Room<DocumentsTypes, RoomNeeds>
+
+export class IndexingFailed extends Schema.TaggedError<IndexingFailed>()("IndexingFailed", {
+  documentId: DocumentId,
+  filename: Schema.String,
+  /** What the record says, a sentence for people. */
+  reason: Schema.String
+}) {
+  override get message() {
+    return `"${this.filename}" could not be indexed: ${this.reason}`
+  }
+}
+
+export const documents = ({ ocr = false, pictures = false, ...given }: DocumentsOptions = {}): DocumentsRoom =>
+  room<DocumentsTypes>()(
+    Layer.mergeAll(documentsLayer, documentsPart).pipe(
+      Layer.provideMerge(Retrieval.layer),
+      Layer.provide([
+        Layer.provide(FileExtractor.layer(), ocr ? imageReader : Layer.empty),
+        pictures ? pictureConverter : Layer.empty,
+        Layer.succeed(DocumentSettings, withDefaults(defaultDocumentSettings, given))
+      ])
+    ),
+    functions
+  )
+
+const imageReader = Layer.unwrap(
+  Effect.promise(async () => (await import("@colloquy/adapters/tesseract")).TesseractReader.layer())
+)
+const pictureConverter = Layer.unwrap(
+  Effect.promise(async () => (await import("@colloquy/adapters/sharp")).SharpPictures.layer)
+)
+
+const functions = Effect.gen(function* () {
+  const service = yield* Documents
+  const services = { assistants: yield* Assistants, documents: service, threads: yield* Threads, turns: yield* Turns }
+
+  const calls = (run: RunCall): DocumentCalls => ({
+    upload: ({ file, filename, metadata, ...place }, options) =>
+      run(() => {
+        const upload = { ...incomingFile({ file, filename }), scope: scopeOf(placeOf(place)) }
+        return service.upload(metadata == null ? upload : { ...upload, metadata })
+      }, options),
+    indexed: (id, { onProgress, ...options } = {}) => run(() => indexed(readId(DocumentId, id), onProgress), options),
+    get: (id, options) => run(() => service.get(readId(DocumentId, id)), options),
+    list: ({ limit = firstPage.limit, skip = firstPage.skip, ...place } = {}, options) =>
+      run(() => {
+        const at = givenPlace(place)
+        return at === null ? service.listAll({ limit, skip }) : service.list(at, { limit, skip })
+      }, options),
+    search: ({ limit, query, ...place }, options) =>
+      run(() => {
+        const search = { place: placeOf(place), query, ...(limit === undefined ? {} : { limit }) }
+        return Effect.map(service.search(search), ({ excerpts }) => excerpts)
+      }, options),
+    content: (id, options) =>
+      run(() => Effect.flatMap(service.content(readId(DocumentId, id)), ({ bytes }) => collected(bytes)), options),
+    remove: (id, options) => run(() => service.remove(readId(DocumentId, id)), options)
+  })
+
+  const indexed = (id: DocumentId, onProgress: IndexedOptions["onProgress"]) => {
+    let seen = ""
+    return awaited(
+      Effect.flatMap(service.get(id), (document) => {
+        const { filename, status, statusMessage, updatedAt } = document
+        const now = `${updatedAt.getTime()} ${status} ${statusMessage}`
+        if (now !== seen) onProgress?.(document)
+        seen = now
+        if (status === "processing") return Effect.succeed(null)
+        return status === "completed"
+          ? Effect.succeed(document)
+          : Effect.fail(
+              new IndexingFailed({ documentId: id, filename, reason: statusMessage ?? "It is not known why." })
+            )
+      })
+    )
+  }
+
+  /** The text is read from the index, so that nothing of a deleted document is shown. */
+  const textOf = ({ documentId, firstOrdinal, lastOrdinal }: Kept) =>
+    service.chunks(DocumentId.make(documentId), { skip: firstOrdinal, limit: lastOrdinal - firstOrdinal + 1 }).pipe(
+      Effect.map(({ chunks }) => chunks.map((chunk, place) => (place === 0 ? chunk.text : ownText(chunk))).join("")),
+      Effect.map((text) => (text === "" ? null : text.slice(0, 1000))),
+      Effect.catchTag("DocumentNotFound", () => Effect.succeed(null))
+    )
+
+  const joined: RoomFunctions<DocumentsTypes> = {
+    name: "documents",
+    fields: ["attachments", "files"],
+    calls: (run) => ({ documents: calls(run) }),
+    begin: ({ attachments, files = [] }, request, next) => {
+      const asked = attachments === undefined ? request : withOptions(request, documentsPartName, { attachments })
+      if (files.length === 0) return next(asked)
+      const incoming = files.map(incomingFile)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- other rooms may fail with errors of their own, which pass through
+      const turns = { ...services.turns, start: next as typeof services.turns.start }
+      return Effect.scoped(
+        Effect.flatMap(Effect.forEach(incoming, service.receive), (received) =>
+          startWithFiles({ ...services, turns }, asked, received)
+        )
+      )
+    },
+    reply: ({ supplements }) =>
+      Effect.map(
+        Effect.forEach(
+          keptIn(supplements[documentsPartName]),
+          (kept, index) =>
+            Effect.map(textOf(kept), (text): RetrievedExcerpt => {
+              const { documentId, filename, place, score } = kept
+              return { index, documentId, filename, page: place.page, heading: place.heading, score, text }
+            }),
+          { concurrency: 8 }
+        ),
+        (retrieved) => ({ retrieved })
+      )
+  }
+  return joined
+})
+
+const collected = <E, R>(bytes: Stream.Stream<Uint8Array, E, R>) =>
+  Effect.map(Stream.runCollect(bytes), (pieces) => {
+    const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
+    let end = 0
+    for (const piece of pieces) {
+      all.set(piece, end)
+      end += piece.length
+    }
+    return all
+  })
+
+interface MaybePlace {
+  readonly assistantId?: string
+  readonly threadId?: string
+}
+
+const givenPlace = ({ assistantId, threadId }: MaybePlace): DocumentPlace | null => {
+  if (threadId !== undefined) return { threadId: readId(ThreadId, threadId) }
+  return assistantId === undefined ? null : { assistantId: readId(AssistantId, assistantId) }
+}
+
+const placeOf = (place: MaybePlace): DocumentPlace => {
+  const found = givenPlace(place)
+  if (found === null)
+    throw new TypeError("A document belongs to an assistant or a thread: give `assistantId` or `threadId`.")
+  return found
+}
+
+const scopeOf = (place: DocumentPlace): Document["scope"] =>
+  "threadId" in place ? { _tag: "Thread", ...place } : { _tag: "Assistant", ...place }
+
+const Kept = Schema.Struct({
+  documentId: Schema.String,
+  filename: Schema.String,
+  firstOrdinal: Schema.Int,
+  lastOrdinal: Schema.Int,
+  place: Schema.Struct({ page: Schema.NullOr(Schema.Int), heading: Schema.NullOr(Schema.String) }),
+  score: Schema.Finite
+})
+type Kept = typeof Kept.Type
+
+const keptIn = (supplement: unknown): ReadonlyArray<Kept> =>
+  Option.match(readKept(supplement), { onNone: () => [], onSome: ({ excerpts }) => excerpts })
+const readKept = Schema.decodeUnknownOption(Schema.Struct({ excerpts: Schema.Array(Kept) }))

@@ -1,0 +1,111 @@
+/** The room of voice sessions: `realtime({ models: [openaiVoice({ … })] })`. It adds `colloquy.realtime`. */
+import type { Keys } from "@colloquy/core"
+import { GeminiLive, OpenAiRealtime, XaiRealtime } from "@colloquy/adapters/realtime"
+import { type CallOptions, type Room, room, type RoomFunctions, type RoomTypes } from "@colloquy/core/promises"
+import {
+  defaultSessionLimits,
+  layer,
+  type RealtimeModel,
+  RealtimeModels,
+  RealtimeSessions,
+  SessionLimits,
+  Tickets
+} from "@colloquy/core/realtime"
+import { attachUpgrade, makeUpgradeHandler, type UpgradeHandler, type UpgradeOptions } from "@colloquy/ws"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { Server } from "node:http"
+import { apiKeyOf, type Secret } from "../Secret.ts"
+import { type DeepPartial, withDefaults } from "../Settings.ts"
+import type { RoomNeeds } from "../Store.ts"
+
+export type { RealtimeModel } from "@colloquy/core/realtime"
+
+type WithSecret<Settings> = Omit<Settings, "apiKey"> & { readonly apiKey?: Secret | undefined }
+
+const vendor =
+  <Settings extends object>(make: (settings: Settings) => RealtimeModel) =>
+  ({ apiKey, ...settings }: WithSecret<Settings>): RealtimeModel =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same settings, with the key unreadable
+    make({ ...settings, ...apiKeyOf(apiKey) } as unknown as Settings)
+
+export const openaiVoice = vendor(OpenAiRealtime.model)
+export const geminiVoice = vendor(GeminiLive.model)
+export const xaiVoice = vendor(XaiRealtime.model)
+
+export interface RealtimeOptions {
+  readonly models: ReadonlyArray<RealtimeModel>
+  readonly limits?: DeepPartial<SessionLimits>
+}
+
+export interface RealtimeTicket {
+  /** Given to a browser, which opens one session with it within `expiresIn` seconds. */
+  readonly ticket: string
+  readonly expiresIn: number
+  readonly threadId: string
+  readonly assistantId: string
+}
+
+export interface RealtimeCalls {
+  /** Serves voice sessions at `<basePath>/threads/realtime` of this server until the returned function is called, or the kernel closes. */
+  readonly attach: (server: Server, options?: UpgradeOptions) => () => void
+  /** For hosts that dispatch upgrades themselves. */
+  readonly upgradeHandler: (options?: UpgradeOptions) => UpgradeHandler
+  /** Without ids, the ticket is for a new thread of a new assistant. */
+  readonly ticket: (
+    place?: { readonly threadId?: string; readonly assistantId?: string; readonly origin?: string },
+    options?: CallOptions
+  ) => Promise<RealtimeTicket>
+  /** Ends all voice sessions and stores what was said. Call it before the server closes, which waits for them. */
+  readonly drain: () => Promise<void>
+}
+
+interface RealtimeTypes extends RoomTypes {
+  readonly calls: { readonly realtime: RealtimeCalls }
+  readonly event: never
+}
+
+export type RealtimeRoom = Room<RealtimeTypes, RoomNeeds>
+
+export const realtime = ({ limits, models }: RealtimeOptions): RealtimeRoom =>
+  room<RealtimeTypes>()(
+    layer.pipe(
+      Layer.provide([
+        RealtimeModels.layer(models),
+        Layer.succeed(SessionLimits, withDefaults(defaultSessionLimits, limits))
+      ])
+    ),
+    functions
+  )
+
+const functions = Effect.gen(function* () {
+  const context = yield* Effect.context<RealtimeSessions | Keys | Scope.Scope>()
+  const sessions = yield* RealtimeSessions
+  const tickets = yield* Tickets
+  const upgradeHandler: RealtimeCalls["upgradeHandler"] = (options) =>
+    Effect.runSyncWith(context)(makeUpgradeHandler(options))
+
+  const joined: RoomFunctions<RealtimeTypes> = {
+    name: "realtime",
+    calls: (run) => ({
+      realtime: {
+        attach: (server, options) => attachUpgrade(server, upgradeHandler(options)),
+        upgradeHandler,
+        ticket: async ({ assistantId = null, origin = null, threadId = null } = {}, options) => {
+          const issued = await run(() => tickets.issue({ assistantId, origin, threadId }), options)
+          return {
+            ticket: Redacted.value(issued.ticket),
+            expiresIn: Duration.toSeconds(issued.expiresIn),
+            threadId: issued.threadId,
+            assistantId: issued.assistantId
+          }
+        },
+        drain: () => Effect.runPromiseWith(context)(sessions.drain)
+      }
+    })
+  }
+  return joined
+})

@@ -1,0 +1,65 @@
+/** The room that searches the web: `webSearch(tavily({ apiKey }))`. It adds `webSearch` of messages and `sources` of replies. */
+import * as Engines from "@colloquy/adapters/web-search"
+import { type Room, room, type RoomFunctions, type RoomTypes, withOptions } from "@colloquy/core/promises"
+import {
+  defaultSearchSettings,
+  searchPart,
+  searchPartName,
+  SearchSettings,
+  type Source,
+  sourcesIn,
+  WebSearch,
+  type WebSearchPort
+} from "@colloquy/core/web-search"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { apiKeyOf, type Secret } from "../Secret.ts"
+import { type DeepPartial, withDefaults } from "../Settings.ts"
+import type { RoomNeeds } from "../Store.ts"
+
+export type { Source, WebSearchPort } from "@colloquy/core/web-search"
+
+export interface EngineOptions extends Omit<Engines.EngineSettings, "apiKey"> {
+  readonly apiKey?: Secret | undefined
+}
+
+const settingsOf = ({ apiKey, ...settings }: EngineOptions): Engines.EngineSettings => ({
+  ...settings,
+  ...apiKeyOf(apiKey)
+})
+
+export const brave = (options: EngineOptions = {}): WebSearchPort => Engines.brave(settingsOf(options))
+export const exa = (options: EngineOptions = {}): WebSearchPort => Engines.exa(settingsOf(options))
+export const tavily = (options: EngineOptions = {}): WebSearchPort => Engines.tavily(settingsOf(options))
+export const searXng = (options: EngineOptions & { readonly baseUrl: string }): WebSearchPort =>
+  Engines.searXng({ ...settingsOf(options), baseUrl: options.baseUrl })
+
+interface WebSearchTypes extends RoomTypes {
+  readonly calls: object
+  /** `auto`: the model may search. */
+  readonly request: { readonly webSearch?: "auto" | "off" }
+  readonly reply: { readonly sources: ReadonlyArray<Source> }
+  readonly event: never
+}
+
+export type WebSearchRoom = Room<WebSearchTypes, RoomNeeds>
+
+/** Without an engine, only models that search by themselves can search. */
+export const webSearch = (by?: WebSearchPort, settings: DeepPartial<SearchSettings> = {}): WebSearchRoom =>
+  room<WebSearchTypes>()(
+    searchPart.pipe(
+      Layer.provide([
+        by === undefined ? Layer.empty : Layer.succeed(WebSearch, by),
+        Layer.succeed(SearchSettings, withDefaults(defaultSearchSettings, settings))
+      ])
+    ),
+    Effect.succeed(functions)
+  )
+
+const functions: RoomFunctions<WebSearchTypes> = {
+  name: searchPartName,
+  fields: ["webSearch"],
+  begin: ({ webSearch: mode }, request, next) =>
+    mode === undefined || mode === "off" ? next(request) : next(withOptions(request, searchPartName, { mode: "Auto" })),
+  reply: ({ supplements }) => Effect.succeed({ sources: sourcesIn(supplements[searchPartName] ?? null) })
+}

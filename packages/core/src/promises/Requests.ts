@@ -1,0 +1,46 @@
+/** The requests of turns with ids as plain text, and how the kernel reads them. */
+import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { RunPage } from "../runs/RunStore.ts"
+import type { ToolOutputsRequest, TurnRequest } from "../turns/TurnRequest.ts"
+import { readId } from "./PlainIds.ts"
+
+/** `TurnRequest` with ids as plain text. */
+export interface SendRequest extends Omit<TurnRequest, "threadId" | "assistantId"> {
+  /** Absent: a new thread is created, for the assistant `assistantId` or for a new assistant. */
+  readonly threadId?: string | undefined
+  readonly assistantId?: string | undefined
+}
+
+/** `ToolOutputsRequest` with ids as plain text. */
+export interface OutputsRequest extends Omit<ToolOutputsRequest, "threadId" | "runId"> {
+  readonly threadId: string
+  /** Absent: the thread's run that waits for outputs. */
+  readonly runId?: string | undefined
+}
+
+/** Identifies a run. Turns and replies have these fields. */
+export interface RunPlace {
+  readonly threadId: string
+  readonly runId: string
+}
+
+export interface FollowRequest extends RunPlace {
+  /** The `sequence` of the last event that the caller has. Absent: from the first event. */
+  readonly after?: number | undefined
+}
+
+export interface RunsRequest extends Partial<RunPage> {
+  readonly threadId: string
+}
+
+export const turnRequest = ({ assistantId, threadId, ...request }: SendRequest): TurnRequest => ({
+  ...request,
+  ...(threadId === undefined ? {} : { threadId: readId(ThreadId, threadId) }),
+  ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
+})
+
+export const outputsRequest = ({ runId, threadId, ...request }: OutputsRequest): ToolOutputsRequest => ({
+  ...request,
+  threadId: readId(ThreadId, threadId),
+  ...(runId === undefined ? {} : { runId: readId(RunId, runId) })
+})
