@@ -33,6 +33,7 @@ import type { Providers } from "./models/Provider.ts"
 import { FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
 import type { FollowUpStore } from "./runs/FollowUpStore.ts"
 import type { RunStore } from "./runs/RunStore.ts"
+import { RecalledTexts } from "./threads/RecalledTexts.ts"
 import { Removals } from "./threads/Removals.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
@@ -58,8 +59,8 @@ export type Stores =
 export type Ports = Stores | Providers
 
 /**
- * The services that a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals` and `Copies` are registers: rooms and hosts add to
- * them.
+ * The services that a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals`, `RecalledTexts` and `Copies` are registers: rooms and
+ * hosts add to them.
  */
 export type Kernel =
   | Assistants
@@ -69,6 +70,7 @@ export type Kernel =
   | HostedTools
   | FollowUps
   | Removals
+  | RecalledTexts
   | Copies
   | Keys
   | AuditLog
@@ -99,4 +101,4 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   Catalog.layer,
   Billing.layer,
   Allowances.layer
-).pipe(Layer.provideMerge(followUps))
+).pipe(Layer.provideMerge([followUps, RecalledTexts.layer]))

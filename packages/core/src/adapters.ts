@@ -115,6 +115,7 @@ export { type History, MessageStatus, NewMessage, RunFault, Step, Supplements } 
 export { isPlain, type ListedMessage, type PlainMessage } from "./threads/ListedMessage.ts"
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
+export { type KeptTexts, RecalledTexts, type ShownOf, type TextsShown } from "./threads/RecalledTexts.ts"
 export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
 export { ThreadInSession } from "./threads/Thread.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"

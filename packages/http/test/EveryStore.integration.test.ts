@@ -3,6 +3,7 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
+import { deletedTexts } from "./DeletedTexts.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
@@ -14,6 +15,7 @@ import { voice } from "./Voice.ts"
 
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
+  deletedTexts(Pglite.layer())
   typedAnswers(Pglite.layer())
   realtimeTickets(Pglite.layer())
   memories(Pglite.layer())
@@ -26,6 +28,7 @@ onEmbedded("PGlite", () => {
 onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   everyStore(stores)
+  deletedTexts(stores)
   typedAnswers(stores)
   realtimeTickets(stores)
   memories(stores)

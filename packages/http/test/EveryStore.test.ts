@@ -1,5 +1,6 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
+import { deletedTexts } from "./DeletedTexts.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
@@ -11,6 +12,7 @@ import { voice } from "./Voice.ts"
 
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
+  deletedTexts(InMemory.layer)
   typedAnswers(InMemory.layer)
   realtimeTickets(InMemory.layer)
   memories(InMemory.layer)

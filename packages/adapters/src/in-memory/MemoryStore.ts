@@ -71,6 +71,14 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       }),
     get: (assistantId, id) =>
       ownedStep((ownerId) => Option.fromNullishOr(memoriesOf(ownerId, assistantId)?.rows.get(id)?.memory)),
+    existing: (ids) =>
+      ownedStep((ownerId) =>
+        ids.filter((id) =>
+          [...state.memories].some(
+            ([assistantId, { rows }]) => rows.has(id) && assistantOf(state, ownerId, assistantId)
+          )
+        )
+      ),
     list: (assistantId, window) =>
       ownedStep((ownerId) => {
         const memories = rowsOf(ownerId, assistantId)

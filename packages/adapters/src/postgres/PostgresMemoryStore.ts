@@ -26,7 +26,7 @@ import {
   type VersionRow
 } from "./MemoryRow.ts"
 import { searchArguments } from "./PostgresChunkIndex.ts"
-import { knownId, newRowId } from "./StoredId.ts"
+import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromTextOrNull, toText } from "./StoredText.ts"
 
 interface HitRow extends MemoryRow {
@@ -112,6 +112,16 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
           knownId(id)
         ]),
         ([row]) => Option.map(Option.fromNullishOr(row), decodeMemory)
+      ),
+
+    existing: (ids) =>
+      Effect.map(
+        queryOwned<{ readonly id: MemoryId }>(
+          "existing",
+          `select m.id from ${table} where m.owner = $1 and m.id = any ($2::uuid[])`,
+          [ids.filter(isStoredId)]
+        ),
+        (rows) => rows.map(({ id }) => id)
       ),
 
     // A page after the last memory is one row that contains only the total.

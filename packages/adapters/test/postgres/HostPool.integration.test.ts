@@ -1,6 +1,6 @@
 /** The stores over a `pg.Pool` that belongs to the host: the whole contract, the host's transactions, and connections that are lost. */
 import { Principal, StoreUnavailable, Threads } from "@colloquy/core"
-import { AssistantStore, Removals, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, RecalledTexts, Removals, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
   changesOf,
   followUpStoreSuite,
@@ -105,7 +105,9 @@ onPostgres((url) => {
       )
     }).pipe(
       Principal.provide("host"),
-      Effect.provide(Layer.provideMerge(Layer.provide(Threads.layer, Removals.layer), overPool()))
+      Effect.provide(
+        Layer.provideMerge(Layer.provide(Threads.layer, [Removals.layer, RecalledTexts.layer]), overPool())
+      )
     )
   )
 

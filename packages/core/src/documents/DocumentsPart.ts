@@ -22,6 +22,7 @@ import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../r
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { type Excerpt, excerptsOf, nearBest } from "../retrieval/Excerpts.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
+import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -35,6 +36,7 @@ import { DocumentSettings } from "./DocumentSettings.ts"
 import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./DocumentStore.ts"
 import { documentsPartName, searchScopeOf } from "./DocumentWork.ts"
 import { makeNoticing } from "./FillVectors.ts"
+import { shownDocuments } from "./KeptDocuments.ts"
 import { makeMedia } from "./MediaPart.ts"
 import { notReady } from "./NotReady.ts"
 
@@ -221,11 +223,19 @@ const makePart = Effect.gen(function* () {
 export const documentsPart: Layer.Layer<
   never,
   never,
-  BlobStore | ChunkIndex | DocumentStore | FollowUps | Providers | Retrieval | TurnParts
+  BlobStore | ChunkIndex | DocumentStore | FollowUps | Providers | RecalledTexts | Retrieval | TurnParts
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const parts = yield* TurnParts
     yield* parts.register(yield* makePart)
+    const documents = yield* DocumentStore
+    yield* (yield* RecalledTexts).register({
+      part: documentsPartName,
+      tools: [searchTool.name],
+      existing: (ids) =>
+        Effect.map(documents.getMany(ids.map((id) => DocumentId.make(id))), (found) => found.map(({ id }) => id)),
+      shown: shownDocuments
+    })
   })
 )
 
@@ -293,7 +303,8 @@ const promptOf = (excerpts: ReadonlyArray<Named>, word: FrameWord): PromptPart =
     weight: 3,
     items: excerpts.map((excerpt) => ({
       text: textOf(excerpt, word),
-      rank: byScore.indexOf(excerpt)
+      rank: byScore.indexOf(excerpt),
+      source: excerpt.documentId
     }))
   }
 }

@@ -21,18 +21,20 @@ import type { RunId } from "../primitives/Ids.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
+import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { FollowUpOrder, SessionExchange, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
-import { type KeptMemories, readKept } from "./KeptMemories.ts"
+import { type KeptMemories, readKept, shownMemories } from "./KeptMemories.ts"
 import { learnKind } from "./Learning.ts"
 import { findMemories, makeFinder, sequenceOf } from "./MemoryIndexing.ts"
-import { makeMemorySession } from "./MemorySession.ts"
+import { makeMemorySession, memoryTool } from "./MemorySession.ts"
 import { MemorySettings } from "./MemorySettings.ts"
-import type { MemoryHit, MemoryStore } from "./MemoryStore.ts"
-import { chooseHits, promptOfHits, queryOf, withCitations } from "./Recollection.ts"
+import { MemoryId } from "./MemoryRecord.ts"
+import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
+import { chooseHits, promptOfHits, queryOf, retrievedOf, withCitations } from "./Recollection.ts"
 import { inOrder, listwise, Reranker, type RerankerPort } from "./Reranker.ts"
 
 export const memoryPartName = "memory"
@@ -58,10 +60,17 @@ type Plan = typeof Plan.Type
 export const layerMemoryPart: Layer.Layer<
   never,
   never,
-  EmbeddingModel | FollowUps | MemoryStore | Providers | RunStore | TurnParts
+  EmbeddingModel | FollowUps | MemoryStore | Providers | RecalledTexts | RunStore | TurnParts
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const part = yield* makeMemoryPart
+    const { existing } = yield* MemoryStore
+    yield* (yield* RecalledTexts).register({
+      part: memoryPartName,
+      tools: [memoryTool],
+      existing: (ids) => existing(ids.map((id) => MemoryId.make(id))),
+      shown: shownMemories
+    })
     yield* (yield* TurnParts).register(part)
   })
 )
@@ -147,12 +156,7 @@ const makeMemoryPart = Effect.gen(function* () {
         const ranked = pro ? yield* rerank(turn, query, hits) : hits
         // The scores of a search are not compared after reranking, because the reranker judges better.
         const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
-        const retrieved = chosen.map(({ memory, score }) => ({
-          id: memory.id,
-          memory: memory.content,
-          score,
-          cited: citation ? false : null
-        }))
+        const retrieved = chosen.map((hit) => retrievedOf(hit, citation ? false : null))
         const kept = { retrieved, learns: mode === "Auto" }
         if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
         turn.keep(kept)

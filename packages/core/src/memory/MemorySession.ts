@@ -10,8 +10,9 @@ import type { AssistantId } from "../primitives/Ids.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { FollowUpOrder, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
 import { findMemories, newestMemories } from "./MemoryIndexing.ts"
+import { readKept } from "./KeptMemories.ts"
 import type { MemorySettingsPort } from "./MemorySettings.ts"
-import { chooseHits, promptOfHits } from "./Recollection.ts"
+import { chooseHits, promptOfHits, retrievedOf } from "./Recollection.ts"
 
 interface Surroundings {
   readonly finder: Parameters<typeof findMemories>[0]
@@ -46,7 +47,13 @@ export const makeMemorySession = (
         () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
       )
       for (const charge of charges) call.spend(charge)
-      return textOf(chooseHits(hits, settings, counter), yield* newFrameWord) ?? "Nothing was found."
+      const chosen = chooseHits(hits, settings, counter)
+      const before = readKept(call.kept())?.retrieved ?? []
+      // What was found is kept with the answer, so that it is shown only as long as its memories exist.
+      if (chosen.length > 0) {
+        call.keep({ retrieved: [...before, ...chosen.map((hit) => retrievedOf(hit, null))], learns: false })
+      }
+      return textOf(chosen, yield* newFrameWord) ?? "Nothing was found."
     })
   })
 
@@ -66,8 +73,10 @@ const textOf = (hits: Parameters<typeof promptOfHits>[0], word: FrameWord): stri
   return [intro, ...items.map(({ text }) => text)].join("\n")
 }
 
+export const memoryTool = "search_memories"
+
 const searchTool = {
-  name: "search_memories",
+  name: memoryTool,
   description: "Finds notes from earlier conversations with this user by words and meaning.",
   parameters: {
     type: "object",

@@ -142,6 +142,10 @@ export class MemoryStore extends Context.Service<
       assistantId: AssistantId,
       id: MemoryId
     ) => Effect.Effect<Option.Option<MemoryRecord>, StoreUnavailable, Principal>
+    /** MUST return, of these, the memories that the principal has with any assistant; earlier versions are none. */
+    readonly existing: (
+      ids: ReadonlyArray<MemoryId>
+    ) => Effect.Effect<ReadonlyArray<MemoryId>, StoreUnavailable, Principal>
     /** MUST list by the time of learning, oldest first, then in the order of storing; `window` null: all of them. */
     readonly list: (
       assistantId: AssistantId,

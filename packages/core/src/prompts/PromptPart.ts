@@ -9,7 +9,9 @@ import type { TokenCounterPort } from "../models/TokenCounter.ts"
 const PromptItem = Schema.Struct({
   text: Schema.String,
   /** Items with the highest rank are left out first. */
-  rank: Schema.Finite
+  rank: Schema.Finite,
+  /** The id of the memory or document that the text belongs to. When that is deleted, nobody is shown the text any more. */
+  source: Schema.optionalKey(Schema.String)
 })
 
 export const PromptPart = Schema.Struct({

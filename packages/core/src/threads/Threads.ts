@@ -12,6 +12,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ListedMessage } from "./ListedMessage.ts"
 import type { Message } from "./Message.ts"
 import { type Metadata, type Thread, type ThreadInSession, ThreadNotFound } from "./Thread.ts"
+import { RecalledTexts } from "./RecalledTexts.ts"
 import { Removals } from "./Removals.ts"
 import { ThreadStore } from "./ThreadStore.ts"
 
@@ -61,11 +62,14 @@ export class Threads extends Context.Service<
     ) => Effect.Effect<void, ThreadNotFound | ThreadInSession | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/threads/Threads") {
-  static readonly layer: Layer.Layer<Threads, never, Removals | ThreadStore> = Layer.effect(
+  static readonly layer: Layer.Layer<Threads, never, RecalledTexts | Removals | ThreadStore> = Layer.effect(
     Threads,
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const removals = yield* Removals
+      const texts = yield* RecalledTexts
+      const messages: typeof store.messages = (ids) => Effect.flatMap(store.messages(ids), texts.messages)
+      const listed: typeof store.listed = (ids) => Effect.flatMap(store.listed(ids), texts.messages)
 
       return Threads.of({
         create: tracedFn("Threads.create")(function* (assistantId: AssistantId, metadata: Metadata | null) {
@@ -73,14 +77,14 @@ export class Threads extends Context.Service<
           const thread: Thread = { id: yield* newId(ThreadId), assistantId, metadata, createdAt: now, updatedAt: now }
           return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
         }),
-        get: getWith(store, store.messages),
-        list: listWith(store, store.messages),
+        get: getWith(store, messages),
+        list: listWith(store, messages),
         messages: (id, skip, limit) =>
-          Effect.map(store.messagesBefore(id, skip + limit + 1, limit), (found) =>
-            found.filter(({ sequence }) => sequence > skip)
+          Effect.flatMap(store.messagesBefore(id, skip + limit + 1, limit), (found) =>
+            texts.messages(found.filter(({ sequence }) => sequence > skip))
           ),
-        show: getWith(store, store.listed),
-        showAll: listWith(store, store.listed),
+        show: getWith(store, listed),
+        showAll: listWith(store, listed),
         update: tracedFn("Threads.update")(function* (id: ThreadId, metadata: Metadata) {
           yield* store.mergeMetadata(id, metadata)
           const found = yield* store.get(id)

@@ -22,8 +22,10 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import { RunStore } from "../runs/RunStore.ts"
+import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import { endOfPrunedRun } from "./PrunedLog.ts"
 import { Recovery, withIdentity } from "./Recovery.ts"
+import { makeShownEvents } from "./ShownEvents.ts"
 import { RunningTurns, TurnSignals } from "./RunningTurns.ts"
 import { terminalEvent } from "./Settlement.ts"
 import { digestOf, makeLogPages } from "./LogPages.ts"
@@ -46,6 +48,7 @@ const makeFollow = Effect.gen(function* () {
   const recovery = yield* Recovery
   const counter = yield* TokenCounter
   const { lease } = yield* TurnSettings
+  const texts = yield* RecalledTexts
   const readPage = makeLogPages(store)
   /** After this many milliseconds without an event, the follower checks the lease of the run: the process that works on it may be dead. */
   const silence = Duration.toMillis(lease) / 2
@@ -126,16 +129,26 @@ const makeFollow = Effect.gen(function* () {
     }).pipe(Effect.provideService(Principal, principal))
   })
 
+  const laterReader = (principal: typeof Principal.Service) => {
+    const shownEvents = makeShownEvents(texts)
+    return (pull: EventPull): EventPull =>
+      Effect.flatMap(pull, (events) => Effect.provideService(shownEvents(events), Principal, principal))
+  }
+
   // One pull function serves both sources. A second stage of the stream for the change of source would cost time for every delta.
-  const follow: Follow = (principal, runId, after, log = running.get(runId)?.log, found) =>
-    Stream.unwrap(
+  const follow: Follow = (principal, runId, after, own, found) => {
+    const log = own ?? running.get(runId)?.log
+    // The caller that has begun the leg reads while it is written. A later reader may come after a deletion.
+    const shown = own === undefined ? laterReader(principal) : (pull: EventPull) => pull
+    return Stream.unwrap(
       Effect.map(
         log !== undefined && after >= log.first - 1
           ? fromMemory(principal, runId, after, log)
           : fromStore(principal, runId, after, [], found),
-        (pull) => Stream.fromPull(Effect.succeed(pull))
+        (pull) => Stream.fromPull(Effect.succeed(shown(pull)))
       )
     )
+  }
   return follow
 })
 
@@ -154,7 +167,11 @@ export class Followers extends Context.Service<
     ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
   }
 >()("@colloquy/core/turns/Followers") {
-  static readonly layer: Layer.Layer<Followers, never, RunStore | RunningTurns | TurnSignals | Recovery> = Layer.effect(
+  static readonly layer: Layer.Layer<
+    Followers,
+    never,
+    RecalledTexts | RunStore | RunningTurns | TurnSignals | Recovery
+  > = Layer.effect(
     Followers,
     Effect.map(makeFollow, (follow) =>
       Followers.of({ events: (...args) => Effect.map(Principal, (principal) => follow(principal, ...args)) })

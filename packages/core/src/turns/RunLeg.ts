@@ -17,6 +17,7 @@ import type { Principal } from "../access/Principal.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import type { History } from "../threads/Message.ts"
+import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import { AnswerByPart } from "./AnswerByPart.ts"
 import { EndLeg, type LeaseLost, type Withdrawn } from "./EndLeg.ts"
 import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
@@ -43,7 +44,16 @@ export class RunLeg extends Context.Service<
   static readonly layer: Layer.Layer<
     RunLeg,
     never,
-    LegScope | RunningTurns | TurnLogs | Recall | ModelLoop | AnswerByPart | Speaking | LiveTurns | EndLeg
+    | LegScope
+    | RunningTurns
+    | TurnLogs
+    | RecalledTexts
+    | Recall
+    | ModelLoop
+    | AnswerByPart
+    | Speaking
+    | LiveTurns
+    | EndLeg
   > = Layer.effect(
     RunLeg,
     Effect.gen(function* () {
@@ -51,6 +61,7 @@ export class RunLeg extends Context.Service<
       const running = yield* RunningTurns
       const logs = yield* TurnLogs
       const settings = yield* TurnSettings
+      const texts = yield* RecalledTexts
       const liveTurns = yield* LiveTurns
       const { recall } = yield* Recall
       const { converse } = yield* ModelLoop
@@ -59,7 +70,7 @@ export class RunLeg extends Context.Service<
       const { settle } = yield* EndLeg
 
       const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
-        const history = yield* awaitTurn
+        const history = yield* texts.history(yield* awaitTurn, leg.lease.runId)
         const turnOf = (part: string) => liveTurns.of(leg, part, history)
         const recalled = yield* recall(leg, history)
         const { chat } = leg.model

@@ -9,6 +9,7 @@ import { inWholeTokens } from "../models/TokenCounter.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import type { RunStore } from "../runs/RunStore.ts"
+import type { RecalledTexts } from "../threads/RecalledTexts.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
 import { Admissions } from "./Admissions.ts"
@@ -37,7 +38,15 @@ import { readTurnSettings } from "./TurnSettings.ts"
 import { WriteTurn } from "./WriteTurn.ts"
 
 /** The ports and services that the services of a turn need. */
-export type TurnPorts = RunStore | ThreadStore | Providers | Catalog | TurnParts | HostedTools | FollowUps
+export type TurnPorts =
+  | RunStore
+  | ThreadStore
+  | RecalledTexts
+  | Providers
+  | Catalog
+  | TurnParts
+  | HostedTools
+  | FollowUps
 
 /** The state of this process. */
 const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.layer).pipe(

@@ -82,6 +82,32 @@ export const memoryStoreSuite = (
     )
 
     test(
+      "MUST tell which of some memories the principal has, whichever assistant remembers them",
+      Effect.gen(function* () {
+        const store = yield* MemoryStore
+        const [here, there] = [yield* openAssistant, yield* openAssistant]
+        const [kept, other, gone] = [
+          yield* sampleMemory(here, { content: "kept" }),
+          yield* sampleMemory(there, { content: "other" }),
+          yield* sampleMemory(here, { content: "gone" })
+        ]
+        yield* apply(here, [toAdd(kept), toAdd(gone), { _tag: "Delete", id: gone.id }])
+        yield* apply(there, [toAdd(other)])
+        const theirs = yield* asNewOwner(
+          Effect.gen(function* () {
+            const assistantId = yield* openAssistant
+            const memory = yield* sampleMemory(assistantId, { content: "theirs" })
+            yield* apply(assistantId, [toAdd(memory)])
+            return memory.id
+          })
+        )
+        const asked = [gone.id, kept.id, theirs, other.id, MemoryId.make("no memory")]
+        assert.sameMembers([...(yield* store.existing(asked))], [kept.id, other.id])
+        assert.deepStrictEqual(yield* store.existing([]), [])
+      })
+    )
+
+    test(
       "MUST keep one memory for texts that differ only in case, punctuation and spaces",
       Effect.gen(function* () {
         const store = yield* MemoryStore
