@@ -44,7 +44,7 @@ describe("the page of promises", () => {
   })
 
   it("lists no other port without a suite than those that wait for theirs, each with the reason", () => {
-    const waiting = ["RealtimeModel", "TurnPart"]
+    const waiting = ["TurnPart"]
     assert.deepStrictEqual(
       withoutSuite.map(({ name }) => name),
       waiting

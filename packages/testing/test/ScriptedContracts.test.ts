@@ -1,7 +1,28 @@
 // The scripted models keep the contracts that the drivers of vendors keep, so that a test of a conversation is a test of what vendors do.
 import { assert } from "@effect/vitest"
-import { callTool, cut, fail, finish, hang, gate, say, make, type ScriptStep, think, uses } from "@colloquy/testing"
-import { type ChatAnswer, chatDriverSuite, type ChatVendor, type Said } from "@colloquy/testing/contracts"
+import {
+  callTool,
+  cut,
+  fail,
+  finish,
+  hang,
+  gate,
+  say,
+  make,
+  type ScriptStep,
+  think,
+  uses,
+  ScriptedRealtime
+} from "@colloquy/testing"
+import {
+  type ChatAnswer,
+  chatDriverSuite,
+  type ChatVendor,
+  type OpenVendor,
+  realtimeModelSuite,
+  type Said,
+  type VoicePlay
+} from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 
 const stepOf = (answer: ChatAnswer): ScriptStep => {
@@ -44,3 +65,26 @@ const scripted = Effect.map(make([]), (model): ChatVendor => ({
 chatDriverSuite("a script", scripted, {
   cannot: { "text without the reasoning that the request excludes": "a script says what it says, whatever is asked" }
 })
+
+const speaking: OpenVendor = (plays) => {
+  const beats =
+    plays === "refused"
+      ? [ScriptedRealtime.refuse("Not now.")]
+      : [...plays.map(beatOf), ...(isClosed(plays) ? [] : [ScriptedRealtime.hang])]
+  return Effect.map(ScriptedRealtime.make([beats]), ({ heard, model }) => ({
+    model,
+    left: Effect.void,
+    heard: () => Effect.sync(heard)
+  }))
+}
+
+const beatOf = (play: VoicePlay) => {
+  if ("says" in play) return ScriptedRealtime.say(play.says, { audio: play.audio })
+  if ("closes" in play) return ScriptedRealtime.close(play.closes)
+  const { arguments: args, id, name } = play.calls
+  return ScriptedRealtime.callTool(name, JSON.parse(args), id)
+}
+
+const isClosed = (plays: ReadonlyArray<VoicePlay>) => plays.some((play) => "closes" in play)
+
+realtimeModelSuite("a script", speaking)

@@ -30,7 +30,7 @@ export interface SessionSetup {
   /** The client's `provider_options`. */
   readonly options: Schema.JsonObject
   readonly history: ReadonlyArray<SpokenMessage>
-  /** The customer's own key for this vendor; null: the host's. */
+  /** The customer's own key for this vendor, which MUST be used if it is given; null: the host's. */
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
@@ -121,13 +121,16 @@ export type VendorEvent =
   | { readonly _tag: "Used"; readonly usage: Usage }
   /** The vendor reports an error; the session goes on. */
   | { readonly _tag: "Failed"; readonly reason: string }
-  /** The link is closed. The last event. */
+  /** The vendor has closed the link. It MUST be told once, as the last event. */
   | { readonly _tag: "Closed"; readonly reason: string }
 
-/** Called synchronously, in the order of the vendor's messages. */
 export interface VendorListener {
+  /** MUST be called synchronously, in the order of the vendor's messages: an answer from its start to its end, a call once and whole. */
   readonly event: (event: VendorEvent) => void
-  /** `base64` contains the ASCII bytes of the text. It may be a part of a larger buffer: use it at once or copy it. */
+  /**
+   * MUST be called synchronously, with every byte of the answer in its order. `base64` contains the ASCII bytes of the text. It may be a part
+   * of a larger buffer: use it at once or copy it.
+   */
   readonly audio: (itemId: string, base64: Uint8Array) => void
 }
 
@@ -136,7 +139,7 @@ export type Refusal = { readonly code: "unsupported_frame" | "invalid_frame"; re
 export interface VendorLink {
   /** Null if the command was sent; otherwise the reason why not. */
   readonly send: (command: VendorCommand) => Refusal | null
-  /** `sent` is called when the vendor's socket has taken this piece. */
+  /** MUST send the audio in the order of the calls. `sent` is called when the vendor's socket has taken this piece. */
   readonly sendAudio: (audio: Uint8Array, sent?: () => void) => void
   /** Bytes that wait to be sent. */
   readonly buffered: () => number
@@ -155,8 +158,9 @@ export interface PreparedSession {
   /** The instructions that count against the limits of the history: the vendor's own field overrides the assistant's instructions. */
   readonly instructions: string | null
   /**
-   * Connects, sets up and sends the history. It succeeds when the connection is made; `Ready` comes as an event. The link closes with the
-   * scope.
+   * Connects, sets up and sends the history. It succeeds when the connection is made; `Ready` comes as an event, which MUST be told before
+   * anything that the model says. An error of a refused connection MUST NOT contain the key. The link MUST close with the scope, and tell
+   * nothing more then.
    */
   readonly connect: (listener: VendorListener) => Effect.Effect<VendorLink, VendorUnavailable, Scope.Scope>
 }

@@ -18,6 +18,7 @@ export { pictureConverterSuite, type PictureSamples } from "./PictureConverterCo
 export { providerKeysSuite, type PutKey } from "./ProviderKeysContract.ts"
 export { rateLimiterSuite } from "./RateLimiterContract.ts"
 export { type RankedPlace, rerankerSuite, type RerankVendor } from "./RerankerContract.ts"
+export { type OpenVendor, realtimeModelSuite, type RealtimeVendor, type VoicePlay } from "./RealtimeModelContract.ts"
 export { retentionStoreSuite } from "./RetentionStoreContract.ts"
 export * from "./Samples.ts"
 export * from "./Scenes.ts"
