@@ -12,7 +12,7 @@ import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, RunId } from "../primitives/Ids.ts"
 import type { OverLimit } from "../metering/Quota.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { MemoryLinesUnusable } from "./MemoryLines.ts"
+import type { LinesText, MemoryLinesUnusable } from "./MemoryLines.ts"
 import type { MemoryId, MemoryNotFound, MemoryRecord, MemoryUnusable, MemoryVersion } from "./MemoryRecord.ts"
 import type { AppliedRun, MemoryHit, MemoryListing, RemovedMemories } from "./MemoryStore.ts"
 
@@ -99,7 +99,7 @@ export class Memories extends Context.Service<
     /** Imports all lines if each is a valid memory, otherwise none. When the store fails half way, a repeat adds what is missing. */
     readonly import: (
       assistantId: AssistantId,
-      lines: string
+      lines: LinesText
     ) => Effect.Effect<Imported, MemoryLinesUnusable | Refused, Principal>
     /** None: no turn with this id was learned from, or will be. */
     readonly operation: (id: RunId) => Effect.Effect<Option.Option<MemoryOperation>, StoreUnavailable, Principal>

@@ -71,15 +71,18 @@ interface MemoryLines {
   readonly problems: ReadonlyArray<MemoryLineProblem>
 }
 
+/** Lines in one text, or in a text that came in pieces: joined, a large one would be copied at once. */
+export type LinesText = string | ReadonlyArray<string>
+
 /** In steps, one line each. Empty lines are counted, but are no memories. */
 export function* readingLines(
-  text: string,
+  text: LinesText,
   reasonAgainst: (content: string) => MemoryUnusable["reason"] | null
 ): Steps<MemoryLines> {
   const lines: Array<MemoryLine> = []
   const problems: Array<MemoryLineProblem> = []
   let number = 0
-  for (const source of eachLine(text)) {
+  for (const source of eachLineOf(typeof text === "string" ? [text] : text)) {
     number++
     if (number % 16 === 0) yield
     if (source.trim() === "") continue
@@ -89,6 +92,20 @@ export function* readingLines(
     yield
   }
   return { lines, problems }
+}
+
+function* eachLineOf(pieces: ReadonlyArray<string>): Generator<string> {
+  let open = ""
+  for (const piece of pieces) {
+    for (const line of eachLine(piece)) {
+      // Of a line that is too long, no more is kept than shows it.
+      if (open.length <= longestLine) open += line
+      if (!line.endsWith("\n")) continue
+      yield open
+      open = ""
+    }
+  }
+  if (open !== "") yield open
 }
 
 /** In characters. A longer line is not parsed, because that holds up everything else. */

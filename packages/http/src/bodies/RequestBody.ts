@@ -3,7 +3,7 @@
  * can be read but is wrong is a list of every problem (422). Bounded in bytes and in depth.
  */
 import type { Principal } from "@colloquy/core"
-import { limitedTo } from "@colloquy/core/adapters"
+import { limitedTo, runSteps, type Steps } from "@colloquy/core/adapters"
 import * as ByteSize from "effect/ByteSize"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,22 +13,25 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import {
   BadRequest,
   HTTPValidationError,
   PayloadTooLarge,
+  type RequestTimeout,
   UnsupportedMediaType,
   type ValidationError
 } from "../wire/Errors.ts"
 import { exactFields } from "../wire/MessageBody.ts"
 import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
-import { type JsonFault, maximumDepth, maximumValues, parseJson } from "../wire/Json.ts"
+import { holdsMoreThan, type JsonFault, maximumDepth, maximumValues, parsingJson } from "../wire/Json.ts"
 import { fileKeeper, type FileRooms } from "./KeepFiles.ts"
+import { type LiftedBody, MediaLifter } from "./LiftedMedia.ts"
 import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
 import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
-import { decodeFormText, decodeText } from "./Text.ts"
+import { decodeFormText, decodingText } from "./Text.ts"
 import {
   type BodyFault,
   dropFile,
@@ -78,6 +81,7 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
   files: FileFields = {}
 ): Body<S["Type"]> => {
   const decodeExactly = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  const decodeHuge = Schema.decodeUnknownResult(schema, { errors: "first", onExcessProperty: "ignore" })
   const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
   const isOptional = Result.isSuccess(decodeExactly(null))
   return {
@@ -86,6 +90,10 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
       const found = [...raw.problems, ...rules(raw, server)]
       if (raw.value === undefined && !isOptional)
         return Result.fail([{ loc: ["body"], msg: "Field required", type: "missing" }])
+      if (holdsMoreThan(raw.value, many)) {
+        const read = Result.mapError(decodeHuge(raw.value), ({ issue }) => toProblems(issue, ["body"]))
+        return found.length === 0 || Result.isFailure(read) ? read : Result.fail(found.slice(0, mostTold))
+      }
       const exact = decodeExactly(raw.value ?? null)
       if (Result.isSuccess(exact)) return found.length === 0 ? Result.succeed(exact.success) : Result.fail(found)
       const issues = toProblems(exact.failure.issue, ["body"]).filter(isReported)
@@ -97,11 +105,26 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
   }
 }
 
+/**
+ * Values of a body. When it holds more, it is decoded up to its first problem: to find and list all of them would hold up every other
+ * request.
+ */
+const many = 2_000
+const mostTold = 100
+
 /** The body of a search: a question, not a book. */
 export const searchBodyOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Body<S["Type"]> => ({
   ...bodyOf(schema),
   most: 32 * 1024
 })
+
+const isPieces = Schema.is(Schema.Array(Schema.String))
+
+/** The body is a text of lines, in the pieces in which it was decoded. */
+export const linesBody: Body<ReadonlyArray<string>> = {
+  files: {},
+  decode: ({ value }) => Result.succeed(isPieces(value) ? value : [])
+}
 
 /** Unknown fields are ignored, except inside the option objects. */
 const isReported = ({ loc, type }: ValidationError): boolean =>
@@ -161,11 +184,20 @@ const urlEncoded = "application/x-www-form-urlencoded"
 const multipart = "multipart/form-data"
 const lines = "application/x-ndjson"
 
+export interface BodyFields {
+  readonly fields: FileFields
+  readonly keep: KeepFile
+  /** Reads JSON in another way than as a whole. */
+  readonly json?: JsonReader
+}
+
+export type JsonReader = (request: HttpServerRequest, bounds: Bounds) => Effect.Effect<RawBody, UnreadableBody>
+
 export const readBody = (
   request: HttpServerRequest,
   accepts: Accepts,
   bounds: Bounds,
-  { fields, keep }: { readonly fields: FileFields; readonly keep: KeepFile }
+  { fields, json: read = wholeJson, keep }: BodyFields
 ): Effect.Effect<RawBody, UnreadableBody> => {
   const type = mediaType(request.headers["content-type"])
   if (isUnnamed(request)) return refuseType(request, unnamed, bounds)
@@ -178,12 +210,17 @@ export const readBody = (
         Effect.map((form) => withFiles(form, fields))
       )
     case urlEncoded:
-      return Effect.flatMap(readText(request, bounds), readUrlEncoded)
+      return Effect.flatMap(readBytes(request, bounds, bounds.limits.body), (bytes) =>
+        inSteps(readingForm(new Uint8Array(bytes)))
+      )
     case lines:
       // As large as a file, because it is one.
-      return Effect.map(readText(request, bounds, bounds.limits.file), (value) => ({ ...nothing, value }))
+      return Effect.map(
+        Effect.flatMap(readBytes(request, bounds, bounds.limits.file), (bytes) => inSteps(readingText(bytes))),
+        (value) => ({ ...nothing, value })
+      )
     default:
-      return Effect.flatMap(readText(request, bounds), readJson)
+      return read(request, bounds)
   }
 }
 
@@ -216,21 +253,79 @@ const readBytes = (request: HttpServerRequest, { bodyTimeout }: Bounds, limit: n
     () => Effect.fail(tooSlow())
   )
 
+const wholeJson = (request: HttpServerRequest, bounds: Bounds) =>
+  Effect.flatMap(readBytes(request, bounds, bounds.limits.body), readJson)
+
+/** Larger pieces come from hosts that have read the body already. In bytes. */
+const pieceSize = 128 * 1024
+
+/** JSON without its media. They stand in it by marks, and are handed to `lifted`. */
+export const readLifted = (
+  request: HttpServerRequest,
+  { bodyTimeout, limits }: Bounds,
+  lifted: (media: LiftedBody["media"]) => void
+): Effect.Effect<RawBody, BadRequest | PayloadTooLarge | RequestTimeout> =>
+  Effect.suspend(() => {
+    const lifter = new MediaLifter({ text: limits.body, media: limits.file })
+    const write = Effect.fnUntraced(function* (piece: Uint8Array) {
+      for (let at = 0; at < piece.length; at += pieceSize) {
+        lifter.write(piece.subarray(at, at + pieceSize))
+        if (lifter.isTooLarge) return yield* tooLarge()
+        if (at + pieceSize < piece.length) yield* Effect.yieldNow
+      }
+    })
+    const read = Stream.runForEach(Stream.mapError(request.stream, unreadable), write)
+    return Effect.flatMap(
+      limitedTo(bodyTimeout, read, () => Effect.fail(tooSlow())),
+      () => {
+        const { media, text } = lifter.end()
+        lifted(media)
+        return readJson(text)
+      }
+    )
+  })
+
+const tooLarge = () => new PayloadTooLarge({ detail: "The body is over the limit of this server" })
+
 const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-    ? new PayloadTooLarge({ detail: "The body is over the limit of this server" })
+    ? tooLarge()
     : new BadRequest({ detail: "The body could not be read" })
 
-const readText = (request: HttpServerRequest, bounds: Bounds, limit = bounds.limits.body) =>
-  Effect.flatMap(readBytes(request, bounds, limit), (bytes) =>
-    Effect.mapError(Effect.fromResult(decodeText(bytes)), () => new BadRequest({ detail: "The body is not UTF-8" }))
-  )
+/** Runs the steps of a large body, and lets other requests run between any two of them. */
+const inSteps = <A, E>(steps: Steps<Result.Result<A, E>>): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const step = steps.next()
+    return step.done === true ? Effect.fromResult(step.value) : Effect.andThen(Effect.yieldNow, inSteps(steps))
+  })
 
-const readJson = (text: string): Effect.Effect<RawBody, BadRequest> => {
-  if (text.trim() === "") return Effect.succeed(nothing)
-  const parsed = parseJson(text)
-  if (Result.isSuccess(parsed)) return Effect.succeed({ value: parsed.success, files: [], problems: [] })
-  return Effect.fail(new BadRequest({ detail: jsonFaults[parsed.failure] }))
+type Read<A> = Result.Result<A, BadRequest>
+
+const notUtf8 = () => new BadRequest({ detail: "The body is not UTF-8" })
+
+/** In pieces. */
+function* readingText(bytes: ArrayBuffer): Steps<Read<ReadonlyArray<string>>> {
+  return Result.mapError(yield* decodingText(bytes), notUtf8)
+}
+
+/** Small enough to be read at once, like almost all bodies. In bytes. */
+const small = 64 * 1024
+
+const readJson = (bytes: ArrayBuffer): Effect.Effect<RawBody, BadRequest> =>
+  bytes.byteLength > small
+    ? inSteps(readingJson(bytes))
+    : Effect.suspend(() => Effect.fromResult(runSteps(readingJson(bytes))))
+
+function* readingJson(bytes: ArrayBuffer): Steps<Read<RawBody>> {
+  const pieces = yield* readingText(bytes)
+  if (Result.isFailure(pieces)) return Result.fail(pieces.failure)
+  const text = pieces.success.join("")
+  if (!/\S/u.test(text)) return Result.succeed(nothing)
+  const parsed = yield* parsingJson(text)
+  yield
+  return Result.isSuccess(parsed)
+    ? Result.succeed({ value: parsed.success, files: [], problems: [] })
+    : Result.fail(new BadRequest({ detail: jsonFaults[parsed.failure] }))
 }
 
 const jsonFaults: { readonly [Fault in JsonFault]: string } = {
@@ -242,20 +337,28 @@ const jsonFaults: { readonly [Fault in JsonFault]: string } = {
 /** Real forms have some dozens of fields. */
 const maximumFields = 1000
 
-const readUrlEncoded = (text: string): Effect.Effect<RawBody, BadRequest> => {
-  const pairs = text.split("&", maximumFields + 1).filter((pair) => pair !== "")
-  if (pairs.length > maximumFields) return Effect.fail(new BadRequest({ detail: "The form has too many fields" }))
+const ampersand = 38
+const equals = 61
+
+function* readingForm(bytes: Uint8Array): Steps<Read<RawBody>> {
   const fields: Array<readonly [string, string]> = []
-  for (const pair of pairs) {
-    const at = pair.indexOf("=")
-    const name = decodeFormText(at === -1 ? pair : pair.slice(0, at))
-    const value = decodeFormText(at === -1 ? "" : pair.slice(at + 1))
+  for (let start = 0; start < bytes.length; start++) {
+    if (bytes[start] === ampersand) continue
+    if (fields.length === maximumFields) return Result.fail(new BadRequest({ detail: "The form has too many fields" }))
+    const found = bytes.indexOf(ampersand, start)
+    const end = found === -1 ? bytes.length : found
+    const pair = bytes.subarray(start, end)
+    const at = pair.indexOf(equals)
+    const name = decodeFormText(at === -1 ? pair : pair.subarray(0, at))
+    const value = decodeFormText(at === -1 ? pair.subarray(0, 0) : pair.subarray(at + 1))
     if (Result.isFailure(name) || Result.isFailure(value)) {
-      return Effect.fail(new BadRequest({ detail: "The form is not UTF-8" }))
+      return Result.fail(new BadRequest({ detail: "The form is not UTF-8" }))
     }
     fields.push([name.success, value.success])
+    if (pair.length > small) yield
+    start = end
   }
-  return Effect.succeed(formOf(fields))
+  return Result.succeed(formOf(fields))
 }
 
 const formOf = (fields: Iterable<readonly [string, string]>): RawBody => {

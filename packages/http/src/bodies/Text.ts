@@ -1,4 +1,5 @@
 /** Bytes to text without guessing: what is not UTF-8 is an error, not a question mark. */
+import type { Steps } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
@@ -11,15 +12,56 @@ export const decodeText = (bytes: Uint8Array | ArrayBuffer): Result.Result<strin
   }
 }
 
-const escapes = /(?:%[0-9a-f]{2})+/giu
+/** Bytes of a text that are decoded between two steps. */
+const slice = 512 * 1024
 
-/** One name or value of a URL-encoded form. A lone `%` stands for itself, as browsers read it. */
-export const decodeFormText = (encoded: string): Result.Result<string, "not_utf8"> => {
+/** Many bytes to text in steps. The pieces joined are the text. */
+export function* decodingText(bytes: ArrayBuffer): Steps<Result.Result<ReadonlyArray<string>, "not_utf8">> {
+  const pieces: Array<string> = []
+  const streaming = new TextDecoder("utf-8", { fatal: true })
   try {
-    return Result.succeed(encoded.replaceAll("+", " ").replace(escapes, decodeURIComponent))
+    for (let at = 0; at < bytes.byteLength; at += slice) {
+      const piece = new Uint8Array(bytes, at, Math.min(slice, bytes.byteLength - at))
+      pieces.push(streaming.decode(piece, { stream: at + slice < bytes.byteLength }))
+      yield
+    }
   } catch {
     return Result.fail("not_utf8")
   }
+  return Result.succeed(pieces)
+}
+
+const formDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const [percent, plus, space] = [37, 43, 32]
+
+/** One name or value of a URL-encoded form. A lone `%` stands for itself, as browsers read it. */
+export const decodeFormText = (encoded: Uint8Array): Result.Result<string, "not_utf8"> => {
+  const decoded = new Uint8Array(encoded.length)
+  let to = 0
+  for (let from = 0; from < encoded.length; from++) {
+    const byte = encoded[from] ?? 0
+    const escaped = byte === percent ? hexPair(encoded[from + 1], encoded[from + 2]) : none
+    decoded[to++] = byte === plus ? space : escaped === none ? byte : escaped
+    if (escaped !== none) from += 2
+  }
+  try {
+    return Result.succeed(formDecoder.decode(decoded.subarray(0, to)))
+  } catch {
+    return Result.fail("not_utf8")
+  }
+}
+
+const none = -1
+
+const hexPair = (first = 0, second = 0): number => {
+  const [high, low] = [hexDigit(first), hexDigit(second)]
+  return high === none || low === none ? none : high * 16 + low
+}
+
+const hexDigit = (code: number): number => {
+  if (code >= 48 && code <= 57) return code - 48
+  const letter = code | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : none
 }
 
 const encoder = new TextEncoder()

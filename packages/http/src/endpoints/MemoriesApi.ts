@@ -5,7 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { bodyOf, DeclaredBody, searchBodyOf } from "../bodies/RequestBody.ts"
+import { bodyOf, DeclaredBody, linesBody, searchBodyOf } from "../bodies/RequestBody.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
 import * as Wire from "../wire/Memories.ts"
@@ -15,7 +15,7 @@ export const memoryBodies = {
   add: bodyOf(Wire.MemoryRequest),
   update: bodyOf(Wire.MemoryRequest),
   search: searchBodyOf(Wire.MemorySearchRequest),
-  import: bodyOf(Schema.NullOr(Wire.MemoryLines))
+  import: linesBody
 }
 
 const pages = {

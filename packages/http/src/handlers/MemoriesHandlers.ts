@@ -61,7 +61,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { import: take } = yield* memories
           const { value } = yield* read(memoryBodies.import, raw)
-          return yield* Effect.mapError(take(assistantOf(raw.params), value ?? ""), toWireError)
+          return yield* Effect.mapError(take(assistantOf(raw.params), value), toWireError)
         })
       )
       .handle("stats", ({ params }) =>

@@ -17,12 +17,16 @@ import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { compact } from "../wire/Fields.ts"
-import { fromKernel, invalid, type OpenAiError } from "./Errors.ts"
+import { isLongerThan } from "../bodies/Text.ts"
+import { HttpSettings } from "../HttpSettings.ts"
+import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
+import { HeldMedia } from "./HeldMedia.ts"
 import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { type AnswerFormat, formatInstruction } from "./Options.ts"
+import type { Media } from "./Request.ts"
 import type { AskedTools } from "./Tools.ts"
 import { type Item, mediaOf, type MediaPart, type Split, split, textOf, type UserItem } from "./Transcript.ts"
-import { optionsOf, type Transcript } from "./TranscriptPart.ts"
+import { bytesOf, optionsOf, type Transcript } from "./TranscriptPart.ts"
 
 export interface AskedTurn {
   /** Absent: a new thread, of this assistant or of one of its own. */
@@ -40,6 +44,8 @@ export interface AskedTurn {
   readonly developerBefore: ReadonlyArray<string>
   readonly developer: ReadonlyArray<string>
   readonly items: ReadonlyArray<Item>
+  /** Of the items, by their marks. */
+  readonly media: Media
   /** Absent: those of the assistant. */
   readonly tools?: AskedTools
   readonly thinking?: Thinking
@@ -126,6 +132,17 @@ const requestOf = (asked: AskedTurn, { after, before, current, developer }: Plac
   }
 }
 
+/** Each message has the limit of a message's text, and a medium stands only where one is taken. */
+const faultIn = ({ developer, instructions, items, media }: AskedTurn, limit: number): OpenAiError | null => {
+  const texts = items.map((item) =>
+    item.role === "user" ? textOf(item) : item.role === "tool" ? item.output : item.content
+  )
+  if ([...texts, ...developer, ...instructions].some((text) => isLongerThan(text, limit)))
+    return new OpenAiError({ status: 413, message: `The text is over the limit of ${limit} bytes` })
+  const taken = items.flatMap((item) => (item.role === "user" ? mediaOf(item).flatMap(({ held }) => held ?? []) : []))
+  return taken.length < media.size ? invalid("A file stands in a field that takes none.", null) : null
+}
+
 const extensions: Readonly<Record<string, string>> = {
   "audio/mpeg": "mp3",
   "audio/wav": "wav",
@@ -143,16 +160,19 @@ export const makeStart = Effect.gen(function* () {
   const places = { assistants: yield* Assistants, threads: yield* Threads }
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const { make, undo } = yield* makeMadeAssistants
+  const inMemory = yield* HeldMedia
+  const { limits } = yield* HttpSettings
 
   const receive = Effect.fnUntraced(function* (
     use: typeof Documents.Service,
-    { base64 = "", mediaType }: MediaPart,
-    index: number
+    { base64 = "", held, mediaType }: MediaPart,
+    index: number,
+    media: Media
   ): Effect.fn.Return<ReceivedFile, OpenAiError, Principal | Scope.Scope> {
     const filename = `${mediaType.split("/")[0]}-${index + 1}.${extensions[mediaType] ?? mediaType.split("/")[1]}`
-    const bytes = Uint8Array.from(globalThis.atob(base64), (character) => character.charCodeAt(0))
+    const bytes = held === undefined ? [bytesOf(base64)] : (media.get(held)?.pieces ?? [])
     return yield* use
-      .receive({ filename, bytes: Stream.make(bytes), purpose: "attachment" })
+      .receive({ filename, bytes: Stream.fromIterable(bytes), purpose: "attachment" })
       .pipe(
         Effect.mapError((error) =>
           error._tag === "StoreUnavailable" ? fromKernel(error) : invalid(error.message, null, "unsupported_content")
@@ -168,10 +188,24 @@ export const makeStart = Effect.gen(function* () {
       ? turns.start(request)
       : startWithFiles({ ...places, documents, turns }, request, files)
 
+  /** The media are there until the turn has ended, or did not begin. */
+  const holding = <E, R>(media: Media, begun: Effect.Effect<StartedTurn, E, R>) => {
+    const release = Effect.sync(() => inMemory.release(media.keys()))
+    return Effect.suspend(() => {
+      inMemory.hold(media)
+      return Effect.tap(
+        Effect.onError(begun, () => release),
+        ({ reply }) => Effect.forkDetach(Effect.ensuring(Effect.ignore(reply), release))
+      )
+    })
+  }
+
   /** Begins the turn, or says why not. `ThreadBusy` is left to the caller, which may begin it on another thread. */
   const start = Effect.fnUntraced(function* (asked: AskedTurn) {
     const place = placed(asked)
     if (place === undefined) return yield* noUser
+    const fault = faultIn(asked, limits.text)
+    if (fault !== null) return yield* fault
     const media = asked.isTemporary ? [] : bytesIn([...place.before, place.current, ...place.after])
     if (media.length > 0 && documents === null) return yield* noDocuments
     // For a stateless request the kernel makes the assistant, and removes it together with the thread.
@@ -185,8 +219,11 @@ export const makeStart = Effect.gen(function* () {
 
   const placedAt = Effect.fnUntraced(function* (asked: AskedTurn, place: Placed, media: ReadonlyArray<MediaPart>) {
     const files =
-      documents === null ? [] : yield* Effect.forEach(media, (part, index) => receive(documents, part, index))
-    return yield* startTurn(requestOf(asked, place), files)
+      documents === null
+        ? []
+        : yield* Effect.forEach(media, (part, index) => receive(documents, part, index, asked.media))
+    const begun = startTurn(requestOf(asked, place), files)
+    return yield* asked.isTemporary && asked.media.size > 0 ? holding(asked.media, begun) : begun
   })
 
   /** Ends a run whose client has disconnected. */

@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
 import { ChatAnswerPart, ChatTextPart, ChatUserPart, userItemFrom, wordsOf } from "./Content.ts"
 import type { OpenAiError } from "./Errors.ts"
+import type { Media } from "./Request.ts"
 import { ChatTool } from "./Tools.ts"
 import type { Conversation, ReadItem } from "./Transcript.ts"
 
@@ -57,7 +58,7 @@ export const ChatBody = Schema.Struct({
 })
 export type ChatBody = typeof ChatBody.Type
 
-export const conversationOf = ({ messages }: ChatBody): Result.Result<Conversation, OpenAiError> => {
+export const conversationOf = ({ messages }: ChatBody, media: Media): Result.Result<Conversation, OpenAiError> => {
   const developer: Array<string> = []
   const items: Array<ReadItem> = []
   for (const [index, message] of messages.entries()) {
@@ -68,7 +69,7 @@ export const conversationOf = ({ messages }: ChatBody): Result.Result<Conversati
         developer.push(wordsOf(message.content))
         break
       case "user": {
-        const read = userItemFrom(message.content, `${param}.content`)
+        const read = userItemFrom(message.content, `${param}.content`, media)
         if (Result.isFailure(read)) return Result.fail(read.failure)
         items.push({ item: read.success, param })
         break

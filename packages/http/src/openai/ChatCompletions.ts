@@ -13,7 +13,7 @@ import { cancelled, ChatChunks, chatReply } from "./ChatReply.ts"
 import { fromFault, fromKernel, OpenAiError } from "./Errors.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 import { ignoredHeader, ignoredOptions, refuseOptions, thinkingOf } from "./Options.ts"
-import { decoderOf, readFields } from "./Request.ts"
+import { decoderOf, readRequest } from "./Request.ts"
 import { askedTools } from "./Tools.ts"
 import { checkCalls } from "./Transcript.ts"
 
@@ -24,10 +24,10 @@ export const makeChatCompletions = Effect.gen(function* () {
   const findModel = yield* makeModelNames
 
   return Effect.gen(function* () {
-    const fields = yield* readFields
+    const { fields, media } = yield* readRequest
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
-    const conversation = yield* Effect.fromResult(conversationOf(body))
+    const conversation = yield* Effect.fromResult(conversationOf(body, media))
     const items = yield* Effect.fromResult(checkCalls(conversation.items))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
     const asked: AskedTurn = {
@@ -37,6 +37,7 @@ export const makeChatCompletions = Effect.gen(function* () {
       developerBefore: [],
       developer: conversation.developer,
       items,
+      media,
       format: formatOf(body),
       stream: body.stream === true,
       asked: null,

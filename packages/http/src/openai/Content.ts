@@ -3,6 +3,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
 import { invalid, type OpenAiError } from "./Errors.ts"
+import type { Media } from "./Request.ts"
 import type { MediaPart, UserItem } from "./Transcript.ts"
 
 const ChatText = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String })
@@ -48,13 +49,19 @@ const plainBase64 = (text: string): string | null => {
   return plain !== "" && plain.length % 4 !== 1 && /^[A-Za-z0-9+/]+$/u.test(plain) ? plain : null
 }
 
-const pictureFrom = (url: string, param: string): Result.Result<MediaPart, OpenAiError> => {
+const notPicture = (param: string) =>
+  Result.fail(invalid("A picture is an https address or a data URL with base64.", param, "invalid_image_url"))
+
+const pictureFrom = (url: string, param: string, media: Media): Result.Result<MediaPart, OpenAiError> => {
+  const lifted = media.get(url)
+  if (lifted !== undefined)
+    return lifted.pieces !== null && lifted.mediaType.startsWith("image/")
+      ? Result.succeed({ type: "image", mediaType: lifted.mediaType, held: url })
+      : notPicture(param)
   if (/^https?:\/\//iu.test(url)) return Result.succeed({ type: "image", mediaType: "image/*", url })
   const [, mediaType = "", data = ""] = dataUrl.exec(url) ?? []
   const base64 = plainBase64(data)
-  if (!mediaType.startsWith("image/") || base64 === null) {
-    return Result.fail(invalid("A picture is an https address or a data URL with base64.", param, "invalid_image_url"))
-  }
+  if (!mediaType.startsWith("image/") || base64 === null) return notPicture(param)
   return Result.succeed({ type: "image", mediaType, base64 })
 }
 
@@ -67,7 +74,7 @@ const noFiles = (param: string) =>
     )
   )
 
-const partFrom = (part: Part, param: string): Result.Result<UserItem["content"][number], OpenAiError> => {
+const partFrom = (part: Part, param: string, media: Media): Result.Result<UserItem["content"][number], OpenAiError> => {
   switch (part.type) {
     case "text":
     case "input_text":
@@ -76,14 +83,20 @@ const partFrom = (part: Part, param: string): Result.Result<UserItem["content"][
     case "refusal":
       return Result.succeed({ type: "text", text: part.refusal })
     case "image_url":
-      return pictureFrom(part.image_url.url, `${param}.image_url`)
+      return pictureFrom(part.image_url.url, `${param}.image_url`, media)
     case "input_image":
-      return typeof part.image_url === "string" ? pictureFrom(part.image_url, `${param}.image_url`) : noFiles(param)
+      return typeof part.image_url === "string"
+        ? pictureFrom(part.image_url, `${param}.image_url`, media)
+        : noFiles(param)
     case "input_audio": {
       const { data, format } = part.input_audio
-      const base64 = plainBase64(data)
+      const mediaType = format === "mp3" ? "audio/mpeg" : "audio/wav"
+      const lifted = media.get(data)
+      if (lifted !== undefined && lifted.pieces !== null)
+        return Result.succeed({ type: "audio", mediaType, held: data })
+      const base64 = lifted === undefined ? plainBase64(data) : null
       if (base64 === null) return Result.fail(invalid("The sound is not base64.", param))
-      return Result.succeed({ type: "audio", mediaType: format === "mp3" ? "audio/mpeg" : "audio/wav", base64 })
+      return Result.succeed({ type: "audio", mediaType, base64 })
     }
     case "file":
     case "input_file":
@@ -91,11 +104,11 @@ const partFrom = (part: Part, param: string): Result.Result<UserItem["content"][
   }
 }
 
-export const userItemFrom = (content: Content, param: string): Result.Result<UserItem, OpenAiError> => {
+export const userItemFrom = (content: Content, param: string, media: Media): Result.Result<UserItem, OpenAiError> => {
   if (typeof content === "string") return Result.succeed({ role: "user", content: [{ type: "text", text: content }] })
   const parts: Array<UserItem["content"][number]> = []
   for (const [index, part] of content.entries()) {
-    const read = partFrom(part, `${param}[${index}]`)
+    const read = partFrom(part, `${param}[${index}]`, media)
     if (Result.isFailure(read)) return Result.fail(read.failure)
     parts.push(read.success)
   }

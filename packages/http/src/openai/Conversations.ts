@@ -9,7 +9,7 @@ import { makeStart } from "./AskedTurn.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { conversationIdOf, isUuid, readConversationId } from "./Ids.ts"
 import { makeMadeAssistants } from "./MadeAssistants.ts"
-import { decoderOf, readFields } from "./Request.ts"
+import { decoderOf, readFields, readRequest } from "./Request.ts"
 import { conversationIn, InputItems } from "./ResponseBody.ts"
 import { noConversation } from "./Responses.ts"
 import { checkCalls } from "./Transcript.ts"
@@ -46,8 +46,9 @@ export const makeConversations = Effect.gen(function* () {
 
   /** Items are kept as a message that no model is asked about. */
   const create = Effect.gen(function* () {
-    const { items, metadata } = yield* Effect.flatMap(readFields, decodeNew)
-    const given = yield* Effect.fromResult(conversationIn(items, "items"))
+    const { fields, media } = yield* readRequest
+    const { items, metadata } = yield* decodeNew(fields)
+    const given = yield* Effect.fromResult(conversationIn(items, media, "items"))
     const checked = yield* Effect.fromResult(checkCalls(given.items))
     const assistantId = yield* Effect.mapError(placeFor(metadata?.["assistant_id"]), toOpenAi)
     const thread = yield* Effect.mapError(assistants.createThread(assistantId, { [entry]: { ...metadata } }), (error) =>
@@ -62,6 +63,7 @@ export const makeConversations = Effect.gen(function* () {
       developerBefore: [],
       developer: given.developer,
       items: checked,
+      media,
       format: { type: "text" },
       stream: false,
       asked: null,

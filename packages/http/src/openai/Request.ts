@@ -3,10 +3,11 @@ import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { isRecord } from "../wire/Json.ts"
+import { holdsMoreThan, isRecord } from "../wire/Json.ts"
 import { dropFiles } from "../bodies/KeepFiles.ts"
 import { toProblems } from "../bodies/Problems.ts"
-import { readBody } from "../bodies/RequestBody.ts"
+import type { LiftedBody } from "../bodies/LiftedMedia.ts"
+import { type JsonReader, readBody, readLifted } from "../bodies/RequestBody.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { fromWire, invalid, type OpenAiError, pathOf } from "./Errors.ts"
 
@@ -14,27 +15,49 @@ export type Fields = Readonly<Record<string, unknown>>
 
 const accepts = new Set(["application/json"])
 
-/** Pictures stand in the body, so it may be as large as a file. No body is an empty object. */
-export const readFields: Effect.Effect<Fields, OpenAiError, HttpServerRequest> = Effect.gen(function* () {
-  const { bodyTimeout, limits } = yield* HttpSettings
+/** The fields of a body, and the media that stand in them by marks. */
+export interface ReadRequest {
+  readonly fields: Fields
+  readonly media: Media
+}
+
+export type Media = LiftedBody["media"]
+
+/** Pictures and sound stand in the body: they may be as large as files, and the rest as large as any body. No body is an empty object. */
+export const readRequest: Effect.Effect<ReadRequest, OpenAiError, HttpServerRequest> = Effect.gen(function* () {
+  const bounds = yield* HttpSettings
   const request = yield* HttpServerRequest
-  const bounds = { bodyTimeout, limits: { ...limits, body: Math.max(limits.body, limits.file) } }
+  let media: Media = new Map()
+  const json = (...[asked, within]: Parameters<JsonReader>) =>
+    readLifted(asked, within, (lifted) => {
+      media = lifted
+    })
   const { value } = yield* Effect.mapError(
-    readBody(request, accepts, bounds, { fields: {}, keep: dropFiles({}) }),
+    readBody(request, accepts, bounds, { fields: {}, keep: dropFiles({}), json }),
     fromWire
   )
-  if (value === undefined) return {}
-  return isRecord(value) ? value : yield* invalid("The body must be a JSON object.", null)
+  if (value === undefined) return { fields: {}, media }
+  return isRecord(value) ? { fields: value, media } : yield* invalid("The body must be a JSON object.", null)
 })
+
+export const readFields: Effect.Effect<Fields, OpenAiError, HttpServerRequest> = Effect.map(
+  readRequest,
+  ({ fields }) => fields
+)
+
+/** Values of a conversation that is so long that others get a turn before the next step. */
+const many = 2_000
 
 /** Fields that the schema does not have are left to `ignoredOptions`. */
 export const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S
 ): ((fields: Fields) => Effect.Effect<S["Type"], OpenAiError>) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
+  // Only the first problem is told.
+  const decode = Schema.decodeUnknownResult(schema, { errors: "first", onExcessProperty: "ignore" })
   return (fields) => {
     const decoded = decode(fields)
-    if (Result.isSuccess(decoded)) return Effect.succeed(decoded.success)
+    if (Result.isSuccess(decoded))
+      return holdsMoreThan(fields, many) ? Effect.as(Effect.yieldNow, decoded.success) : Effect.succeed(decoded.success)
     const [problem] = toProblems(decoded.failure.issue, [])
     if (problem === undefined) return Effect.fail(invalid("The body is not valid.", null))
     const param = pathOf(problem.loc)

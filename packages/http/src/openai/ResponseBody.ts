@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
 import { ResponsePart, userItemFrom, wordsOf } from "./Content.ts"
 import { invalid, type OpenAiError } from "./Errors.ts"
+import type { Media } from "./Request.ts"
 import { ResponseTool } from "./Tools.ts"
 import type { Conversation, ReadItem } from "./Transcript.ts"
 
@@ -69,6 +70,7 @@ export type ResponseBody = typeof ResponseBody.Type
 
 export const conversationIn = (
   input: ResponseBody["input"],
+  media: Media,
   field: "input" | "items" = "input"
 ): Result.Result<Conversation, OpenAiError> => {
   if (typeof input === "string") {
@@ -78,7 +80,7 @@ export const conversationIn = (
   const developer: Array<string> = []
   const items: Array<ReadItem> = []
   for (const [index, each] of (input ?? []).entries()) {
-    const read = itemFrom(each, `${field}[${index}]`)
+    const read = itemFrom(each, `${field}[${index}]`, media)
     if (Result.isFailure(read)) return Result.fail(read.failure)
     if (typeof read.success === "string") developer.push(read.success)
     else if (read.success !== null) items.push(read.success)
@@ -87,7 +89,11 @@ export const conversationIn = (
 }
 
 /** Text: of the developer. Null: nothing that a model reads. */
-const itemFrom = (each: InputItem, param: string): Result.Result<ReadItem | string | null, OpenAiError> => {
+const itemFrom = (
+  each: InputItem,
+  param: string,
+  media: Media
+): Result.Result<ReadItem | string | null, OpenAiError> => {
   if (each.type === "function_call") {
     const call = { id: each.call_id, name: each.name, arguments: each.arguments }
     return Result.succeed({ item: { role: "assistant", content: "", toolCalls: [call] }, param })
@@ -108,7 +114,7 @@ const itemFrom = (each: InputItem, param: string): Result.Result<ReadItem | stri
         param
       })
     case "user":
-      return Result.map(userItemFrom(each.content, `${param}.content`), (item) => ({ item, param }))
+      return Result.map(userItemFrom(each.content, `${param}.content`, media), (item) => ({ item, param }))
   }
 }
 

@@ -24,7 +24,7 @@ import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readConversationId, readResponseId, type ResponsePlace } from "./Ids.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 import { ignoredOptions, refuseOptions, thinkingOf } from "./Options.ts"
-import { decoderOf, type Fields, readFields } from "./Request.ts"
+import { decoderOf, type Fields, type Media, readRequest } from "./Request.ts"
 import { conversationIn, ResponseBody } from "./ResponseBody.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
 import { type Asked, askedOf, begun, type Beginning, ofReply, placeOfTurn, responseRecord } from "./ResponseRecord.ts"
@@ -48,6 +48,7 @@ interface Wanted {
   readonly fields: Fields
   readonly body: ResponseBody
   readonly conversation: Conversation
+  readonly media: Media
   readonly tools: AskedTools | undefined
   readonly before: Before | null
   readonly target: Target | null
@@ -113,6 +114,7 @@ export const makeResponses = Effect.gen(function* () {
       developerBefore: before === null ? [] : developerIn(before.messages),
       developer: conversation.developer,
       items,
+      media: wanted.media,
       format: formatOf(body),
       stream: body.stream === true,
       asked: { ...asked },
@@ -160,16 +162,24 @@ export const makeResponses = Effect.gen(function* () {
   })
 
   return Effect.gen(function* () {
-    const fields = yield* readFields
+    const { fields, media } = yield* readRequest
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
     if (body.background === true && body.store === false) return yield* backgroundUnstored
-    const conversation = yield* Effect.fromResult(conversationIn(body.input))
+    const conversation = yield* Effect.fromResult(conversationIn(body.input, media))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
     const before = yield* beforeOf(body)
     const target = yield* targetOf(body, before)
     const given = (body.tools ?? null) === null ? undefined : tools
-    const wanted = { fields, body, conversation, before, target, tools: body.tool_choice === "none" ? none : given }
+    const wanted = {
+      fields,
+      body,
+      conversation,
+      media,
+      before,
+      target,
+      tools: body.tool_choice === "none" ? none : given
+    }
 
     const waiting = before === null || before.isCopied ? null : waitingIn(before.messages)
     const outputs = conversation.items.filter(({ item }) => item.role === "tool")

@@ -13,6 +13,7 @@ import { makeChatCompletions } from "./ChatCompletions.ts"
 import { makeConversations } from "./Conversations.ts"
 import { OpenAiError } from "./Errors.ts"
 import { makeGuarded } from "./Guarded.ts"
+import { HeldMedia } from "./HeldMedia.ts"
 import { makeModels } from "./Models.ts"
 import { makeResponses } from "./Responses.ts"
 import { makeStoredResponses } from "./StoredResponses.ts"
@@ -61,5 +62,5 @@ const routes = HttpRouter.use(
 /** The wing of these endpoints. Its part keeps the conversation that a client brings; no field of messages speaks to it. */
 export const openai: Wing = {
   part: transcriptPart,
-  endpoints: { routes: Layer.mergeAll(routes, TranscriptPart.layer) }
+  endpoints: { routes: Layer.mergeAll(routes, TranscriptPart.layer).pipe(Layer.provide(HeldMedia.layer)) }
 }

@@ -8,12 +8,16 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { invalid, type OpenAiError } from "./Errors.ts"
 
-/** A picture or sound, by an address that the vendor fetches, or as it came: base64. */
+/**
+ * A picture or sound: by an address that the vendor fetches, as it came (base64), or by its mark in `HeldMedia`, where a large one stays until
+ * its turn has ended.
+ */
 export const MediaPart = Schema.Struct({
   type: Schema.Literals(["image", "audio"]),
   mediaType: Schema.String,
   url: Schema.optionalKey(Schema.String),
-  base64: Schema.optionalKey(Schema.String)
+  base64: Schema.optionalKey(Schema.String),
+  held: Schema.optionalKey(Schema.String)
 })
 export type MediaPart = typeof MediaPart.Type
 

@@ -22,6 +22,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { joined } from "../bodies/LiftedMedia.ts"
+import { HeldMedia } from "./HeldMedia.ts"
 import { Item, MediaPart } from "./Transcript.ts"
 
 export const transcriptPart = "transcript"
@@ -77,24 +79,29 @@ const tokensOf = ({ after, before, media }: Transcript, { count }: TokenCounterP
   return [...before, ...after].reduce((sum, item) => sum + ofItem(item) + tokensPerMessage, media.length * mediaTokens)
 }
 
-const bytesOf = (base64: string): Uint8Array =>
+/** Of a short text: long ones are lifted out of their body. */
+export const bytesOf = (base64: string): Uint8Array =>
   Uint8Array.from(globalThis.atob(base64), (character) => character.charCodeAt(0))
 
-const contentOf = (part: typeof MediaPart.Type, room: { left: number }): ContentPart => {
+type Held = typeof HeldMedia.Service
+
+const contentOf = (part: typeof MediaPart.Type, room: { left: number }, held: Held): ContentPart => {
   if (part.url !== undefined)
     return { type: part.type, mediaType: part.mediaType, filename: null, source: { url: part.url } }
-  const bytes = bytesOf(part.base64 ?? "")
-  if (bytes.length > room.left)
+  const lifted = part.held === undefined ? undefined : held.get(part.held)
+  const size = lifted?.size ?? ((part.base64?.length ?? 0) * 3) / 4
+  if (size > room.left || (part.held !== undefined && lifted === undefined))
     return { type: "text", text: `[A file (${part.mediaType}) was sent here and is not shown. There is no more room.]` }
+  const bytes = lifted === undefined ? bytesOf(part.base64 ?? "") : joined(lifted.pieces ?? [])
   room.left -= bytes.length
   return { type: part.type, mediaType: part.mediaType, filename: null, source: { bytes } }
 }
 
-const messagesOf = (items: ReadonlyArray<Item>, room: { left: number }): ReadonlyArray<ChatMessage> =>
+const messagesOf = (items: ReadonlyArray<Item>, room: { left: number }, held: Held): ReadonlyArray<ChatMessage> =>
   items.map((item) => {
     if (item.role === "assistant") return { ...item, providerData: null }
     if (item.role === "tool") return item
-    const content = item.content.map((part) => (part.type === "text" ? part : contentOf(part, room)))
+    const content = item.content.map((part) => (part.type === "text" ? part : contentOf(part, room, held)))
     return { role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content }
   })
 
@@ -108,7 +115,7 @@ const noPictures = new TurnRefused({
   problems: [{ path: [], message: "This model does not take pictures. Choose one that does, or leave them out." }]
 })
 
-const partWith = (counter: TokenCounterPort): TurnPart<typeof Plan.Type> => ({
+const partWith = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.Type> => ({
   name: transcriptPart,
   plan: Plan,
   concerns: ({ options }) => options !== undefined,
@@ -129,8 +136,12 @@ const partWith = (counter: TokenCounterPort): TurnPart<typeof Plan.Type> => ({
       const left = { left: room }
       const transcript = Option.getOrNull(readTranscript(supplement))
       if (transcript === null) return {}
-      const content = transcript.media.map((part) => contentOf(part, left))
-      return { content, after: messagesOf(transcript.after, left), before: messagesOf(transcript.before, left) }
+      const content = transcript.media.map((part) => contentOf(part, left, held))
+      return {
+        content,
+        after: messagesOf(transcript.after, left, held),
+        before: messagesOf(transcript.before, left, held)
+      }
     }),
   followUps: ({ temporary }, { assistantId, threadId }) =>
     temporary === null
@@ -162,11 +173,12 @@ const removalWorker = Effect.gen(function* () {
   })
 })
 
-export const layer: Layer.Layer<never, never, TurnParts | FollowUps | Threads | Assistants> = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const parts = yield* TurnParts
-    const followUps = yield* FollowUps
-    yield* followUps.register(yield* removalWorker)
-    yield* parts.register(partWith(yield* TokenCounter))
-  })
-)
+export const layer: Layer.Layer<never, never, TurnParts | FollowUps | Threads | Assistants | HeldMedia> =
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      const followUps = yield* FollowUps
+      yield* followUps.register(yield* removalWorker)
+      yield* parts.register(partWith(yield* TokenCounter, yield* HeldMedia))
+    })
+  )

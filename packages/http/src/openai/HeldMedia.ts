@@ -1,0 +1,30 @@
+/**
+ * Media of requests of which nothing is kept: in memory until their turn has ended. Such a turn is on a thread of its own and is never gone on
+ * with by another process. So its pictures are written to no database.
+ */
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import type { LiftedMedium } from "../bodies/LiftedMedia.ts"
+
+export class HeldMedia extends Context.Service<
+  HeldMedia,
+  {
+    readonly hold: (media: Iterable<readonly [mark: string, medium: LiftedMedium]>) => void
+    /** Undefined: its turn has ended. */
+    readonly get: (mark: string) => LiftedMedium | undefined
+    readonly release: (marks: Iterable<string>) => void
+  }
+>()("@colloquy/http/openai/HeldMedia") {
+  static readonly layer: Layer.Layer<HeldMedia> = Layer.sync(HeldMedia, () => {
+    const held = new Map<string, LiftedMedium>()
+    return {
+      hold: (media) => {
+        for (const [mark, medium] of media) held.set(mark, medium)
+      },
+      get: (mark) => held.get(mark),
+      release: (marks) => {
+        for (const mark of marks) held.delete(mark)
+      }
+    }
+  })
+}
