@@ -336,23 +336,6 @@ await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.laye
     runBy: { file: "examples/telemetry/service.ts", test: "examples/telemetry/telemetry.integration.test.ts" }
   },
   {
-    page: "docs/testing.md",
-    has: "Cassette.replay(file",
-    before: `${stage}import { mkdirSync } from "node:fs"
-const vendor = await listen((_request, response) => response.end("of the vendor"))
-mkdirSync("test/cassettes", { recursive: true })
-{
-  await using recorded = await Cassette.record("test/cassettes/umbrella.json")
-  await (await recorded.fetch(vendor.url + "/v1/models")).text()
-}
-await vendor.stop()
-`,
-    after: `
-assert.strictEqual(await (await cassette.fetch("https://vendor.example/v1/models")).text(), "of the vendor")
-assert.strictEqual(provider.id, "openai")
-`
-  },
-  {
     page: "docs/realtime.md",
     has: 'import next from "next"',
     runBy: { file: "examples/voice/next/server.mjs", test: "examples/voice/voice.integration.test.ts" }

@@ -3,7 +3,6 @@ import { TestKernel as Kernels, type ScriptStep } from "@colloquy/testing"
 import { type WithHandler, withHandler } from "./Handler.ts"
 
 export {
-  Cassette,
   callTool,
   callTools,
   cut,

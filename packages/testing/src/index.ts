@@ -18,7 +18,6 @@ export {
 } from "./scripted/Script.ts"
 export type { Beat, ScriptStep } from "./scripted/Script.ts"
 export { make, scripted, ScriptedModel, type ScriptedOptions } from "./scripted/ScriptedModel.ts"
-export * as Cassette from "./scripted/Cassette.ts"
 export * as Crash from "./scripted/Crash.ts"
 export * as ScriptedVideo from "./scripted/ScriptedVideo.ts"
 export * as TestKernel from "./scripted/TestKernel.ts"
