@@ -291,9 +291,13 @@ const saying = (text: string) =>
   ])
 
 /** Every option is as probable as the others, but for the last, which is four times as probable. */
-const distributionOf = (options: ReadonlyArray<string>) =>
+/** The last option is the most probable one, unless all are equal. */
+const distributionOf = (options: ReadonlyArray<string>, areEqual: boolean) =>
   Object.fromEntries(
-    options.map((option, index) => [option, (index === options.length - 1 ? 4 : 1) / (options.length + 3)])
+    options.map((option, index) => [
+      option,
+      areEqual ? 1 / options.length : (index === options.length - 1 ? 4 : 1) / (options.length + 3)
+    ])
   )
 
 export const typed: Provider = {
@@ -307,7 +311,10 @@ export const typed: Provider = {
               name,
               model === "typed-broken"
                 ? { nonsense: 1 }
-                : distributionOf(type === "noul" ? ["false", "true"] : Object.keys(criteria))
+                : distributionOf(
+                    type === "noul" ? ["false", "true"] : Object.keys(criteria),
+                    model === "typed-undecided"
+                  )
             ])
           ),
           method: "native" as const,

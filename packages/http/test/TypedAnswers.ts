@@ -93,6 +93,35 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
     assert.deepStrictEqual([messages[0].content, messages[2].content], [JSON.stringify(state), JSON.stringify(state)])
   })
 
+  it("typed options named like numbers keep the order in which they were written, in every encoding", async () => {
+    await using service = await openTyped(shared)
+    const asks: ReadonlyArray<readonly [criteria: string, first: string]> = [
+      ['{"10": "ten", "9": "nine", "b": null}', "10"],
+      ['{"b": null, "2": "two", "1": null}', "b"],
+      ['{"2": "two", "1": "one", "__proto__": "none"}', "2"],
+      ['{"__proto__": "none", "2": "two", "1": "one"}', "__proto__"],
+      ['{ "\\u0032" : "two", "a \\" 1": null, "1" : "one" }', "2"],
+      ['{"2": "first", "1": null, "2": "again"}', "2"]
+    ]
+    for (const [criteria, first] of asks) {
+      const systemOne = `{"questions":{"2":{"type":"choice","criteria":${criteria},"instructions":"?"}},"state":{"9":[],"1":{"b":0}}}`
+      const rest = { llm_provider: "typedprovider", model_name: "typed-undecided" }
+      const form = new FormData()
+      for (const [name, value] of Object.entries({ ...rest, system_one: systemOne })) form.append(name, value)
+      const json = `${JSON.stringify(rest).slice(0, -1)},"system_one":${systemOne}}`
+      const answers = [
+        await service.call("POST", "/threads/messages", json, { headers: { "content-type": "application/json" } }),
+        await send(service, form),
+        await send(service, new URLSearchParams({ ...rest, system_one: systemOne }))
+      ]
+      for (const { body, text } of answers) assert.strictEqual(body.system_one?.answers["2"].choice, first, text)
+    }
+    const order = ["b", "2", "1"]
+    const named = { "2": { type: "choice", instructions: "?", criteria: { b: null, 2: null, 1: null }, order } }
+    const request = { ...typed, model_name: "typed-undecided", system_one: { questions: named, state: "x" } }
+    assert.strictEqual((await send(service, request)).body.system_one.answers["2"].choice, "b")
+  })
+
   it("typed answers: send_to_llm false saves without a call and without a charge", async () => {
     await using service = await openTyped(shared)
     const before = (await service.call("GET", "/billing/usage/recent")).body

@@ -4,8 +4,17 @@
  * Used by `providers/SystemOne`.
  */
 import { type Usage } from "@colloquy/core"
-import { type AnswerDriver, type AnswerReply, type AnswerRequest, ModelError, noUsage } from "@colloquy/core/adapters"
+import {
+  type AnswerDriver,
+  type AnswerReply,
+  type AnswerRequest,
+  ModelError,
+  noUsage,
+  type TypedQuestion,
+  type TypedQuestions
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import { type Fault, faultOfStatus, machineCode } from "./Fault.ts"
 import { bearer, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
@@ -22,6 +31,25 @@ export interface SystemOneSettings extends TransportSettings {
   readonly toWire: (model: string) => string
   readonly fromWire: (model: string) => string
 }
+
+// ------ request
+
+/** The options of a question keep their order as text, which an object would not keep for names that look like numbers. */
+const write = (model: string, state: Schema.Json, questions: TypedQuestions): string => {
+  const written = Object.entries(questions).map(([name, question]) => [name, writeQuestion(question)] as const)
+  return `{"model":${JSON.stringify(model)},"state":${JSON.stringify(state)},"questions":${writeObject(written)}}`
+}
+
+const writeQuestion = (question: TypedQuestion): string => {
+  if (question.type !== "choice") return JSON.stringify(question)
+  const { criteria, instructions, order = Object.keys(criteria), type } = question
+  const options = order.map((option) => [option, JSON.stringify(criteria[option] ?? null)] as const)
+  return `${JSON.stringify({ type, instructions }).slice(0, -1)},"criteria":${writeObject(options)}}`
+}
+
+/** `entries` have their values as JSON text. */
+const writeObject = (entries: ReadonlyArray<readonly [name: string, value: string]>): string =>
+  `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`
 
 // ------ response
 
@@ -126,7 +154,7 @@ export const driver =
         url: settings.url,
         headers: { ...settings.headers },
         secrets: bearer(apiKey ?? settings.apiKey),
-        body: JSON.stringify({ model: settings.toWire(model), state, questions })
+        body: write(settings.toWire(model), state, questions)
       }
       return Effect.flatMap(fetchJson(call, dialectFor(Object.keys(questions)), settings), (body) =>
         isRecord(body) && isRecord(body.answers)

@@ -192,6 +192,22 @@ describe("System One", () => {
     })
   )
 
+  it.live("writes instructions before criteria, and options named like numbers in their order", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeVendor.make
+      const probabilities = { 10: 0.5, 9: 0.25, ["__proto__"]: 0.25 }
+      fake.script("/v1/systemone", FakeVendor.json({ answers: { q: { type: "choice", probabilities } } }))
+      const criteria = JSON.parse('{"__proto__": null, "9": "nine", "10": "ten"}')
+      const order = ["10", "9", "__proto__"]
+      const q = { type: "choice", instructions: "Which?", criteria, order } as const
+      const given = yield* ask(SystemOne.provider({ baseUrl: fake.baseUrl }), { request: { questions: { q } } })
+      assert.deepInclude(given.answers["q"], { choice: "10" })
+      const sent = new TextDecoder().decode(fake.requests[0]?.bytes)
+      const written = '{"type":"choice","instructions":"Which?","criteria":{"10":"ten","9":"nine","__proto__":null}}'
+      assert.isTrue(sent.endsWith(`"questions":{"q":${written}}}`), sent)
+    })
+  )
+
   it.live.each<[ReadonlyArray<unknown>, string]>([
     [["body", "questions", "topic", "criteria"], "questions.2.criteria"],
     [["body", "questions", "anger", "criteria", 1], "questions.3.criteria.1"],

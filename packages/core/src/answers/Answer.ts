@@ -121,11 +121,14 @@ export const answerOf = (question: Question, distribution: Distribution): Answer
   }
 }
 
-/** The distribution behind an answer, in the order of its options. */
-export const distributionOf = (answer: Answer): Distribution =>
-  answer.type === "noul"
-    ? [
-        ["true", answer.noul],
-        ["false", 1 - answer.noul]
-      ]
-    : Object.entries(answer.probabilities)
+/** The distribution behind an answer, in the order of its options as far as an object keeps it; the chosen one of equals is the first. */
+export const distributionOf = (answer: Answer): Distribution => {
+  if (answer.type === "noul")
+    return [
+      ["true", answer.noul],
+      ["false", 1 - answer.noul]
+    ]
+  const listed = Object.entries(answer.probabilities)
+  if (answer.type === "score" || listed[modeOf(listed)]?.[0] === answer.choice) return listed
+  return listed.toSorted(([a], [b]) => Number(b === answer.choice) - Number(a === answer.choice))
+}

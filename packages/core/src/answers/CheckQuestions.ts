@@ -64,7 +64,9 @@ const readQuestion: Read<Question> = (value, path, problems) => {
   const instructions = readField(value, "instructions", problems, readInstructions, path)
   if (type === undefined) return undefined
   const question = readCriteria[type](value, path, problems)
-  return instructions === undefined || question === undefined ? undefined : { ...question, instructions }
+  if (instructions === undefined || question === undefined) return undefined
+  // A model reads the instructions before the criteria.
+  return Object.assign({ type, instructions }, question)
 }
 
 const readType: Read<Question["type"]> = (value, path, problems) =>
@@ -97,7 +99,7 @@ const readCriteria: { readonly [type in Question["type"]]: ReadCriteria } = {
   },
   choice: (question, path, problems) => {
     const criteria = readField(question, "criteria", problems, readOptions, path)
-    return criteria && { type: "choice", criteria }
+    return criteria && { type: "choice", criteria, ...readOrder(own(question, "order"), Object.keys(criteria)) }
   },
   score: (question, path, problems) => {
     const criteria = readField(question, "criteria", problems, readLevels, path)
@@ -126,6 +128,13 @@ const readOptions: Read<{ readonly [option: string]: string | null }> = (value, 
     return [name, isFine ? description : reject(problems, wrong([...path, name], "string or null"))] as const
   })
   return Object.fromEntries(read.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])))
+}
+
+/** An order that does not name each option once is ignored, as every field that is none of a question. */
+const readOrder = (value: unknown, options: ReadonlyArray<string>): { readonly order?: ReadonlyArray<string> } => {
+  if (!isList(value) || value.length !== options.length) return {}
+  const named = new Set<unknown>(value)
+  return options.every((option) => named.has(option)) ? { order: value.map(String) } : {}
 }
 
 const readLevels: Read<ReadonlyArray<string>> = (value, path, problems) => {

@@ -5,7 +5,7 @@
 import type * as Schema from "effect/Schema"
 import type { TokenPlace } from "../models/NextTokenDriver.ts"
 import { textOfState } from "./AnswerContext.ts"
-import { optionsOf, type Question } from "./Question.ts"
+import { criteriaOf, optionsOf, type Question } from "./Question.ts"
 
 /** An option with the label that a chat model answers with. */
 export interface OptionLabel {
@@ -28,14 +28,14 @@ export const labelsOf = (question: Question): ReadonlyArray<OptionLabel> => {
         return { option, label: isYes ? "Yes" : "No", text: question.criteria?.[isYes ? "true" : "false"] ?? "" }
       })
     case "choice":
-      return withLetters(options.map((option) => ({ option, text: described(option, question.criteria[option]) })))
+      return withLetters(criteriaOf(question).map(([option, text]) => ({ option, text: described(option, text) })))
     case "score":
       return options.map((option, level) => ({ option, label: option, text: question.criteria[level] ?? "" }))
   }
 }
 
-const described = (option: string, description: string | null | undefined): string =>
-  description === null || description === undefined || description === "" ? option : `${option}: ${description}`
+const described = (option: string, description: string | null): string =>
+  description === null || description === "" ? option : `${option}: ${description}`
 
 /** Labels options with letters, if there are enough letters for labels of one token, and with numbers otherwise. */
 export const withLetters = (options: ReadonlyArray<Omit<OptionLabel, "label">>): ReadonlyArray<OptionLabel> =>

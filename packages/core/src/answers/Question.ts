@@ -24,7 +24,8 @@ export const Question = Schema.Union([
     criteria: Schema.Record(Schema.String, Schema.NullOr(Schema.String)).check(
       Schema.isMinProperties(1),
       Schema.isMaxProperties(maximumOptions)
-    )
+    ),
+    order: Schema.optionalKey(Schema.Array(Schema.String))
   }),
   Schema.Struct({
     type: Schema.Literal("score"),
@@ -43,11 +44,17 @@ export const optionsOf = (question: Question): ReadonlyArray<string> => {
     case "noul":
       return ["true", "false"]
     case "choice":
-      return Object.keys(question.criteria)
+      return question.order ?? Object.keys(question.criteria)
     case "score":
       return question.criteria.map((_, level) => String(level))
   }
 }
+
+/** The options of a choice with their descriptions, in the order of the question. */
+export const criteriaOf = (
+  question: Extract<Question, { readonly type: "choice" }>
+): ReadonlyArray<readonly [option: string, description: string | null]> =>
+  optionsOf(question).map((option) => [option, question.criteria[option] ?? null])
 
 /** Equal for equal questions, independent of the order of their names. The order of options counts, because ties depend on it. */
 export const fingerprintOf = (questions: Questions): Effect.Effect<string> =>
@@ -65,7 +72,7 @@ const canonicalOf = (questions: Questions): string =>
         const question = questions[name]
         if (question === undefined) return [name]
         const { type, instructions, criteria } = question
-        const listed = type === "choice" ? Object.entries(question.criteria) : (criteria ?? null)
+        const listed = type === "choice" ? criteriaOf(question) : (criteria ?? null)
         return [name, type, instructions, type === "noul" ? criteria && [criteria.true, criteria.false] : listed]
       })
   )

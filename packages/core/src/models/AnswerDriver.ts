@@ -27,6 +27,11 @@ export type TypedQuestion =
       readonly type: "choice"
       readonly instructions: Instructions
       readonly criteria: { readonly [option: string]: string | null }
+      /**
+       * The names of all options in their order, where the object cannot keep it: JavaScript puts names that look like whole numbers before
+       * all others.
+       */
+      readonly order?: ReadonlyArray<string>
     }
   | { readonly type: "score"; readonly instructions: Instructions; readonly criteria: ReadonlyArray<string> }
 

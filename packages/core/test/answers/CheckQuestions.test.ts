@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type Checked, checkQuestions, checkTypedAsk, Questions } from "../../src/answers/index.ts"
+import { optionsOf } from "../../src/answers/Question.ts"
 
 type Path = ReadonlyArray<string | number>
 
@@ -114,6 +115,26 @@ describe("questions", () => {
       ["q/criteria/1", "wrong_type"],
       ["q/criteria/2", "wrong_type"]
     ])
+  })
+
+  it("a question has its type, its instructions and then its criteria, whatever the order in which they came", () => {
+    for (const question of [choice, score, { ...noul, criteria: { true: "a", false: "b" } }]) {
+      const turned = Object.fromEntries(Object.entries(question).toReversed())
+      const { q } = Result.getOrThrow(checkQuestions({ q: turned }))
+      assert.deepStrictEqual(Object.keys(q ?? {}), ["type", "instructions", "criteria"])
+    }
+  })
+
+  it("an order of options is kept when it names each of them once, and else ignored", () => {
+    const asked = { type: "choice", instructions: "x", criteria: { b: null, 2: "two", 1: null } }
+    const orderOf = (order: unknown) => {
+      const { q } = Result.getOrThrow(checkQuestions({ q: { ...asked, order } }))
+      return q === undefined ? [] : optionsOf(q)
+    }
+    assert.deepStrictEqual(orderOf(["b", "2", "1"]), ["b", "2", "1"])
+    for (const wrong of [["b", "2"], ["b", "2", "2"], ["b", "2", 1], ["b", "2", "1", "c"], "b21", null]) {
+      assert.deepStrictEqual(orderOf(wrong), ["1", "2", "b"])
+    }
   })
 
   it("keeps a question and an option that are called __proto__", () => {

@@ -191,6 +191,18 @@ describe("by the probabilities of tokens", () => {
     { arbitrary: { runs: 40, seed: 5 } }
   )
 
+  it.effect("options named like numbers are asked in their order, after the instructions", () =>
+    Effect.gen(function* () {
+      const { nextToken, requests } = nextTokenOf(() => ({ A: 1 }))
+      const criteria = { b: "bee", 9: null, 10: "ten" }
+      const question: TypedQuestion = { type: "choice", instructions: "Which?", criteria, order: ["10", "9", "b"] }
+      const { distributions } = yield* askOf({ nextToken }, { bothOrders: false })(requestFor({ q: question }))
+      const [{ prompt } = { prompt: "" }] = requests
+      assert.match(prompt, /Which\?[^]*A: 10: ten\nB: 9\nC: b: bee/u)
+      assert.isAbove(Number(distributions["q"]?.["10"]), 0.5)
+    })
+  )
+
   it.effect("a single option is answered without asking anybody", () =>
     Effect.gen(function* () {
       const { nextToken, requests } = nextTokenOf(() => ({}))

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../wire/Json.ts"
+import { orderOf } from "../wire/NamesInOrder.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import type { SystemOne } from "../wire/Answers.ts"
 import { isGiven, isOneOf, problem, type Path, type RawFields } from "../bodies/RawFields.ts"
@@ -53,6 +54,23 @@ const placeOf = (path: Path): Path => {
   return places[first] ?? path
 }
 
+/** With the order of options beside each choice whose object does not keep it. */
+const withOrders = (asked: Schema.JsonObject): Schema.JsonObject => {
+  const { questions } = asked
+  if (!isJsonRecord(questions)) return asked
+  const ordered = Object.entries(questions).flatMap(([name, question]) => {
+    const order = isJsonRecord(question) && isJsonRecord(question.criteria) ? orderOf(question.criteria) : undefined
+    return order === undefined || !isJsonRecord(question) ? [] : [[name, joined({ order }, question)] as const]
+  })
+  return ordered.length === 0 ? asked : joined(asked, { questions: joined(questions, Object.fromEntries(ordered)) })
+}
+
+/** Made from entries, because a question may be called "__proto__". */
+const joined = (one: Schema.JsonObject, other: Schema.JsonObject): Schema.JsonObject =>
+  Object.fromEntries([...Object.entries(one), ...Object.entries(other)])
+
+const isJsonRecord = (value: Schema.Json | undefined): value is Schema.JsonObject => isRecord(value)
+
 const decode = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
 
 const toWire = (kept: Schema.Json | null): SystemOne | null =>
@@ -74,7 +92,7 @@ export const answersWing: Wing = {
     asked: ({ system_one }) => (isGiven(system_one) ? [{ path: ["system_one"], title: "Typed answers" }] : []),
     problems: (fields, raw) =>
       isGiven(fields["system_one"]) ? [...aboutQuestions(fields["system_one"]), ...aboutFields(fields, raw)] : [],
-    options: ({ system_one }) => system_one ?? null,
+    options: ({ system_one }) => (system_one ? withOrders(system_one) : null),
     place: placeOf
   },
   fields: ({ answer }) => ({ system_one: toWire(answer) })

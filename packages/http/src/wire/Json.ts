@@ -1,6 +1,7 @@
 /** JSON from outside: read without ever running out of stack, and written in one form for equal values. Used for bodies and form fields. */
 import { runSteps, type Steps } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
+import { keepOrders } from "./NamesInOrder.ts"
 
 /** Deeper than any real body, and far from what a recursive reader can take. */
 export const maximumDepth = 100
@@ -18,7 +19,9 @@ export function* parsingJson(text: string): Steps<Result.Result<unknown, JsonFau
   if (deepest > maximumDepth) return Result.fail("too_deep")
   if (most > maximumValues) return Result.fail("too_many")
   try {
-    return Result.succeed(JSON.parse(text))
+    const value: unknown = JSON.parse(text)
+    keepOrders(text, value)
+    return Result.succeed(value)
   } catch {
     return Result.fail("malformed")
   }
