@@ -20,6 +20,8 @@ const engine: WebSearchPort = {
     })
 }
 
+const painted = Effect.promise(() => draw("A fox"))
+
 describe("the example of web search and pictures", () => {
   it("is what the guides show", async () => {
     const text = await readFile(new URL("kernel.ts", import.meta.url), "utf8")
@@ -37,7 +39,7 @@ describe("the example of web search and pictures", () => {
     ]
     const provider = {
       ...scripted(steps, { id: "openai" }),
-      image: { generate: () => Effect.succeed({ images: [draw("A fox")], usage: noUsage, model: null }) }
+      image: { generate: () => Effect.map(painted, (fox) => ({ images: [fox], usage: noUsage, model: null })) }
     }
     return Effect.gen(function* () {
       const options = { search: { mode: "Auto" }, image: { provider: "openai", model: "gpt-image-1" } }

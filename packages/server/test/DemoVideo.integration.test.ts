@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
-import { drawVideo } from "../src/demo/DemoVideo.ts"
+import { demoClip } from "../src/demo/DemoVideo.ts"
 
 /** Runs in the page: plays the video, and returns the brightness of its last picture at the ball and in a corner. */
 const play = (source: string): string => `new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ inChromium((launch) => {
 
   it("plays to its end", async () => {
     const page = await browser.newPage()
-    const url = `data:video/mp4;base64,${Buffer.from(drawVideo("a boat at dawn")).toString("base64")}`
+    const url = `data:video/mp4;base64,${Buffer.from(demoClip()).toString("base64")}`
     const [width, height, seconds, ball = 0, corner = 0] = await page.evaluate<ReadonlyArray<number>>(play(url))
     assert.deepStrictEqual([width, height, seconds], [128, 80, 2])
     assert.isAbove(ball, corner + 60)

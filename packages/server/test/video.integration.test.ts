@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as VideoServer from "../../adapters/test/providers/VideoServer.ts"
-import { drawVideo } from "../src/demo/DemoVideo.ts"
+import { demoClip } from "../src/demo/DemoVideo.ts"
 import type { Environment } from "../src/Settings.ts"
 import { callApi, keyOf, startDemo } from "./TestServer.ts"
 
@@ -104,7 +104,7 @@ describe("videos of the standalone server", () => {
     const demo = await open({})
     const wanted = { video_model_provider: "demo", video_model_name: "demo/clip", video_config: null }
     const { body } = await demo.call("/threads/messages", { ...wish, ...wanted, content: "Make a video of a boat" })
-    const bytes = drawVideo("Make a video of a boat")
+    const bytes = demoClip()
     assert.deepInclude(body.generated_media[0], { mime_type: "video/mp4", file_size_bytes: bytes.length })
     const { data } = (await demo.call("/billing/usage/recent")).body
     const row = data.find(({ model }: { readonly model: string }) => model === "demo/clip")

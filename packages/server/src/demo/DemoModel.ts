@@ -21,7 +21,10 @@ export const demoProvider = (pace: Duration.Input = "30 millis"): Provider => ({
   wire: ({ jsonOutput, thinking }) => ({ jsonOutput, thinks: thinking !== null }),
   image: {
     generate: ({ model, prompt }) =>
-      Effect.sync(() => ({ images: [draw(prompt)], usage: { ...noUsage, costUsd: 0 }, model }))
+      Effect.map(
+        Effect.promise(() => draw(prompt)),
+        (image) => ({ images: [image], usage: { ...noUsage, costUsd: 0 }, model })
+      )
   },
   describe: (model) => (model === demoPainter.name ? demoPainter : description),
   listModels: Effect.succeed([description, demoPainter])
