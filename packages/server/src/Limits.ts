@@ -24,24 +24,25 @@ const Limits = Schema.Struct({
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Limits), { onExcessProperty: "error" })
 
-/** None: the text is neither. */
-export const readLimits = (text: string): Option.Option<Quota> => {
-  if (text.trim() === "off") return Option.some(noQuota)
-  const given = text.trim() === "" ? Option.some<typeof Limits.Type>({}) : decode(text)
-  return Option.map(given, (limits) => ({
-    ...noQuota,
-    requestsPerMinute: or(limits.requests_per_minute, 600),
-    turnsPerMinute: or(limits.turns_per_minute, 60),
-    turnsAtOnce: or(limits.turns_at_once, 16),
-    bytes: or(limits.bytes, 5e9),
-    documents: or(limits.documents, 10_000),
-    memories: or(limits.memories, 100_000),
-    sessionsAtOnce: or(limits.sessions_at_once, 8),
-    tokensPerDay: or(limits.tokens_per_day, null),
-    usdPerDay: or(limits.usd_per_day, null)
-  }))
-}
+const quotaOf = (given: typeof Limits.Type): Quota => ({
+  ...noQuota,
+  requestsPerMinute: or(given.requests_per_minute, 600),
+  turnsPerMinute: or(given.turns_per_minute, 60),
+  turnsAtOnce: or(given.turns_at_once, 16),
+  bytes: or(given.bytes, 5e9),
+  documents: or(given.documents, 10_000),
+  memories: or(given.memories, 100_000),
+  sessionsAtOnce: or(given.sessions_at_once, 8),
+  tokensPerDay: or(given.tokens_per_day, null),
+  usdPerDay: or(given.usd_per_day, null)
+})
 
 /** Null is a value, and means that there is no limit. */
 const or = (given: number | null | undefined, usual: number | null): number | null =>
   given === undefined ? usual : given
+
+export const defaultQuota = quotaOf({})
+
+/** None: the text is neither. */
+export const readLimits = (text: string): Option.Option<Quota> =>
+  text.trim() === "off" ? Option.some(noQuota) : Option.map(decode(text), quotaOf)

@@ -19,7 +19,7 @@ import { answersPart } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
 import { layerMemory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
-import { layerRetention } from "@colloquy/core/retention"
+import { defaultRetentionSettings, layerRetention, RetentionSettings } from "@colloquy/core/retention"
 import { voicePart } from "@colloquy/core/voice"
 import { searchPart } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
@@ -39,15 +39,19 @@ import { clock } from "./demo/Clock.ts"
 import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
 import { guideResponse, isGuidePath } from "./GuideResponse.ts"
 import { mcpOf } from "./McpServers.ts"
-import { realtimeModels } from "./RealtimeVendors.ts"
-import { rerankerOf } from "./RerankVendors.ts"
-import { retentionOf } from "./KeptFor.ts"
-import { searchEngineOf } from "./SearchVendors.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
 import { prepareFolder, storesOf } from "./Stores.ts"
-import { defaultProblem, embeddingProblem, providersOf, voiceNotes } from "./Vendors.ts"
+import {
+  defaultProblem,
+  embeddingProblem,
+  providersOf,
+  realtimeModels,
+  rerankerOf,
+  searchEngineOf,
+  voiceNotes
+} from "./Services.ts"
 
 export interface RunningServer {
   readonly url: string
@@ -153,7 +157,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       // Of two stores of bytes, the later one is used.
       Layer.merge(storesOf(settings), blobsOf(settings)),
       embeddingOf(settings, providers),
-      retentionOf(settings),
+      Layer.succeed(RetentionSettings, Object.assign({}, defaultRetentionSettings, settings.retention)),
       Layer.succeed(Quotas, () => settings.limits),
       Layer.succeed(Reranker, rerankerOf(settings)),
       Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),

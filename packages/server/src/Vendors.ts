@@ -1,7 +1,4 @@
-/**
- * The providers that the environment names. The demo model is always among them, and is the default while no other one is chosen. Its typed
- * answers and videos exist only until a real provider of them is named. If the program espeak-ng exists, it speaks unless a vendor does.
- */
+/** The vendors whose keys or addresses the environment may name, by the prefix of their variables, with what each of them offers. */
 import * as Anthropic from "@colloquy/adapters/anthropic"
 import * as Cohere from "@colloquy/adapters/cohere"
 import * as Deepgram from "@colloquy/adapters/deepgram"
@@ -10,80 +7,95 @@ import * as Gemini from "@colloquy/adapters/gemini"
 import * as OpenAi from "@colloquy/adapters/openai"
 import * as OpenAiCompatible from "@colloquy/adapters/openai-compatible"
 import * as OpenRouter from "@colloquy/adapters/openrouter"
+import * as Rerankers from "@colloquy/adapters/rerankers"
 import * as SystemOne from "@colloquy/adapters/system-one"
 import * as Voyage from "@colloquy/adapters/voyage"
+import { brave, exa, searXng, tavily } from "@colloquy/adapters/web-search"
 import type { Provider } from "@colloquy/core"
-import type { ProvidersOptions } from "@colloquy/core/adapters"
-import { espeak } from "./EspeakVoice.ts"
-import { demoModelName, demoProvider } from "./demo/DemoModel.ts"
-import { demoTypedProvider } from "./demo/DemoTypedModel.ts"
-import { demoVideo } from "./demo/DemoVideo.ts"
-import { withVersion } from "./RerankVendors.ts"
-import type { Settings, Vendor, VendorSettings } from "./Settings.ts"
+import type { RerankerPort } from "@colloquy/core/memory"
+import type { WebSearchPort } from "@colloquy/core/web-search"
+import type * as Redacted from "effect/Redacted"
 
-const makers: { readonly [Name in Exclude<Vendor, "JINA">]: (settings: VendorSettings) => Provider } = {
-  OPENAI: OpenAi.provider,
-  ANTHROPIC: Anthropic.provider,
-  GEMINI: Gemini.provider,
-  OPENROUTER: OpenRouter.provider,
-  GROQ: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.groq, ...settings }),
-  DEEPSEEK: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.deepSeek, ...settings }),
-  XAI: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.xAi, ...settings }),
-  TOGETHER: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.together, ...settings }),
-  OLLAMA: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.ollama, ...settings }),
-  VLLM: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.vLlm, ...settings }),
-  LMSTUDIO: (settings) => OpenAiCompatible.provider({ ...OpenAiCompatible.lmStudio, ...settings }),
-  TYPEDPROVIDER: SystemOne.provider,
-  ELEVENLABS: ElevenLabs.provider,
-  DEEPGRAM: Deepgram.provider,
-  COHERE: Cohere.provider,
-  VOYAGE: (settings) => Voyage.provider(withVersion(settings))
+export interface VendorSettings {
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly baseUrl?: string
 }
 
-export const providersOf = (settings: Settings): ProvidersOptions => {
-  const named = [...settings.vendors].flatMap(([vendor, given]) => (vendor === "JINA" ? [] : [makers[vendor](given)]))
-  const { defaultModel, defaultProvider } = settings
-  const demo = settings.vendors.has("OPENROUTER") ? demoProvider() : { ...demoProvider(), video: demoVideo() }
-  const demos = settings.vendors.has("TYPEDPROVIDER") ? [demo] : [demo, demoTypedProvider()]
-  return {
-    providers: [...demos, ...named, ...(settings.hasEspeak ? [espeak] : [])],
-    defaults:
-      defaultModel === null
-        ? { provider: "demo", model: demoModelName }
-        : { provider: defaultProvider ?? named.find(converses)?.id ?? "demo", model: defaultModel }
-  }
+interface Offer {
+  readonly provider?: (settings: VendorSettings) => Provider
+  readonly reranker?: (settings: VendorSettings, model: string | null) => RerankerPort
+  readonly search?: (settings: VendorSettings) => WebSearchPort
+  /** What it is for, in Markdown. */
+  readonly about: string
 }
 
-/** Notes for the operator about missing speech input or output; none when both exist. */
-export const voiceNotes = ({ providers }: ProvidersOptions): ReadonlyArray<string> => [
-  ...(providers.some(({ speechToText }) => speechToText !== undefined)
-    ? []
-    : ["No speech-to-text: set the key of OPENAI, ELEVENLABS, DEEPGRAM or XAI."]),
-  ...(providers.some(({ textToSpeech }) => textToSpeech !== undefined)
-    ? []
-    : ["No text-to-speech: set the key of OPENAI, ELEVENLABS or DEEPGRAM, or install espeak-ng."])
-]
+const chats = (make: (settings: VendorSettings) => Provider, id: string, more = ""): Offer => ({
+  provider: make,
+  about: `provider \`${id}\`${more}`
+})
 
-const converses = ({ chat }: Provider): boolean => chat !== undefined
+const compatible = (dialect: Parameters<typeof OpenAiCompatible.provider>[0]): Offer =>
+  chats(
+    (settings) => OpenAiCompatible.provider({ ...dialect, ...settings }),
+    dialect.id,
+    ", over OpenAI's dialect; for a server of your own the address is enough"
+  )
 
-/** Undefined when the embedding of the environment is possible; otherwise what to do. */
-export const embeddingProblem = ({ embedding }: Settings, { providers }: ProvidersOptions): string | undefined => {
-  if (embedding === null) return undefined
-  const able = providers.filter((provider) => provider.embedding !== undefined)
-  const provider = able.find(({ id }) => id === embedding.provider)
-  if (provider === undefined) {
-    const ids = able.map(({ id }) => id)
-    return `DEFAULT_EMBEDDING_PROVIDER must be ${ids.length === 0 ? "a provider with embeddings; none is set" : `one of ${ids.join(", ")}`}`
-  }
-  return embedding.model === null && provider.defaultEmbedding === undefined
-    ? `DEFAULT_EMBEDDING_MODEL must be set for ${provider.id}`
-    : undefined
-}
+/** An address without a path gets the path of the API's first version. */
+const withVersion = <A extends VendorSettings>(settings: A): A =>
+  settings.baseUrl !== undefined && new URL(settings.baseUrl).pathname === "/"
+    ? { ...settings, baseUrl: `${new URL(settings.baseUrl).origin}/v1` }
+    : settings
 
-/** Undefined when the default provider exists; otherwise what to do. */
-export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined => {
-  const ids = providers.filter(converses).map((provider) => provider.id)
-  if (!ids.includes(defaults.provider)) return `DEFAULT_LLM_PROVIDER must be one of ${ids.join(", ")}`
-  if (defaults.provider !== "demo" || defaults.model === demoModelName) return undefined
-  return `DEFAULT_MODEL_NAME must be ${demoModelName}, or the key or address of a provider must be set`
-}
+const searches = (make: (settings: VendorSettings) => WebSearchPort, name: string): Offer => ({
+  search: make,
+  about: `${name}, an engine for the [web search](web-search.md)`
+})
+
+const reranks = "; reranks for [Memory Pro](memory.md); the address is an origin"
+const speaks = "; speech to text and text to speech ([voice](voice.md))"
+
+const offers = {
+  OPENAI: chats(OpenAi.provider, "openai", speaks),
+  ANTHROPIC: chats(Anthropic.provider, "anthropic"),
+  GEMINI: chats(Gemini.provider, "gemini"),
+  OPENROUTER: chats(OpenRouter.provider, "openrouter"),
+  GROQ: compatible(OpenAiCompatible.groq),
+  DEEPSEEK: compatible(OpenAiCompatible.deepSeek),
+  XAI: compatible(OpenAiCompatible.xAi),
+  TOGETHER: compatible(OpenAiCompatible.together),
+  OLLAMA: compatible(OpenAiCompatible.ollama),
+  VLLM: compatible(OpenAiCompatible.vLlm),
+  LMSTUDIO: compatible(OpenAiCompatible.lmStudio),
+  TYPEDPROVIDER: chats(SystemOne.provider, "typedprovider", " of [typed answers](answers.md)"),
+  COHERE: {
+    ...chats(Cohere.provider, "cohere", `: embeddings${reranks}`),
+    reranker: (settings, model) => Rerankers.cohere({ ...settings, model: model ?? "rerank-v3.5" })
+  },
+  VOYAGE: {
+    ...chats((settings) => Voyage.provider(withVersion(settings)), "voyage", `: embeddings${reranks}`),
+    reranker: (settings, model) => Rerankers.voyage({ ...withVersion(settings), model: model ?? "rerank-2.5" })
+  },
+  JINA: {
+    reranker: (settings, model) =>
+      Rerankers.jina({ ...withVersion(settings), model: model ?? "jina-reranker-v2-base-multilingual" }),
+    about: `Jina${reranks}`
+  },
+  ELEVENLABS: chats(ElevenLabs.provider, "elevenlabs", speaks),
+  DEEPGRAM: chats(Deepgram.provider, "deepgram", speaks),
+  TAVILY: searches(tavily, "Tavily"),
+  EXA: searches(exa, "Exa"),
+  BRAVE: searches(brave, "Brave"),
+  // A self-hosted server has no usual address: it has to be named.
+  SEARXNG: searches(
+    ({ baseUrl = "", ...settings }) => searXng({ ...settings, baseUrl }),
+    "SearXNG, a server of your own"
+  )
+} satisfies Record<string, Offer>
+
+export type Vendor = keyof typeof offers
+
+export const vendors: ReadonlyMap<Vendor, Offer> = new Map(
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of the object above, which has no others
+  Object.entries(offers) as ReadonlyArray<[Vendor, Offer]>
+)

@@ -4,11 +4,10 @@
  * With DATABASE_URL servers may run meanwhile; the embedded database belongs to one process.
  */
 import { sweepOrphanedBlobs } from "@colloquy/core/documents"
-import { describePruned, pruneOnce } from "@colloquy/core/retention"
+import { defaultRetentionSettings, describePruned, pruneOnce, RetentionSettings } from "@colloquy/core/retention"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { blobsOf } from "./Documents.ts"
-import { retentionOf } from "./KeptFor.ts"
 import { readSettings } from "./Settings.ts"
 import { StartRefused, storeRefused } from "./StartRefused.ts"
 import { inMemory, prepareFolder, storesOf } from "./Stores.ts"
@@ -20,7 +19,10 @@ const run = async (): Promise<string> => {
   }
   await prepareFolder(settings)
   // Of two stores of bytes, the later one is used.
-  const stores = Layer.mergeAll(Layer.merge(storesOf(settings), blobsOf(settings)), retentionOf(settings))
+  const stores = Layer.mergeAll(
+    Layer.merge(storesOf(settings), blobsOf(settings)),
+    Layer.succeed(RetentionSettings, Object.assign({}, defaultRetentionSettings, settings.retention))
+  )
   const all = Effect.all([pruneOnce, sweepOrphanedBlobs()])
   const [pruned, blobs] = await Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {
     throw storeRefused(settings, error)

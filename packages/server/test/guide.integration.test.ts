@@ -136,7 +136,7 @@ describe("its search", () => {
       ["assistants api status requires_action", "guide/migration#call-by-call"],
       ["mcp servers tools", "guide/tools#tools-of-mcp-servers"],
       ["rolling restart drain sigterm", "guide/operations#starting-and-stopping"],
-      ["DATABASE_URL", "guide/standalone-server#environment"]
+      ["DATABASE_URL", "guide/settings"]
     ] as const) {
       const { links } = await hits(query)
       assert.include(links.slice(0, 3), place, query)

@@ -233,7 +233,7 @@ describe("the environment of a search", () => {
     Effect.runPromise(
       Effect.match(readSettings(env), {
         onFailure: (error) => (error instanceof SettingsRefused ? error.problems.join() : ""),
-        onSuccess: ({ search }) => search?.vendor ?? "none"
+        onSuccess: ({ search }) => search ?? "none"
       })
     )
 
