@@ -192,6 +192,7 @@ const extractor: Provider = {
 
 /** Knows which fact answers which question. */
 const flawless = Layer.succeed(Reranker, {
+  model: null,
   rerank: ({ query, texts }) => {
     const answer = life.find(({ question }) => query.includes(question))?.fact
     const index = texts.indexOf(answer ?? "")

@@ -1,6 +1,6 @@
 /** Fills an index with a corpus and asks its questions through `Retrieval`, as a host would. */
 import { Principal, Providers } from "@colloquy/core"
-import { DocumentId, estimateTokens, newId } from "@colloquy/core/adapters"
+import { DocumentId, estimateTokens, newId, noCharge } from "@colloquy/core/adapters"
 import {
   ChunkIndex,
   documentWeighting,
@@ -80,7 +80,13 @@ const measureGroup = (group: Group, variant: Variant) =>
     const answers = yield* Effect.forEach(group.questions, ({ evidence, text }) =>
       Effect.gen(function* () {
         const start = performance.now()
-        const { hits } = yield* retrieval.search({ scopes: [scope], query: text, limit: 10, embedding: null })
+        const { hits } = yield* retrieval.search({
+          scopes: [scope],
+          query: text,
+          limit: 10,
+          embedding: null,
+          beginCharge: noCharge
+        })
         const millis = performance.now() - start
         const found = hits.map((hit) => ({ document: ids.indexOf(hit.documentId), hit }))
         const seen = evidence.filter((isEvidence) => found.some(isEvidence)).length

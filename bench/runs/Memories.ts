@@ -6,7 +6,7 @@
 import { Postgres } from "@colloquy/adapters/postgres"
 import { ScriptedModel } from "@colloquy/testing"
 import { AssistantId, Kernel, type LiveTurn, MessageId, Principal, RunId, ThreadId, TurnParts } from "@colloquy/core"
-import { AssistantStore, newId } from "@colloquy/core/adapters"
+import { AssistantStore, newId, noCharge } from "@colloquy/core/adapters"
 import { defaultMemorySettings, layerMemory, MemoryId, memoryPartName, MemoryStore } from "@colloquy/core/memory"
 import { prepareTurns, scopeOfMemories, termsByLanguage } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
@@ -113,6 +113,7 @@ const recallOf = Effect.fnUntraced(function* (assistantId: AssistantId, content:
     keep: () => {},
     kept: () => null,
     spend: () => {},
+    beginCharge: noCharge,
     journal: () => Effect.void,
     ensureCredit: () => Effect.void
   }

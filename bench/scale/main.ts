@@ -4,7 +4,7 @@
  * `-- --owners=1000 --threads=200 --turns=12` is the size; `--rounds=300` how often each is asked. Filled schemas are used again.
  */
 import { type AssistantId, Principal, type ThreadId, Threads, Turns } from "@colloquy/core"
-import { FollowUpStore, RunStore } from "@colloquy/core/adapters"
+import { FollowUpStore, noCharge, RunStore } from "@colloquy/core/adapters"
 import { Retrieval } from "@colloquy/core/retrieval"
 import { RetentionStore } from "@colloquy/core/retention"
 import * as Effect from "effect/Effect"
@@ -137,7 +137,8 @@ const operations: Readonly<Record<string, Operation>> = {
           scopes: [searched],
           query: `harbour${round % 500} glacier invoice saffron${(round * 3) % 500} comet`,
           limit: 10,
-          embedding: null
+          embedding: null,
+          beginCharge: noCharge
         })
       )
     ),

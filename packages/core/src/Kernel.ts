@@ -25,6 +25,7 @@ import { Copies } from "./assistants/Copies.ts"
 import { Catalog } from "./catalog/Catalog.ts"
 import { Allowances } from "./metering/Allowances.ts"
 import { Billing } from "./metering/Billing.ts"
+import { endBegunCharges } from "./metering/ChargeOutside.ts"
 import type { QuotaStore } from "./metering/QuotaStore.ts"
 import type { UsageLedger } from "./metering/UsageLedger.ts"
 import { Erasures } from "./owners/Erasures.ts"
@@ -100,5 +101,6 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   AuditLog.layer,
   Catalog.layer,
   Billing.layer,
-  Allowances.layer
+  Allowances.layer,
+  endBegunCharges
 ).pipe(Layer.provideMerge([followUps, RecalledTexts.layer]))

@@ -38,6 +38,7 @@ export type { Rate } from "./access/RateLimiter.ts"
 
 /** metering: credit before a turn, and charges after it. */
 export { chargeOfCost, costOf } from "./metering/Charge.ts"
+export { type BeginCharge, type EndCharge, noCharge, paid, type PaidCall, type Payee } from "./metering/PaidCall.ts"
 export type { ChargeReport, CreditNeed, UsageReport } from "./metering/Metering.ts"
 export { type AdmissionRequest, type Amount, type BudgetRequest, grantOf, reservationWait } from "./metering/Budget.ts"
 export { type LimitName, overLimit, type Refusal, type RefusedByLimit, type StorageLimits } from "./metering/Quota.ts"

@@ -25,7 +25,9 @@ const removals: {
   deletedRuns: ({ deletedRuns }, before) =>
     [...deletedRuns].flatMap(([id, { at }]) => (at < before ? [() => void deletedRuns.delete(id)] : [])),
   chargeReceipts: ({ charges }, before) =>
-    [...charges].flatMap(([name, at]) => (at < before ? [() => void charges.delete(name)] : [])),
+    [...charges].flatMap(([name, { at, begun }]) =>
+      at < before && begun === null ? [() => void charges.delete(name)] : []
+    ),
   learnedRuns: ({ appliedRuns }, before) =>
     [...appliedRuns].flatMap(([id, { appliedAt }]) =>
       appliedAt.getTime() < before ? [() => void appliedRuns.delete(id)] : []

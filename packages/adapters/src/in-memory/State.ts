@@ -3,7 +3,18 @@
  * database. Records are immutable and are replaced. The rows that contain them change only inside of `step`: each operation is one synchronous
  * function, so every operation is atomic.
  */
-import type { Assistant, AssistantId, FollowUp, Message, OwnerId, Run, RunId, Thread, ThreadId } from "@colloquy/core"
+import type {
+  Assistant,
+  AssistantId,
+  Charge,
+  FollowUp,
+  Message,
+  OwnerId,
+  Run,
+  RunId,
+  Thread,
+  ThreadId
+} from "@colloquy/core"
 import type {
   Amount,
   Erasure,
@@ -152,8 +163,8 @@ export interface State {
   readonly appliedRuns: Map<RunId, AppliedRow>
   /** The index of chunks. */
   readonly chunks: Map<OwnerId, EntriesOfOwner>
-  /** When charges outside of a settlement were counted, by owner and id. */
-  readonly charges: Map<string, number>
+  /** When charges outside of a settlement were begun or counted, by owner and id. `begun` is null once they are counted. */
+  readonly charges: Map<string, { readonly ownerId: OwnerId; readonly at: number; begun: ReadonlyArray<Charge> | null }>
   readonly erasures: Map<ErasureId, { readonly ownerId: OwnerId; erasure: Erasure }>
   /** The rates of owners, by owner and name. */
   readonly rates: Map<string, Minute>

@@ -5,16 +5,35 @@
 import type { Charge, OwnerId } from "@colloquy/core"
 import type { UsageOfDay } from "@colloquy/core/adapters"
 import { addUsage, noUsage, UsageLedger } from "@colloquy/core/adapters"
-import { ownedStep, type State } from "./State.ts"
+import * as Duration from "effect/Duration"
+import { ownedStep, step, type State } from "./State.ts"
 
 export const usageLedger = (state: State): typeof UsageLedger.Service =>
   UsageLedger.of({
-    add: (id, charges) =>
-      ownedStep((ownerId, now) => {
+    begin: (id, charges) =>
+      ownedStep((ownerId, at) => {
         const name = JSON.stringify([ownerId, id])
-        if (state.charges.has(name)) return
-        state.charges.set(name, now)
-        for (const charge of charges) addToLedger(state, ownerId, now, charge)
+        if (!state.charges.has(name)) state.charges.set(name, { ownerId, at, begun: charges })
+      }),
+    add: (id, charges) =>
+      ownedStep((ownerId, at) => {
+        const name = JSON.stringify([ownerId, id])
+        if (state.charges.get(name)?.begun === null) return
+        state.charges.set(name, { ownerId, at, begun: null })
+        for (const charge of charges) addToLedger(state, ownerId, at, charge)
+      }),
+    endBegun: (age, limit) =>
+      step((now) => {
+        const overdue = [...state.charges]
+          .flatMap(([name, { at, begun, ownerId }]) =>
+            begun === null || at > now - Duration.toMillis(age) ? [] : [{ name, begun, ownerId }]
+          )
+          .slice(0, limit)
+        for (const { begun, name, ownerId } of overdue) {
+          state.charges.set(name, { ownerId, at: now, begun: null })
+          for (const charge of begun) addToLedger(state, ownerId, now, charge)
+        }
+        return overdue.length
       }),
     recent: ({ skip, limit }) =>
       ownedStep((ownerId) => {

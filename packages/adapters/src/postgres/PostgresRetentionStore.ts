@@ -41,7 +41,7 @@ const statementsOf = (schema: string): { readonly [What in Prunable]: string } =
       select count(*)::integer as count from noted`,
     idempotencyKeys: rows("idempotency_keys", "key", "created_at"),
     deletedRuns: rows("deleted_runs", "id", "deleted_at"),
-    chargeReceipts: rows("usage_receipts", "id", "recorded_at"),
+    chargeReceipts: rows("usage_receipts", "id", "recorded_at", "begun is null"),
     learnedRuns: rows("memory_runs", "run_id", "applied_at"),
     deadFollowUps: rows("follow_ups", "id", "ended_at", "status = 'dead'")
   }

@@ -1,6 +1,7 @@
 /** `UsageLedger` on PostgreSQL: adds charges outside of a turn, and reads the sums. `settle_run` adds the charges of turns. */
 import { Principal } from "@colloquy/core"
 import { UsageLedger } from "@colloquy/core/adapters"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"
 import { newRowId } from "./StoredId.ts"
@@ -16,14 +17,36 @@ type LedgerRow = { readonly total: bigint } & (
 export const usageLedger = (database: Database): typeof UsageLedger.Service => {
   const { query, schema } = database
   return UsageLedger.of({
+    begin: (id, charges) =>
+      Principal.use(({ ownerId }) => {
+        const begun = chargesArgument(charges)
+        if (begun === null) return Effect.void
+        return Effect.asVoid(
+          query(
+            "UsageLedger.begin",
+            `insert into ${schema}.usage_receipts (owner, id, begun) values ($1, $2, $3) on conflict do nothing`,
+            [toText(ownerId), newRowId(id), begun]
+          )
+        )
+      }),
     add: (id, charges) =>
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), id: newRowId(id), charges: chargesArgument(charges) }
-        if (args.charges === null) return Effect.void
         return Effect.asVoid(
           query("UsageLedger.add", `select ${call(database, "add_charges_once", args)}`, Object.values(args))
         )
       }),
+    endBegun: (age, limit) => {
+      const args = { millis: Duration.toMillis(age), limit }
+      return Effect.map(
+        query<{ readonly ended: number }>(
+          "UsageLedger.endBegun",
+          `select ${call(database, "end_begun_charges", args)} as ended`,
+          Object.values(args)
+        ),
+        ([row]) => row?.ended ?? 0
+      )
+    },
     recent: ({ limit, skip }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(

@@ -41,6 +41,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
   }
   const errors = { requestIdHeader: dialect.requestIdHeader, fault: faultOf }
   return {
+    model: { provider, model },
     rerank: (request) =>
       Effect.suspend(() => {
         const body = JSON.stringify({ model, query: request.query, documents: request.texts })

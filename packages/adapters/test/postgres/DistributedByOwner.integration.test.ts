@@ -25,6 +25,7 @@ const withoutOwner: Readonly<Record<string, string>> = {
   analyze_search: "brings statistics of the search tables up to date",
   append_many: "the logs of many runs, with the owner of each",
   claim_follow_ups: "goes through all owners in turns, and reads and changes one owner's rows at a time",
+  end_begun_charges: "the sweep of paid calls without an end, of all owners",
   keep_search_vectors: "makes the table of vectors",
   message_text: "reads nothing but the row that it is given",
   notify_change: "tells the processes, and touches no table",

@@ -10,7 +10,7 @@ import { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Copies } from "../assistants/Copies.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { overLimit, Quotas } from "../metering/Quota.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
@@ -216,13 +216,10 @@ export const documentsLayer: Layer.Layer<
           scopes: [scopeOfAssistant(assistant.id), ...("threadId" in place ? [scopeOfThread(place.threadId)] : [])],
           query,
           limit: limit ?? assistant.searchLimit,
-          embedding
+          embedding,
+          beginCharge: beginOutside(account, null)
         })
-        if (embedding !== null && lexicalOnly === null) {
-          const { model, provider } = embedding
-          yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
-          yield* notice(assistant.id, embedding, hits)
-        }
+        if (embedding !== null && lexicalOnly === null) yield* notice(assistant.id, embedding, hits)
         const named = yield* store.getMany([...new Set(hits.map(({ documentId }) => documentId))])
         const byId = new Map(named.map((document) => [document.id, document]))
         const excerpts = hits.flatMap(({ chunk, documentId, lexical, score, semantic }) => {

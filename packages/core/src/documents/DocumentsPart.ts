@@ -145,11 +145,8 @@ const makePart = Effect.gen(function* () {
   const search = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn, query: string) {
     const { embedding, limit } = plan
     const scopes = [scopeOfAssistant(turn.assistantId), scopeOfThread(turn.threadId)]
-    const searched = yield* retrieval.search({ scopes, query, limit, embedding })
-    if (embedding !== null && searched.lexicalOnly === null) {
-      turn.spend({ provider: embedding.provider, model: embedding.model, purpose: "embedding", usage: searched.usage })
-      yield* notice(turn.assistantId, embedding, searched.hits)
-    }
+    const searched = yield* retrieval.search({ scopes, query, limit, embedding, beginCharge: turn.beginCharge })
+    if (embedding !== null && searched.lexicalOnly === null) yield* notice(turn.assistantId, embedding, searched.hits)
     const near = new Set(nearBest(searched.hits))
     // What came with the message is meant, whatever its words are.
     const meant = searched.hits.filter((hit) => near.has(hit) || plan.attachments.includes(hit.documentId))

@@ -9,10 +9,10 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
-import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { AssistantId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -66,13 +66,12 @@ export const makeVectorWorker = Effect.gen(function* () {
 
   const vectorsOf = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
     const texts = missing.map(({ chunk }) => embeddingText(chunk))
-    const { usage, vectors } = yield* Effect.mapError(embeddings.embed(target, texts, "document"), (error) =>
+    const embedded = embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
+    const { vectors } = yield* Effect.mapError(embedded, (error) =>
       error._tag === "ModelError"
         ? new FollowUpFailed({ message: error.message, isRetryable: error.isRetryable, isOutage: error.isRetryable })
         : new FollowUpFailed({ message: error.message, isRetryable: error._tag === "StoreUnavailable" })
     )
-    const { model, provider } = target
-    yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
     return vectors
   })
 

@@ -11,10 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
-import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
@@ -119,9 +119,7 @@ export const makeIndexWorker = Effect.gen(function* () {
         yield* report(attempt, { statusMessage: `Embedded ${from} of ${chunks.length} parts.`, ...sums })
       }
       const texts = chunks.slice(from, from + settings.embeddingBatch).map(({ chunk }) => embeddingText(chunk))
-      const { usage, vectors: some } = yield* embeddings.embed(target, texts, "document")
-      const { model, provider } = target
-      yield* chargeOutside(account, null, [{ provider, model, purpose: "embedding", usage }])
+      const { vectors: some } = yield* embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
       values.push(...some)
     }
     const [first] = values

@@ -11,8 +11,9 @@ import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { Providers } from "../models/Provider.ts"
@@ -83,18 +84,17 @@ export const makeSummaryWorker = Effect.gen(function* () {
     const target = { provider, model, info, apiKey: yield* keys.find(provider), conversationId: document.id }
     const prompt = `The file "${onOneLine(document.filename)}":\n\n${yield* textOf(document, settings)}`
     const asked = { system: systemOf(settings.summaryTokens), prompt, jsonOutput: false }
-    const answer = yield* Effect.mapError(
-      complete(chat, target, asked, policy),
-      ({ isRetryable, message, retryAfterMillis }) =>
-        new FollowUpFailed({
-          message,
-          isRetryable,
-          ...(retryAfterMillis === undefined ? {} : { pauseMillis: retryAfterMillis })
-        })
+    const payee = { provider, model, purpose: "summary" }
+    const answer = yield* Effect.catchTag(
+      paid(beginOutside(account, null), {
+        payee,
+        call: complete(chat, target, asked, policy),
+        charges: (made) => [{ ...payee, model: made.model ?? model, usage: made.usage }]
+      }),
+      "ModelError",
+      ({ isRetryable, message, retryAfterMillis: pauseMillis }) =>
+        Effect.fail(new FollowUpFailed({ message, isRetryable, ...(pauseMillis === undefined ? {} : { pauseMillis }) }))
     )
-    yield* chargeOutside(account, null, [
-      { provider, model: answer.model ?? model, purpose: "summary", usage: answer.usage }
-    ])
     return answer.text
       .trim()
       .slice(0, settings.summaryTokens * 12)

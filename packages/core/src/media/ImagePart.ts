@@ -16,13 +16,14 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { BlobStore } from "../documents/BlobStore.ts"
 import type { DocumentStore } from "../documents/DocumentStore.ts"
+import { paid, unknownCharge } from "../metering/PaidCall.ts"
 import { type ImageModel, ImageOptions, type InputImage } from "../models/ImageModel.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
 import { mayHaveBeenOrdered } from "../models/VideoModel.ts"
-import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { ModelOutput, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
@@ -40,6 +41,9 @@ import { MediaSettings } from "./MediaSettings.ts"
 import { MediaStorage } from "./MediaStorage.ts"
 
 export const imagePartName = "image"
+
+/** How long a picture is stored again while the database is unavailable. */
+const storingTime = "30 seconds"
 
 const ImagePlan = Schema.Struct({
   provider: Schema.String,
@@ -108,21 +112,23 @@ const makePart = Effect.gen(function* () {
     const apiKey = yield* Effect.mapError(keys.find(plan.provider), storeFailure)
     const { model, provider } = plan
     const { options, prompt } = order
-    const spend = (usage: Usage, by = model) => call.spend({ provider, model: by, purpose: imagePartName, usage })
-    // The cost of a request that never finished is not known.
-    const answer = yield* image.generate({ provider, model, prompt, inputs, options, apiKey }).pipe(
-      Effect.timeoutOrElse({
-        duration: imageTimeout,
-        orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider, model }))
-      }),
-      Effect.onInterrupt(() => Effect.sync(() => spend(noUsage))),
-      Effect.mapError((error) => {
-        if (error.usage !== undefined) spend(error.usage)
-        else if (mayHaveBeenOrdered(error)) spend(noUsage)
-        return new HostedToolFailed({ message: wordsOfFailure(error) })
-      })
-    )
-    spend(answer.usage, answer.model ?? model)
+    const payee = { provider, model, purpose: imagePartName }
+    const answer = yield* paid(call.beginCharge, {
+      payee,
+      call: image.generate({ provider, model, prompt, inputs, options, apiKey }).pipe(
+        Effect.timeoutOrElse({
+          duration: imageTimeout,
+          orElse: () => Effect.fail(new ModelError({ reason: "timeout", provider, model }))
+        })
+      ),
+      charges: ({ model: by, usage }) => [{ ...payee, model: by ?? model, usage }],
+      chargesOfFailure: (error) =>
+        error.usage !== undefined
+          ? [{ ...payee, usage: error.usage }]
+          : mayHaveBeenOrdered(error)
+            ? [unknownCharge(payee)]
+            : []
+    }).pipe(Effect.mapError((error) => new HostedToolFailed({ message: wordsOfFailure(error) })))
     const made = yield* Effect.forEach(answer.images, (bytes) =>
       Effect.result(keep(call, "image", Stream.make(bytes), { model }))
     )
@@ -132,15 +138,17 @@ const makePart = Effect.gen(function* () {
   })
 
   const keep = (turn: LiveTurn, mediaType: MediaType, bytes: Stream.Stream<Uint8Array>, metadata: Schema.JsonObject) =>
-    Effect.tap(storage.store({ threadId: turn.threadId, mediaType, bytes, metadata }), (made) =>
-      Effect.sync(() => shareMedia(turn, made))
+    // It is paid for: while the database is unavailable, it is stored again and again.
+    Effect.tap(
+      repeatWhileUnavailable(storage.store({ threadId: turn.threadId, mediaType, bytes, metadata }), storingTime),
+      (made) => Effect.sync(() => shareMedia(turn, made))
     )
 
   const tools = (plan: ImagePlan): ReadonlyArray<HostedTool> => [
     {
       definition: imageTool(plan.abilities, plan.config),
       // Besides the request, documents are read and stored.
-      timeout: Duration.sum(Duration.fromInputUnsafe(imageTimeout), Duration.minutes(1)),
+      timeout: Duration.sum(Duration.fromInputUnsafe(imageTimeout), Duration.minutes(2)),
       run: Effect.fnUntraced(function* (args, call) {
         const order = yield* Effect.mapError(
           Effect.fromResult(readImageCall(args, plan.abilities, plan.config)),

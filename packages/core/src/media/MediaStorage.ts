@@ -23,6 +23,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
+import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { GeneratedMedia, MediaType } from "./GeneratedMedia.ts"
 import { inspectMedia, type MediaRefused } from "./InspectMedia.ts"
@@ -62,6 +63,21 @@ export class MediaStorage extends Context.Service<
       const documents = yield* DocumentStore
       const { maxSize } = yield* MediaSettings
 
+      /** It is paid for, so its record is written again while the database is unavailable. A write without an answer may have been done. */
+      const insertSurely = (document: Document) => {
+        let isRepeat = false
+        const insert = Effect.suspend(() => {
+          const first = !isRepeat
+          isRepeat = true
+          return first
+            ? documents.insert(document, [])
+            : Effect.flatMap(documents.get(document.id), (found) =>
+                Option.isSome(found) ? Effect.succeed(true) : documents.insert(document, [])
+              )
+        })
+        return repeatWhileUnavailable(insert, "30 seconds")
+      }
+
       return MediaStorage.of({
         store: tracedFn("MediaStorage.store")(function* <E, R>({
           bytes,
@@ -79,9 +95,8 @@ export class MediaStorage extends Context.Service<
           const filename = `${mediaType}-${id.slice(0, 8)}.${extension}`
           const scope: DocumentScope = { _tag: "Thread", threadId }
           const kept = Object.assign({ generated: true }, metadata)
-          const isStored = yield* documents.insert(
-            unindexedDocument({ id, scope, filename, extension, mimeType, blobId, size, sha256, metadata: kept }, at),
-            []
+          const isStored = yield* insertSurely(
+            unindexedDocument({ id, scope, filename, extension, mimeType, blobId, size, sha256, metadata: kept }, at)
           )
           if (isStored) return { documentId: id, mediaType, mimeType, filename, size }
           yield* blobs.remove(blobId)

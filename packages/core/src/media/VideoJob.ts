@@ -68,6 +68,16 @@ export const makeVideo = Effect.fnUntraced(function* (
   call: HostedCall
 ): Effect.fn.Return<Schema.Json, HostedToolFailed, Principal> {
   yield* askForCredit(price, call)
+  // The note is for a process that dies. Every other end is charged below.
+  const end = yield* call.beginCharge({ provider: order.provider, model: order.model, purpose: videoPurpose })
+  return yield* Effect.ensuring(orderAndFetch(room, { dropped, model, order }, call), end([]))
+})
+
+const orderAndFetch = Effect.fnUntraced(function* (
+  room: VideoRoom,
+  { dropped, model, order }: Omit<VideoTask, "price">,
+  call: HostedCall
+): Effect.fn.Return<Schema.Json, HostedToolFailed, Principal> {
   const ordered = yield* orderOnce(room, model, order, call)
   const { end, job } = yield* awaitEnd(room, model, ordered, call).pipe(
     Effect.onInterrupt(() => Effect.sync(() => chargeUnknown(room, ordered, call)))

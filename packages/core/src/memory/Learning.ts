@@ -16,8 +16,9 @@ import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { Quotas } from "../metering/Quota.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
@@ -121,8 +122,13 @@ const makeLearner = Effect.gen(function* () {
       )
     const { chat, target } = yield* extractor(assistant, runId)
     const question = { system: systemOf(asked), prompt: promptOf(asked), jsonOutput: true }
+    const payee = { provider: target.provider, model: target.model, purpose: "memory" }
     for (let attempt = 0; attempt < 2; attempt++) {
-      const answer = yield* complete(chat, target, question, settings).pipe(
+      const answer = yield* paid(beginOutside(account, runId), {
+        payee,
+        call: complete(chat, target, question, settings),
+        charges: ({ model, usage }) => [{ ...payee, model: model ?? target.model, usage }]
+      }).pipe(
         Effect.catchTag("ModelError", ({ isRetryable, message, retryAfterMillis }) =>
           Effect.fail(
             new FollowUpFailed({
@@ -133,10 +139,6 @@ const makeLearner = Effect.gen(function* () {
           )
         )
       )
-      const { model, usage } = answer
-      yield* chargeOutside(account, runId, [
-        { provider: target.provider, model: model ?? target.model, purpose: "memory", usage }
-      ])
       const operations = readOperations(answer.text)
       if (Option.isSome(operations)) return checkOperations(asked, operations.value)
     }
@@ -146,15 +148,17 @@ const makeLearner = Effect.gen(function* () {
   /** Similar memories, then the newest ones: "I moved to Bergen" shares no word with the memory of where the user lived before. */
   const knownMemories = Effect.fnUntraced(function* (
     assistantId: AssistantId,
+    runId: RunId,
     text: string,
     target: EmbeddingTarget | null
   ) {
     const limit = settings.compared
-    const { charges, hits } = yield* findMemories(finder, { assistantId, text, target, limit, trueAt: null })
+    const beginCharge = beginOutside(account, runId)
+    const hits = yield* findMemories(finder, { assistantId, text, target, limit, trueAt: null, beginCharge })
     const similar = hits.map(({ memory }) => memory)
     const newest = similar.length < limit ? yield* newestMemories(store, assistantId, limit) : []
     const others = newest.filter(({ id }) => similar.every((memory) => memory.id !== id))
-    return { charges, memories: [...similar, ...others].slice(0, limit) }
+    return [...similar, ...others].slice(0, limit)
   })
 
   const learn = tracedFn("Memories.learn")(function* (
@@ -174,12 +178,11 @@ const makeLearner = Effect.gen(function* () {
     const earlier =
       first === undefined ? [] : yield* threads.messagesBefore(threadId, first.sequence, settings.earlierMessages)
     const said = messages.map(({ content }) => content).join("\n\n")
-    const known = yield* knownMemories(assistantId, said, target)
-    yield* chargeOutside(account, runId, known.charges)
+    const known = yield* knownMemories(assistantId, runId, said, target)
     const asked: ExtractionCase = {
       messages: messages.map(toSaid),
       earlier: earlier.filter(isSaid).map(toSaid),
-      known: known.memories,
+      known,
       factPrompt: assistant.factExtractionPrompt,
       updatePrompt: assistant.memoryUpdatePrompt,
       systemPrompt: assistant.systemPrompt
@@ -202,8 +205,8 @@ const makeLearner = Effect.gen(function* () {
     const told = new Map(written.map(({ id }, index) => [id, facts[index]?.said.text ?? ""]))
     const before = operations.flatMap((operation) => (operation.op === "ADD" ? [] : [operation.target]))
     const around = [said, asked.earlier.map(({ text }) => text).join("\n\n"), assistant.systemPrompt ?? ""]
-    const made = yield* indexMemories(finder, target, { assistantId, written, before, told, around })
-    yield* chargeOutside(account, runId, made.charges)
+    const beginCharge = beginOutside(account, runId)
+    const made = yield* indexMemories(finder, target, { assistantId, written, before, told, around, beginCharge })
     const changes = operations.flatMap((operation): ReadonlyArray<MemoryChange> => {
       if (operation.op === "DELETE") return [{ _tag: "Delete", id: operation.target.id }]
       const index = facts.indexOf(operation)
@@ -237,17 +240,17 @@ const makeLearner = Effect.gen(function* () {
       if (missing.length === 0) return
       const made = yield* vectorsOf(
         embeddings,
+        beginOutside(account, null),
         target,
         missing.map(({ content }) => content),
         "document"
       )
-      const [first] = made?.vectors ?? []
+      const [first] = made ?? []
       if (made === null || first === undefined) {
         return yield* new FollowUpFailed({ message: "The embedding model failed.", isRetryable: true })
       }
-      yield* chargeOutside(account, null, made.charges)
       const vectors = missing.flatMap(({ content, id }, index) => {
-        const values = made.vectors[index]
+        const values = made[index]
         return values === undefined ? [] : [{ id, content, values }]
       })
       dimensions = first.length

@@ -10,7 +10,7 @@ import { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Copies } from "../assistants/Copies.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { overLimit, type Quota, Quotas } from "../metering/Quota.ts"
 import { QuotaStore } from "../metering/QuotaStore.ts"
@@ -56,7 +56,7 @@ export const memoriesLayer: Layer.Layer<
     const finder = yield* makeFinder
     const quotas = yield* QuotaStore
     const quotaOf = yield* Quotas
-    const account = { ledger, metering }
+    const beginCharge = beginOutside({ ledger, metering }, null)
 
     const assistantOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
       const found = yield* assistants.get(assistantId)
@@ -100,8 +100,8 @@ export const memoriesLayer: Layer.Layer<
     ) {
       const { id: assistantId, systemPrompt } = assistant
       const around = [written.map(({ content }) => content).join("\n"), systemPrompt ?? ""]
-      const made = yield* indexMemories(finder, target, { assistantId, written, before, told: new Map(), around })
-      yield* chargeOutside(account, null, made.charges)
+      const told = new Map()
+      const made = yield* indexMemories(finder, target, { assistantId, written, before, told, around, beginCharge })
       const tag = before.length === 0 ? "Add" : "Update"
       const changes = written.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
         const indexed = made.indexed[index]
@@ -179,7 +179,14 @@ export const memoriesLayer: Layer.Layer<
         const versions = yield* store.history(assistantId, id)
         const known = Option.toArray(yield* store.get(assistantId, id))
         const { systemPrompt } = yield* assistantOf(assistantId)
-        const nothing = { assistantId, written: [], before: known, told: new Map(), around: [systemPrompt ?? ""] }
+        const nothing = {
+          assistantId,
+          written: [],
+          before: known,
+          told: new Map(),
+          around: [systemPrompt ?? ""],
+          beginCharge
+        }
         const { beside } = yield* indexMemories(finder, null, nothing)
         const changes = [{ _tag: "Delete", id } as const]
         const applied = yield* store.apply({ assistantId, changes, beside, learned: null, at: yield* now })
@@ -194,10 +201,16 @@ export const memoriesLayer: Layer.Layer<
       search: tracedFn("Memories.search")(function* (assistantId, query, limit, at = null) {
         const assistant = yield* assistantOf(assistantId)
         const target = finder.targetOf(assistant)
-        const asked = { assistantId, text: query, target, limit: at === null ? limit : candidates, trueAt: null }
-        const found = yield* findMemories(finder, asked)
-        yield* chargeOutside(account, null, found.charges)
-        return at === null ? found.hits : yield* hitsTrueAt(found.hits, at, limit)
+        const asked = {
+          assistantId,
+          text: query,
+          target,
+          limit: at === null ? limit : candidates,
+          trueAt: null,
+          beginCharge
+        }
+        const hits = yield* findMemories(finder, asked)
+        return at === null ? hits : yield* hitsTrueAt(hits, at, limit)
       }),
       noteOn: noteOnQuery,
       stats: tracedFn("Memories.stats")(function* (assistantId) {

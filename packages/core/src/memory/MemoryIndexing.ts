@@ -8,8 +8,8 @@ import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { embeddingFor } from "../assistants/AssistantFields.ts"
 import { DefaultEmbedding } from "../assistants/Assistants.ts"
-import type { Charge } from "../metering/Charge.ts"
-import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import type { BeginCharge } from "../metering/PaidCall.ts"
+import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
@@ -68,7 +68,6 @@ export interface Indexed {
   readonly indexed: ReadonlyArray<IndexedMemory>
   /** The memories beside them, with their new terms. */
   readonly beside: ReadonlyArray<ReweighedMemory>
-  readonly charges: ReadonlyArray<Charge>
   /** The vectors could not be made now. */
   readonly isIncomplete: boolean
 }
@@ -79,6 +78,8 @@ export interface MemoryWrite extends SessionWrite {
   readonly told: ReadonlyMap<MemoryId, string>
   /** Texts in the probable language of the memories, the nearest first. */
   readonly around: ReadonlyArray<string>
+  /** Takes the cost of the vectors. */
+  readonly beginCharge: BeginCharge<StoreUnavailable>
 }
 
 /** At most one call of the embedding model, and one query of the store if a session is concerned. */
@@ -91,12 +92,14 @@ export const indexMemories = Effect.fnUntraced(function* (
   const wanted = target !== null && store.keepsVectors ? target : null
   const contents = written.map(({ content }) => content)
   const made =
-    wanted === null || contents.length === 0 ? null : yield* vectorsOf(embeddings, wanted, contents, "document")
+    wanted === null || contents.length === 0
+      ? null
+      : yield* vectorsOf(embeddings, write.beginCharge, wanted, contents, "document")
   const places = placesOf(write)
   const found = places.length === 0 ? [] : yield* store.beside(assistantId, places, reach)
   const weighed = yield* runYielding(weighing(write, found))
   const indexed = weighed.written.map((terms, index): IndexedMemory => {
-    const values = made?.vectors[index]
+    const values = made?.[index]
     return {
       ...terms,
       vectors: values === undefined || wanted === null ? null : { model: vectorModel(wanted, values), values: [values] }
@@ -105,7 +108,6 @@ export const indexMemories = Effect.fnUntraced(function* (
   return {
     indexed,
     beside: weighed.beside,
-    charges: made?.charges ?? [],
     isIncomplete: wanted !== null && contents.length > 0 && made === null
   }
 })
@@ -126,19 +128,9 @@ function* weighing(
 }
 
 /** Null: the model failed. */
-export const vectorsOf = (
-  embeddings: typeof EmbeddingModel.Service,
-  target: EmbeddingTarget,
-  texts: ReadonlyArray<string>,
-  purpose: "document" | "query"
-) =>
-  embeddings.embed(target, texts, purpose).pipe(
-    Effect.map(({ usage, vectors }) => ({
-      vectors,
-      charges: [
-        { provider: target.provider, model: target.model, purpose: "embedding", usage }
-      ] satisfies ReadonlyArray<Charge>
-    })),
+export const vectorsOf = (...args: Parameters<typeof embedPaid<StoreUnavailable>>) =>
+  embedPaid(...args).pipe(
+    Effect.map(({ vectors }) => vectors),
     Effect.catchTag(["EmbeddingFailed", "ModelError"], () => Effect.succeed(null))
   )
 
@@ -159,21 +151,20 @@ export interface MemoryQuery {
   readonly target: EmbeddingTarget | null
   readonly limit: number
   readonly trueAt: Date | null
+  /** Takes the cost of embedding the text. */
+  readonly beginCharge: BeginCharge<StoreUnavailable>
 }
 
 /** The search by hand and in a turn. It embeds the text once at most, and asks the store once, sometimes twice at the same time. */
 export const findMemories = Effect.fnUntraced(function* (
   finder: Finder,
-  { assistantId, limit, target, text, trueAt }: MemoryQuery
-): Effect.fn.Return<
-  { readonly hits: ReadonlyArray<MemoryHit>; readonly charges: ReadonlyArray<Charge> },
-  StoreUnavailable,
-  Principal
-> {
+  { assistantId, beginCharge, limit, target, text, trueAt }: MemoryQuery
+): Effect.fn.Return<ReadonlyArray<MemoryHit>, StoreUnavailable, Principal> {
   const { embeddings, store } = finder
   const asked = beginningAndEnd(text)
-  const made = target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, target, [asked], "query")
-  const [values] = made?.vectors ?? []
+  const made =
+    target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, beginCharge, target, [asked], "query")
+  const [values] = made ?? []
   const vector: ChunkSearch["vector"] =
     values === undefined || target === null ? null : { model: vectorModel(target, values), values }
   const [hits] = yield* Effect.all(
@@ -183,7 +174,7 @@ export const findMemories = Effect.fnUntraced(function* (
     ],
     { concurrency: 2 }
   )
-  return { hits, charges: made?.charges ?? [] }
+  return hits
 })
 
 const comparedFor = 10 * 60_000

@@ -16,6 +16,7 @@ import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
@@ -107,8 +108,14 @@ const makeMemoryPart = Effect.gen(function* () {
     Effect.gen(function* () {
       const port = hits.length < 2 ? null : yield* rerankerFor(turn)
       if (port === null) return hits
-      const { charge, order } = yield* port.rerank({ query, texts: hits.map(({ memory }) => memory.content) })
-      if (charge !== null) turn.spend(charge)
+      const call = port.rerank({ query, texts: hits.map(({ memory }) => memory.content) })
+      const { order } = yield* port.model === null
+        ? call
+        : paid(turn.beginCharge, {
+            payee: { ...port.model, purpose: "rerank" },
+            call,
+            charges: ({ charge }) => (charge === null ? [] : [charge])
+          })
       return inOrder(
         hits,
         order.map(({ index }) => index)
@@ -150,9 +157,15 @@ const makeMemoryPart = Effect.gen(function* () {
         const query = queryOf(turn.content, history.messages)
         const limit = pro ? settings.reranked : settings.recalled * 3
         const trueAt = new Date(yield* Clock.currentTimeMillis)
-        const place = { assistantId: turn.assistantId, text: query, target: embedding, limit, trueAt }
-        const { charges, hits } = yield* findMemories(finder, place)
-        for (const charge of charges) turn.spend(charge)
+        const place = {
+          assistantId: turn.assistantId,
+          text: query,
+          target: embedding,
+          limit,
+          trueAt,
+          beginCharge: turn.beginCharge
+        }
+        const hits = yield* findMemories(finder, place)
         const ranked = pro ? yield* rerank(turn, query, hits) : hits
         // The scores of a search are not compared after reranking, because the reranker judges better.
         const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)

@@ -41,12 +41,18 @@ export const makeMemorySession = (
       if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
       const trueAt = new Date(yield* Clock.currentTimeMillis)
       const { assistantId } = call
-      const place = { assistantId, text: query, target: plan.embedding, limit: settings.recalled * 3, trueAt }
-      const { charges, hits } = yield* Effect.mapError(
+      const place = {
+        assistantId,
+        text: query,
+        target: plan.embedding,
+        limit: settings.recalled * 3,
+        trueAt,
+        beginCharge: call.beginCharge
+      }
+      const hits = yield* Effect.mapError(
         findMemories(finder, place),
         () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
       )
-      for (const charge of charges) call.spend(charge)
       const chosen = chooseHits(hits, settings, counter)
       const before = readKept(call.kept())?.retrieved ?? []
       // What was found is kept with the answer, so that it is shown only as long as its memories exist.

@@ -26,6 +26,8 @@ export interface Reranked {
 }
 
 export interface RerankerPort {
+  /** Who is paid for a call; null: a call costs nothing. */
+  readonly model: { readonly provider: string; readonly model: string } | null
   /**
    * MUST ask once for all texts, and end its request when it is interrupted. Whatever the vendor sends, it MUST NOT have a defect; an error
    * MUST NOT contain text of the vendor.
@@ -39,10 +41,11 @@ export const Reranker = Context.Reference<RerankerPort | null>("@colloquy/core/m
 })
 
 /** Keeps the order of the search. */
-export const noReranker: RerankerPort = { rerank: () => Effect.succeed({ order: [], charge: null }) }
+export const noReranker: RerankerPort = { model: null, rerank: () => Effect.succeed({ order: [], charge: null }) }
 
 /** One question to a conversation model for all texts. The model answers with their numbers in order. */
 export const listwise = (chat: ChatDriver, target: CompletionTarget, policy: CompletionPolicy): RerankerPort => ({
+  model: { provider: target.provider, model: target.model },
   rerank: ({ query, texts }) =>
     Effect.map(
       complete(

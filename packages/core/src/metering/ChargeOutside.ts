@@ -1,18 +1,58 @@
 /**
- * Charges of work that is no leg of a run, such as learning from a turn and indexing. They are written to the ledger first and then
- * reported to the host's `Metering`. A meter that fails or does not answer has no effect on the work.
+ * Charges of work that is no leg of a run, such as learning from a turn and indexing. A call is noted in the ledger before it is made; its
+ * charges are written to the ledger first and then reported to the host's `Metering`. A meter that fails or does not answer has no effect on
+ * the work. What a dead process has begun is charged with unknown usage, by any process (`endBegunCharges`).
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ChargeId, newId, type RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Charge } from "./Charge.ts"
 import type { MeteringPort } from "./Metering.ts"
-import type { UsageLedger } from "./UsageLedger.ts"
+import { type BeginCharge, unknownCharge } from "./PaidCall.ts"
+import { UsageLedger } from "./UsageLedger.ts"
+
+/** Where costs outside of a turn go. */
+export interface Account {
+  readonly ledger: typeof UsageLedger.Service
+  readonly metering: MeteringPort
+}
+
+/** Notes calls in the ledger, each under an id of its own. */
+export const beginOutside =
+  (to: Account, runId: RunId | null): BeginCharge<StoreUnavailable> =>
+  (payee) =>
+    Effect.gen(function* () {
+      const id = yield* newId(ChargeId)
+      yield* to.ledger.begin(id, [unknownCharge(payee)])
+      return (charges) => (charges.length === 0 ? to.ledger.add(id, charges) : chargeOutside(to, runId, charges, id))
+    })
+
+/** Longer than any call of a vendor takes. */
+const longestCall = Duration.hours(1)
+
+/** Charges what dead processes have begun. Every kernel looks for it: when it starts, and then every few minutes. */
+export const endBegunCharges: Layer.Layer<never, never, UsageLedger> = Layer.effectDiscard(
+  UsageLedger.use((ledger) =>
+    ledger.endBegun(longestCall, 1000).pipe(
+      Effect.tap((count) =>
+        count === 0
+          ? Effect.void
+          : Effect.logWarning(`${count} paid calls have no known end and are charged with unknown usage`)
+      ),
+      Effect.catchCause((cause) => Effect.logWarning("Paid calls without an end could not be looked for", cause)),
+      Effect.andThen(Effect.sleep("10 minutes")),
+      Effect.forever,
+      Effect.forkScoped
+    )
+  )
+)
 
 export const chargeOutside = Effect.fnUntraced(function* (
-  to: { readonly ledger: typeof UsageLedger.Service; readonly metering: MeteringPort },
+  to: Account,
   runId: RunId | null,
   charges: ReadonlyArray<Charge>,
   /** If the same work may be repeated, an id that is the same for every repeat. */

@@ -13,6 +13,7 @@ import { traced, tracedFn } from "../primitives/Traced.ts"
 import { makeFairQueue } from "../access/FairQueue.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
+import { type BeginCharge, paid } from "../metering/PaidCall.ts"
 import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
 import { ModelError } from "./ModelError.ts"
 import { attributesOf, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
@@ -84,6 +85,19 @@ export class EmbeddingModel extends Context.Service<
       })
     })
   )
+}
+
+/** One charge for all texts, noted before the first request. */
+export const embedPaid = <E>(
+  model: typeof EmbeddingModel.Service,
+  begin: BeginCharge<E>,
+  target: EmbeddingTarget,
+  texts: ReadonlyArray<string>,
+  purpose: EmbeddingRequest["purpose"]
+): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError | StoreUnavailable | E, Principal> => {
+  const payee = { provider: target.provider, model: target.model, purpose: "embedding" }
+  const call = model.embed(target, texts, purpose)
+  return texts.length === 0 ? call : paid(begin, { payee, call, charges: ({ usage }) => [{ ...payee, usage }] })
 }
 
 /** Makes as few requests as the driver's limits permit. A text that exceeds the limit by itself is sent alone, and the provider decides. */

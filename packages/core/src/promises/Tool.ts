@@ -12,7 +12,7 @@ import { ToolName } from "../tools/ToolDefinition.ts"
 import { type ArgumentsOf, readParameters, type ToolParameters } from "./ToolParameters.ts"
 
 /** The owner and the turn for which a tool runs. */
-export interface ToolContext extends Omit<HostedCall, "journal" | "ensureCredit"> {
+export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" | "ensureCredit"> {
   readonly owner: string
   /** Aborted when the run is cancelled, when the tool's time limit expires, and when the kernel closes. */
   readonly signal: AbortSignal
@@ -48,7 +48,7 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
       const answer = async (owner: string, signal: AbortSignal) => {
         const checked = await check(args)
         if (checked.issues !== undefined) throw badCall(checked.issues)
-        const { ensureCredit: _ensureCredit, journal: _journal, ...turn } = call
+        const { beginCharge: _beginCharge, ensureCredit: _ensureCredit, journal: _journal, ...turn } = call
         return textOf(await execute(checked.value, { ...turn, owner, signal }))
       }
       return Effect.flatMap(Principal, ({ ownerId }) =>

@@ -7,6 +7,7 @@ import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { Providers } from "../models/Provider.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import type { TurnParts } from "../turns/TurnParts.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
@@ -36,4 +37,5 @@ export const layer: Layer.Layer<
   | HostedTools
   | TurnParts
   | FollowUps
+  | UsageLedger
 > = Layer.merge(RealtimeSessions.layer, catalogued).pipe(Layer.provideMerge(Tickets.layer))

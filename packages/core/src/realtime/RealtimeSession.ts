@@ -18,8 +18,11 @@ import { allows } from "../access/KeyScope.ts"
 import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import type { CreditNeed, InsufficientCredit, MeteringPort } from "../metering/Metering.ts"
+import type { EndCharge } from "../metering/PaidCall.ts"
 import { overLimit, type Quotas } from "../metering/Quota.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import { MessageId, newId, type OwnerId, RunId } from "../primitives/Ids.ts"
@@ -68,6 +71,7 @@ export interface SessionServices {
   readonly wakeFollowUps: () => void
   readonly providerKeys: ProviderKeysPort
   readonly quotaOf: typeof Quotas.Service
+  readonly ledger: typeof UsageLedger.Service
   readonly metering: MeteringPort
   readonly threads: typeof ThreadStore.Service
   readonly counter: TokenCounterPort
@@ -497,6 +501,20 @@ const hostedRuns = Effect.fnUntraced(function* (
       keep: (value) => input({ _tag: "Kept", toolCallId, part, value }),
       kept: () => kept(toolCallId, part),
       spend,
+      // What it cost is stored with the session, soon after its end.
+      beginCharge: (payee) =>
+        beginOutside(
+          services,
+          null
+        )(payee).pipe(
+          Effect.map((end): EndCharge => (charges) => {
+            charges.forEach(spend)
+            return Effect.ignore(end([]))
+          }),
+          Effect.catchTag("StoreUnavailable", () =>
+            Effect.succeed<EndCharge>((charges) => Effect.sync(() => charges.forEach(spend)))
+          )
+        ),
       journal: (fields) => Effect.asVoid(services.threads.mergeMetadata(threadId, fields)),
       ensureCredit: (need) => services.metering.ensureCredit(need)
     }

@@ -14,6 +14,7 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Metering, type MeteringPort } from "../metering/Metering.ts"
 import { Quotas } from "../metering/Quota.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
@@ -63,10 +64,12 @@ export class RealtimeSessions extends Context.Service<
     | HostedTools
     | TurnParts
     | FollowUps
+    | UsageLedger
   > = Layer.effect(
     RealtimeSessions,
     Effect.gen(function* () {
       const store = yield* SessionStore
+      const ledger = yield* UsageLedger
       const metering = yield* Metering
       const limits = yield* SessionLimits
       const scope = yield* Effect.scope
@@ -84,6 +87,7 @@ export class RealtimeSessions extends Context.Service<
         wakeFollowUps: (yield* FollowUps).wake,
         providerKeys: yield* ProviderKeys,
         quotaOf: yield* Quotas,
+        ledger,
         metering,
         threads: yield* ThreadStore,
         counter: yield* TokenCounter,

@@ -7,7 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
-import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
+import type { BeginCharge } from "../metering/PaidCall.ts"
+import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { Providers } from "../models/Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
@@ -22,6 +23,8 @@ export interface RetrievalRequest {
   readonly limit: number
   /** The model of the vectors in these scopes; null: there is none. */
   readonly embedding: EmbeddingTarget | null
+  /** Takes the cost of embedding the question. */
+  readonly beginCharge: BeginCharge<StoreUnavailable>
 }
 
 /** Why a search was lexical only. */
@@ -49,8 +52,12 @@ export class Retrieval extends Context.Service<
       const index = yield* ChunkIndex
       const model = yield* EmbeddingModel
 
-      const meaningOf = (target: EmbeddingTarget, query: string): Effect.Effect<Meaning, StoreUnavailable, Principal> =>
-        model.embed(target, [query], "query").pipe(
+      const meaningOf = (
+        target: EmbeddingTarget,
+        query: string,
+        begin: BeginCharge<StoreUnavailable>
+      ): Effect.Effect<Meaning, StoreUnavailable, Principal> =>
+        embedPaid(model, begin, target, [query], "query").pipe(
           Effect.map(({ usage, vectors: [values] }) =>
             values === undefined
               ? lexical("embedding_failed")
@@ -60,13 +67,19 @@ export class Retrieval extends Context.Service<
         )
 
       return Retrieval.of({
-        search: tracedFn("Retrieval.search")(function* ({ embedding, limit, query: asked, scopes }: RetrievalRequest) {
+        search: tracedFn("Retrieval.search")(function* ({
+          beginCharge,
+          embedding,
+          limit,
+          query: asked,
+          scopes
+        }: RetrievalRequest) {
           const query = beginningAndEnd(asked)
           const meaning =
             embedding === null
               ? lexical("no_embedding_model")
               : index.keepsVectors
-                ? yield* meaningOf(embedding, query)
+                ? yield* meaningOf(embedding, query, beginCharge)
                 : lexical("vectors_not_kept")
           const { lexicalOnly, usage, vector } = meaning
           const hits = yield* index.search({ scopes, terms: termsByLanguage(query), vector, limit })

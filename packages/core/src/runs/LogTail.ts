@@ -1,5 +1,6 @@
 /** The part of a leg's log that is not stored yet. `LogWriter` stores it while the leg goes on, and the settlement stores the rest. */
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import type { RunLog } from "./RunLog.ts"
 import type { LogEvent } from "./RunStore.ts"
 
@@ -19,6 +20,7 @@ export class LogTail<E extends LogEvent> {
   notBefore = 0
   private written: number
   private urgentUntil = 0
+  private readonly waiting = new Set<() => void>()
   private readonly log: RunLog<E>
   private readonly batch: number
   private readonly isKept: (event: E) => boolean
@@ -58,5 +60,21 @@ export class LogTail<E extends LogEvent> {
   /** Records that all events up to this index are stored. */
   confirm(end: number): void {
     this.written = end
+    for (const check of this.waiting) check()
   }
+
+  /** Completes when the store has everything that is in the log now; asks for that at once. */
+  readonly stored: Effect.Effect<void> = Effect.callback<void>((resume) => {
+    const end = this.log.events.length
+    const check = (): void => {
+      if (this.written < end) return
+      this.waiting.delete(check)
+      resume(Effect.void)
+    }
+    this.waiting.add(check)
+    this.writeSoon()
+    this.log.wake()
+    check()
+    return Effect.sync(() => this.waiting.delete(check))
+  })
 }

@@ -10,8 +10,9 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { Providers } from "../models/Provider.ts"
@@ -71,14 +72,17 @@ const makeSummarizer = Effect.gen(function* () {
     const { chat, info } = yield* Effect.catch(providers.resolve(provider, model), ({ message }) => giveUp(message))
     const target = { provider, model, info, apiKey: yield* keys.find(provider), conversationId: order.threadId }
     const prompt = promptOf(before, messages, settings.messageTokens, counter)
-    const answer = yield* Effect.catch(
-      complete(chat, target, { system: systemOf(settings.summaryTokens), prompt, jsonOutput: false }, settings),
+    const payee = { provider, model, purpose: "summary" }
+    const answer = yield* Effect.catchTag(
+      paid(beginOutside(account, order.runId), {
+        payee,
+        call: complete(chat, target, { system: systemOf(settings.summaryTokens), prompt, jsonOutput: false }, settings),
+        charges: (made) => [{ ...payee, model: made.model ?? model, usage: made.usage }]
+      }),
+      "ModelError",
       ({ isRetryable, message, retryAfterMillis: pauseMillis }) =>
         Effect.fail(new FollowUpFailed({ message, isRetryable, ...(pauseMillis === undefined ? {} : { pauseMillis }) }))
     )
-    yield* chargeOutside(account, order.runId, [
-      { provider, model: answer.model ?? model, purpose: "summary", usage: answer.usage }
-    ])
     return answer.text.trim()
   })
 

@@ -6,6 +6,7 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
+import type { BeginCharge } from "../metering/PaidCall.ts"
 import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -36,6 +37,12 @@ export interface LiveTurn {
   readonly kept: () => Schema.Json | null
   /** Reports a cost. Call it as soon as the cost has arisen: every reported cost is billed, however the turn ends. */
   readonly spend: (charge: Charge) => void
+  /**
+   * Notes a call that costs money before it is made, and waits until the store has the note, for at most a second. The function that it
+   * returns reports the charges. If it is never called, because the process dies or the turn ends, the turn is charged with unknown usage.
+   * `paid` makes a call between the two.
+   */
+  readonly beginCharge: BeginCharge
   /** Sets top-level fields of the thread's metadata at once, before the turn ends. */
   readonly journal: (fields: Schema.JsonObject) => Effect.Effect<void, StoreUnavailable, Principal>
   /** Asks the host for credit before something is spent. */

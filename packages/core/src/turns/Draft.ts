@@ -5,8 +5,11 @@
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import type { Charge } from "../metering/Charge.ts"
+import { unknownCharge } from "../metering/PaidCall.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
-import { MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
+import { ChargeId, MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import type { Place } from "./Place.ts"
@@ -21,22 +24,29 @@ export interface Draft {
   readonly answerId: MessageId
   readonly log: RunLog<TurnEvent>
   readonly listening: (part: string) => Listening
+  /** Calls that parts have begun while they listen: entries of the ledger, until the turn is stored or refused with their charges. */
+  readonly begun: Array<ChargeId>
   /** Completed by the first event that a listening part tells. */
   readonly firstEvent: Deferred.Deferred<void>
 }
 
-export const newDraft: Effect.Effect<Draft> = Effect.clockWith((clock) =>
-  Effect.map(newIds, (allocate) => draftOf(clock, allocate))
-)
+type Ledger = Pick<typeof UsageLedger.Service, "begin">
 
-const draftOf = (clock: Clock.Clock, allocate: NewIds): Draft => {
+export const newDraft = (ledger: Ledger): Effect.Effect<Draft> =>
+  Effect.clockWith((clock) => Effect.map(newIds, (allocate) => draftOf(clock, allocate, ledger)))
+
+const draftOf = (clock: Clock.Clock, allocate: NewIds, ledger: Ledger): Draft => {
   const log = new RunLog<TurnEvent>(1)
+  const begun: Array<ChargeId> = []
+  const spend = (charge: Charge): void =>
+    void log.push((sequence) => ({ _tag: "Charged", sequence, charge: chargeWithinBounds(charge) }))
   const firstEvent = Deferred.makeUnsafe<void>()
   return {
     runId: allocate(RunId),
     messageId: allocate(MessageId),
     answerId: allocate(MessageId),
     log,
+    begun,
     firstEvent,
     listening: (part): Listening => ({
       tell: ({ data, isLive = false, type }) => {
@@ -46,8 +56,14 @@ const draftOf = (clock: Clock.Clock, allocate: NewIds): Draft => {
         log.wake()
         Deferred.doneUnsafe(firstEvent, Effect.void)
       },
-      spend: (charge) =>
-        void log.push((sequence) => ({ _tag: "Charged", sequence, charge: chargeWithinBounds(charge) }))
+      spend,
+      beginCharge: (payee) =>
+        Effect.gen(function* () {
+          const id = allocate(ChargeId)
+          begun.push(id)
+          yield* ledger.begin(id, [unknownCharge(payee)])
+          return (charges) => Effect.sync(() => charges.forEach(spend))
+        })
     })
   }
 }

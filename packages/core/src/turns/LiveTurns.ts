@@ -6,7 +6,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Metering } from "../metering/Metering.ts"
+import type { EndCharge } from "../metering/PaidCall.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
+import { Deadlines } from "../primitives/Deadlines.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -21,10 +23,11 @@ export class LiveTurns extends Context.Service<
     readonly of: (leg: Leg, part: string, history: History) => LiveTurn
   }
 >()("@colloquy/core/turns/LiveTurns") {
-  static readonly layer: Layer.Layer<LiveTurns, never, ThreadStore> = Layer.effect(
+  static readonly layer: Layer.Layer<LiveTurns, never, Deadlines | ThreadStore> = Layer.effect(
     LiveTurns,
     Effect.gen(function* () {
       const threads = yield* ThreadStore
+      const deadlines = yield* Deadlines
       const { ensureCredit } = yield* Metering
 
       const of = (leg: Leg, part: string, history: History): LiveTurn => {
@@ -36,7 +39,7 @@ export class LiveTurns extends Context.Service<
           log.wake()
           return event
         }
-        return {
+        const turn: LiveTurn = {
           threadId: lease.threadId,
           assistantId,
           runId: lease.runId,
@@ -65,9 +68,22 @@ export class LiveTurns extends Context.Service<
             tail.writeSoon()
             log.wake()
           },
+          beginCharge: (payee) =>
+            Effect.suspend(() => {
+              const began = push((sequence) => ({ _tag: "PaidCallBegan", sequence, payee }))?.sequence
+              const end: EndCharge = (charges) =>
+                Effect.sync(() => {
+                  for (const charge of charges) turn.spend(charge)
+                  if (began !== undefined) push((sequence) => ({ _tag: "PaidCallEnded", sequence, began }))
+                })
+              // While the database is unavailable, the turn goes on all the same.
+              const noted = deadlines.within("1 second", tail.stored, () => Effect.void)
+              return Effect.as(began === undefined ? Effect.void : noted, end)
+            }),
           journal: (fields) => Effect.asVoid(threads.mergeMetadata(lease.threadId, fields)),
           ensureCredit
         }
+        return turn
       }
       return LiveTurns.of({ of })
     })

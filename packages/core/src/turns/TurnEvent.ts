@@ -7,6 +7,7 @@
  */
 import type * as Schema from "effect/Schema"
 import type { Charge } from "../metering/Charge.ts"
+import type { Payee } from "../metering/PaidCall.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import type { MessageId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
@@ -135,6 +136,22 @@ export interface Charged extends Event {
   readonly charge: Charge
 }
 
+/**
+ * A call that costs money is about to be made. If the log has no `PaidCallEnded` for it (the process died, or the call was interrupted), it
+ * is charged with unknown usage.
+ */
+export interface PaidCallBegan extends Event {
+  readonly _tag: "PaidCallBegan"
+  readonly payee: Payee
+}
+
+/** The charges of the call, if it has any, stand before this event. */
+export interface PaidCallEnded extends Event {
+  readonly _tag: "PaidCallEnded"
+  /** The sequence of its `PaidCallBegan`. */
+  readonly began: number
+}
+
 /** The fields that all terminal events of a leg have. */
 interface LegEnd extends Event {
   readonly messageId: MessageId
@@ -196,6 +213,8 @@ export type TurnEvent =
   | PartKept
   | PartRecalled
   | Charged
+  | PaidCallBegan
+  | PaidCallEnded
   | TerminalEvent
 
 export const isTerminal = (event: TurnEvent): event is TerminalEvent =>

@@ -14,6 +14,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { Charge } from "../metering/Charge.ts"
+import type { BeginCharge } from "../metering/PaidCall.ts"
 import type { OwnTool } from "../models/ChatRequest.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
@@ -61,6 +62,8 @@ export interface Listening {
   /** The first event begins the stream. A refusal after that ends the stream as a failed run. */
   readonly tell: (event: PartEvent) => void
   readonly spend: (charge: Charge) => void
+  /** Notes a call that costs money before it is made. Its charges go to the turn, or to the ledger if the turn is refused. */
+  readonly beginCharge: BeginCharge<StoreUnavailable>
 }
 
 /** The text that a part made from audio or another input that is not text. */

@@ -3,6 +3,7 @@
  * memory; after a crash, another process applies it to the log in the store. Both store the same for the same events.
  */
 import { type Charge, costOf } from "../metering/Charge.ts"
+import { unknownCharge } from "../metering/PaidCall.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
@@ -49,6 +50,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   let leg = { messageId: noMessage, provider: "", model: "", at: "" }
   let answeredBy: string | null = null
   const charges: Array<Charge> = []
+  const begun = new Map<number, Charge>()
   const kept = new Map<string, Supplement>()
   let content = ""
   const steps: Array<OpenStep> = []
@@ -85,6 +87,12 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
       case "Charged":
         charges.push(event.charge)
         break
+      case "PaidCallBegan":
+        begun.set(event.sequence, unknownCharge(event.payee))
+        break
+      case "PaidCallEnded":
+        begun.delete(event.began)
+        break
       case "PartKept":
         kept.set(event.part, { ...kept.get(event.part), value: event.value })
         break
@@ -93,6 +101,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         break
     }
   }
+  charges.push(...begun.values())
   const provider = cutTo(leg.provider, longestName)
   const model = cutTo(answeredBy ?? leg.model, longestName)
   const spoken = withoutUnknownCost(

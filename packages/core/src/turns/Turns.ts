@@ -71,7 +71,7 @@ const makeTurns = Effect.gen(function* () {
     if (Option.isSome(repeated)) return repeated.value
     const known = yield* knownPlaceOf(request)
     if (known === undefined) return yield* beginAnew(request)
-    return yield* decideAndWrite(request, known, yield* newDraft).pipe(
+    return yield* decideAndWrite(request, known, yield* newDraft(ledger)).pipe(
       Effect.tapError(() => places.forget(known.thread.id)),
       Effect.catchTag("PlaceOutdated", () => beginAnew(request))
     )
@@ -88,10 +88,11 @@ const makeTurns = Effect.gen(function* () {
 
   const beginAnew = Effect.fnUntraced(function* (request: TurnRequest) {
     const place = yield* findPlace(assistants, embedding, request)
-    const draft = yield* newDraft
+    const draft = yield* newDraft(ledger)
     const rest = decideAndWrite(request, place, draft).pipe(
       Effect.catchTag("PlaceOutdated", (impossible) => Effect.die(impossible)),
-      Effect.onError(() => chargeUnstored(draft))
+      Effect.onError(() => chargeUnstored(draft)),
+      Effect.ensuring(endBegun(draft))
     )
     const mayTell = request.stream === true && isHeard(parts.all(), request)
     return yield* mayTell ? earlyStream.begin(place, draft, rest) : rest
@@ -121,6 +122,14 @@ const makeTurns = Effect.gen(function* () {
       null,
       log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
     ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause)))
+
+  /** The charges of these calls are stored with the run, or were written for the refused message. */
+  const endBegun = ({ begun }: Draft) =>
+    Effect.suspend(() => Effect.forEach(begun, (id) => ledger.add(id, []), { discard: true })).pipe(
+      Effect.catchCause((cause) =>
+        Effect.logWarning("A call of a listening part is charged twice, once as unknown", cause)
+      )
+    )
 
   const start = (request: TurnRequest) => admissions.admit(begin(request)).pipe(traced("Turns.start"))
 

@@ -63,22 +63,31 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
     const counter = yield* TokenCounter
     const settings = yield* VoiceSettings
 
-    /** Speaks a text: the bytes of the provider, charged with the first of them. */
+    /** Speaks a text: the bytes of the provider, charged with the first of them. A text that fails before costs nothing. */
     const sayBy = Effect.fnUntraced(function* (chosen: Chosen<TextToSpeech>, wish: SpeechWish, turn: LiveTurn) {
       const { driver, model, provider } = chosen
       const info = yield* models.describe(chosen, "tts")
       const apiKey = yield* models.keys.find(provider)
       const format = formatOf(chosen, wish)
       const { speed, voice } = wish
-      return (text: string) => {
-        const charge = Effect.sync(() => {
-          const costUsd = priceOf(info, "usd_per_million_characters", text.length)
-          const usage = { ...noUsage, inputTokens: Math.ceil(counter.count(text)), costUsd, estimated: true }
-          turn.spend({ provider, model, purpose: "tts", usage })
-        })
-        const request = { provider, model, text, voice, format, speed, apiKey }
-        return Stream.onFirst(withRetries(driver.speak(request), chosen, settings), () => charge)
-      }
+      const payee = { provider, model, purpose: "tts" }
+      const request = { provider, model, voice, format, speed, apiKey }
+      return (text: string) =>
+        Stream.unwrap(
+          Effect.map(turn.beginCharge(payee), (end) => {
+            let isCharged = false
+            const charge = Effect.suspend(() => {
+              isCharged = true
+              const costUsd = priceOf(info, "usd_per_million_characters", text.length)
+              const usage = { ...noUsage, inputTokens: Math.ceil(counter.count(text)), costUsd, estimated: true }
+              return end([{ ...payee, usage }])
+            })
+            return withRetries(driver.speak({ ...request, text }), chosen, settings).pipe(
+              Stream.onFirst(() => charge),
+              Stream.tapError(() => (isCharged ? Effect.void : end([])))
+            )
+          })
+        )
     })
 
     return (chosen, wish, turn, words) =>

@@ -63,10 +63,10 @@ const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
 export type Heard = { readonly _tag: "Piece"; readonly bytes: Uint8Array } | { readonly _tag: "EndOfText" }
 
 /** `speak` begins for the next text while the sound of the one before is still read; its pieces wait. */
-export const soundOf = (
+export const soundOf = <R>(
   texts: Stream.Stream<string>,
-  speak: (text: string) => Stream.Stream<Uint8Array, ModelError>
-): Stream.Stream<Heard, ModelError> =>
+  speak: (text: string) => Stream.Stream<Uint8Array, ModelError, R>
+): Stream.Stream<Heard, ModelError, R> =>
   Stream.unwrap(
     Effect.map(Semaphore.make(requestsAtOnce), (places) =>
       texts.pipe(

@@ -12,6 +12,7 @@ import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
 import type { Charge } from "../metering/Charge.ts"
 import { type InsufficientCredit, Metering } from "../metering/Metering.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { SpeechToText, Transcript, TranscriptEvent, TranscriptionRequest } from "../models/SpeechToText.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
@@ -90,17 +91,19 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
           prompt: options.prompt ?? null,
           apiKey: yield* models.keys.find(provider)
         }
-        const transcript = yield* ask(driver, request, isStreamed, listening).pipe(
-          inTime(settings.transcriptionTimeout, () => Effect.fail(timedOut(request))),
-          Effect.tapError(({ usage }) =>
-            Effect.sync(() => {
-              if (usage !== undefined) listening.spend({ provider, model, purpose: "stt", usage })
-            })
-          ),
-          Effect.catchTag("ModelError", refusalOf)
-        )
-        const seconds = transcript.seconds ?? ownSeconds
-        listening.spend(yield* chargeFor(chosen, transcript, seconds))
+        const payee = { provider, model, purpose: "stt" }
+        const { seconds, transcript } = yield* paid(listening.beginCharge, {
+          payee,
+          call: Effect.gen(function* () {
+            const heard = yield* ask(driver, request, isStreamed, listening).pipe(
+              inTime(settings.transcriptionTimeout, () => Effect.fail(timedOut(request)))
+            )
+            const length = heard.seconds ?? ownSeconds
+            return { transcript: heard, seconds: length, charge: yield* chargeFor(chosen, heard, length) }
+          }),
+          charges: (heard) => [heard.charge],
+          chargesOfFailure: ({ usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
+        }).pipe(Effect.catchTag("ModelError", refusalOf))
         const text = transcript.text.trim()
         if (text === "") return yield* refuse("invalid", ["recording"], nothingHeard)
         const { language } = transcript

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Catalog } from "../catalog/Catalog.ts"
 import { chargeOfCost } from "../metering/Charge.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { hasOwnSearch } from "../models/ModelInfo.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
@@ -104,11 +105,12 @@ const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool
   const search = Effect.fnUntraced(function* (text: string, call: HostedCall) {
     const need = { purpose: searchPartName, amountUsd: engine.priceUsd }
     yield* Effect.mapError(call.ensureCredit(need), creditFailure)
-    const { costUsd, results } = yield* Effect.mapError(
-      engine.search({ text, limit: settings.results }),
-      ({ message }) => new HostedToolFailed({ message })
-    )
-    call.spend(chargeOfCost({ provider: engine.id, model: engine.id, purpose: searchPartName }, costUsd))
+    const payee = { provider: engine.id, model: engine.id, purpose: searchPartName }
+    const { results } = yield* paid(call.beginCharge, {
+      payee,
+      call: engine.search({ text, limit: settings.results }),
+      charges: ({ costUsd }) => [chargeOfCost(payee, costUsd)]
+    }).pipe(Effect.mapError(({ message }) => new HostedToolFailed({ message })))
     const shown = results.filter(isShown).slice(0, settings.results)
     const before = sourcesIn(call.kept())
     const sources = addSources(before, shown)

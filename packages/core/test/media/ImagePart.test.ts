@@ -1,6 +1,16 @@
 /** How pictures join a turn: the tool, what it may be asked, what it costs, and pictures that a model makes by itself. */
+import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, draw, expect, say, ScriptedModel, type ScriptStep, uses } from "@colloquy/testing"
-import { InsufficientCredit, Principal, supplementOf, Threads, TurnRefused, Turns, type Usage } from "@colloquy/core"
+import {
+  InsufficientCredit,
+  Principal,
+  StoreUnavailable,
+  supplementOf,
+  Threads,
+  TurnRefused,
+  Turns,
+  type Usage
+} from "@colloquy/core"
 import {
   type ChatRequest,
   firstPage,
@@ -15,6 +25,7 @@ import { mediaGenerated, mediaIn } from "@colloquy/core/media"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { cost, painted, painterKernel, type PainterOptions, png, type Services, withImages } from "./Painter.ts"
@@ -273,6 +284,43 @@ describe("generate_image", () => {
           days.flatMap(({ purpose, usage }) => (purpose === "image" ? [usage.costUsd] : [])),
           [null]
         )
+      })
+  )
+
+  const state = InMemory.makeState()
+  const away = new StoreUnavailable({ operation: "DocumentStore.insert" })
+  let refusals = 0
+  story(
+    "stores a picture again while the database is unavailable, because it is paid for",
+    {
+      state,
+      stores: Layer.effect(
+        DocumentStore,
+        DocumentStore.useSync((store) => ({
+          ...store,
+          insert: (...args) =>
+            Effect.suspend(() =>
+              ++refusals < 5
+                ? Effect.fail(away)
+                : refusals === 5
+                  ? // The record is written, and its answer is lost.
+                    Effect.andThen(store.insert(...args), Effect.fail(away))
+                  : store.insert(...args)
+            )
+        }))
+      ).pipe(Layer.provideMerge(InMemory.layerFrom(state))),
+      steps: paintsOnce({ prompt: "A fox" }, (result) => assert.match(result, /"document_id"/u))
+    },
+    (asked) =>
+      Effect.gen(function* () {
+        const turn = yield* (yield* Turns).start({ content: "Paint.", options: withImages(), stream: true })
+        const reply = yield* Effect.forkChild(turn.reply, { startImmediately: true })
+        yield* TestClock.adjust("10 seconds")
+        const { status, supplements } = yield* Fiber.join(reply)
+        assert.strictEqual(status, "COMPLETED")
+        assert.lengthOf(mediaIn(supplements["image"]), 1)
+        assert.lengthOf(yield* documentsOf(turn.threadId), 1)
+        assert.lengthOf(asked, 1)
       })
   )
 

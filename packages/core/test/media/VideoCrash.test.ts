@@ -221,8 +221,8 @@ describe("a process interruption in a video turn: at most one job submitted, no 
     "is taken over by one that dies at any of its own writes: the third brings the job to its end, once",
     () =>
       Effect.gen(function* () {
-        // Begun, ordered, written down, handed over.
-        const handOver = 5
+        // Begun, noted, ordered, written down, handed over.
+        const handOver = 6
         let died = 0
         for (let at = 1; at < 30; at++) {
           const { client, doom, first, state, studio, threadId } = yield* scene(2 + handOver, true)

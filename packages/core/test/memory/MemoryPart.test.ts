@@ -146,6 +146,7 @@ describe("memory in a turn", () => {
   }
 
   const backwards: RerankerPort = {
+    model: null,
     rerank: ({ texts }) =>
       Effect.succeed({
         order: texts.map((_, index) => ({ index: texts.length - 1 - index, score: null })),

@@ -7,6 +7,7 @@ import {
   estimateTokens,
   ModelError,
   newId,
+  noCharge,
   noUsage
 } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/testing/contracts"
@@ -70,7 +71,13 @@ const search = (query: string, embedding: EmbeddingTarget | null) =>
   Effect.gen(function* () {
     yield* fill
     const { search: find } = yield* Retrieval
-    const { hits, lexicalOnly, usage } = yield* find({ scopes: [scope], query, limit: 1, embedding })
+    const { hits, lexicalOnly, usage } = yield* find({
+      scopes: [scope],
+      query,
+      limit: 1,
+      embedding,
+      beginCharge: noCharge
+    })
     return { found: hits.map(({ chunk }) => chunk.text), lexicalOnly, tokens: usage.inputTokens }
   })
 
@@ -106,7 +113,8 @@ it.effect("a word of the question that stands in a log is found beside documents
         scopes: [scope],
         query: "when was package chromium installed",
         limit: 5,
-        embedding: null
+        embedding: null,
+        beginCharge: noCharge
       })
       assert.include(hits[0]?.chunk.text, "chromium")
     })

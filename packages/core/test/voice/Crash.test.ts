@@ -32,7 +32,7 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
   })
   const stores = InMemory.layerFrom(state)
   const alive = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.suspend(() => (doom.isDead() ? Effect.never : effect))
+    Effect.suspend(() => (doom.isDead() ? doom.write(effect) : effect))
   /** The bytes and records of recordings, as one who may die while they are written. */
   const recordings = Layer.mergeAll(
     Layer.effect(
@@ -118,7 +118,13 @@ const checkAfter = Effect.fnUntraced(function* (death: Death) {
   const dieAtEvent = Effect.sync(() => {
     if ("atEvent" in death && ++events === death.atEvent) doom.kill()
   })
-  yield* withTime(Effect.provideContext(talk(dieAtEvent), first), doom.died)
+  // Pieces of the log may go together in one write, so a turn may have fewer of them, and end alive.
+  const over = Deferred.makeUnsafe<void>()
+  const talking = Effect.provideContext(talk(dieAtEvent), first)
+  yield* withTime(
+    Effect.ensuring(talking, Deferred.succeed(over, undefined)),
+    Effect.raceFirst(doom.died, Deferred.await(over))
+  )
   const next = yield* Scope.make()
   const second = yield* Layer.buildWithScope(kernelOf(yield* Crash.make(), state), next)
   yield* TestClock.adjust("2 minutes")

@@ -100,6 +100,8 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
     case "PartKept":
     case "PartRecalled":
     case "Charged":
+    case "PaidCallBegan":
+    case "PaidCallEnded":
     case "LiveMissed":
       return null
     case "PartTold":

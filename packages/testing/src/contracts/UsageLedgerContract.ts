@@ -13,6 +13,7 @@ import {
   type UsageOfDay
 } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import type { ContractTest } from "./ContractTest.ts"
@@ -188,6 +189,41 @@ export const usageLedgerContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST leave the sums as they are when a call is begun, and drop what was begun when its charges are added",
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const [free, paid] = [yield* newId(ChargeId), yield* newId(ChargeId)]
+      yield* ledger.begin(free, [unknown])
+      yield* ledger.begin(paid, [unknown])
+      assert.deepStrictEqual((yield* ledger.recent(firstPage)).days, [])
+      yield* ledger.add(free, [])
+      yield* ledger.add(paid, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }])
+      // A repeat that comes late changes nothing.
+      yield* ledger.begin(paid, [unknown])
+      yield* ledger.endBegun(Duration.zero, 100)
+      const { days } = yield* ledger.recent(firstPage)
+      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(3, 1, 0.25))
+    })
+  )
+
+  test(
+    "MUST add what was begun too long ago, at most so many calls, and nothing more for their ids",
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const ids = [yield* newId(ChargeId), yield* newId(ChargeId)]
+      yield* Effect.forEach(ids, (id) => ledger.begin(id, [unknown]))
+      yield* ledger.endBegun(anHour, 100)
+      assert.deepStrictEqual((yield* ledger.recent(firstPage)).days, [])
+      assert.strictEqual(yield* ledger.endBegun(Duration.zero, 1), 1)
+      assert.strictEqual(yield* ledger.endBegun(Duration.zero, 100), 1)
+      assert.strictEqual(yield* ledger.endBegun(Duration.zero, 100), 0)
+      yield* Effect.forEach(ids, (id) => ledger.add(id, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }]))
+      const { days } = yield* ledger.recent(firstPage)
+      assert.deepStrictEqual(sumOf(days, "model-a"), unknown.usage)
+    })
+  )
+
+  test(
     "MUST NOT count another owner's usage",
     Effect.gen(function* () {
       yield* asNewOwner(use("model-a", sampleUsage(1, 1)))
@@ -230,6 +266,9 @@ export const usageLedgerContract = (test: ContractTest): void => {
     })
   )
 }
+
+/** A call whose end nobody saw. */
+const unknown = { provider: "p", model: "model-a", purpose: "memory", usage: { ...noUsage, estimated: true } }
 
 /** A whole turn on its own thread. */
 const use = Effect.fnUntraced(function* (model: string, usage: Usage) {

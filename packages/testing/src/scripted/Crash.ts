@@ -37,6 +37,8 @@ export interface Doom {
   /** Wraps the stores of the process that will die. */
   readonly stores: (stores: Layer.Layer<Stores>) => Layer.Layer<Stores>
   readonly provider: (provider: Provider) => Provider
+  /** For the store of a wing: a write at which the process may die. */
+  readonly write: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly tool: (tool: HostedTool) => HostedTool
   /** Kills the process now, for example when a reader has received a certain event. */
   readonly kill: () => void
@@ -84,11 +86,19 @@ export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
           stores
         ),
       provider: (provider) => {
-        const { chat } = provider
-        return chat === undefined
-          ? provider
-          : { ...provider, chat: (request) => mute(Stream.unwrap(alive(Effect.sync(() => chat(request))))) }
+        const { chat, embedding, image } = provider
+        return {
+          ...provider,
+          ...(chat && { chat: (request) => mute(Stream.unwrap(alive(Effect.sync(() => chat(request))))) }),
+          ...(image && {
+            image: { ...image, generate: (request) => read(Effect.suspend(() => image.generate(request))) }
+          }),
+          ...(embedding && {
+            embedding: { ...embedding, embed: (request) => read(Effect.suspend(() => embedding.embed(request))) }
+          })
+        }
       },
+      write: (effect) => write(effect),
       tool: (tool) => ({ ...tool, run: (args, call) => read(Effect.suspend(() => tool.run(args, call))) }),
       kill,
       isDead: () => dead,
@@ -211,7 +221,9 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
     Layer.effect(
       UsageLedger,
       UsageLedger.useSync((store) => ({
+        begin: (...args) => write(store.begin(...args)),
         add: (...args) => write(store.add(...args)),
+        endBegun: (...args) => write(store.endBegun(...args), (ended) => ended > 0),
         recent: (...args) => read(store.recent(...args))
       }))
     )

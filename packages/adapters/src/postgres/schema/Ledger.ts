@@ -62,7 +62,10 @@ begin
 end $$`
 )
 
-/** The ids of the charges outside a turn that have been counted, so that a repeated call does not count them again. */
+/**
+ * The ids of charges outside a turn. Those that have been counted are kept, so that a repeated call does not count them again; a row with
+ * `begun` is a call under way, and holds what it is charged with if its end is never seen.
+ */
 export const receiptTables: Migration = {
   name: "usage_receipts",
   tables: ["usage_receipts"],
@@ -76,14 +79,43 @@ export const receiptTables: Migration = {
   ]
 }
 
-/** Adds the charges, unless charges with the same id were added before. */
+export const begunCharges: Migration = {
+  name: "charges that were begun",
+  tables: [],
+  statements: [
+    `alter table {schema}.usage_receipts add column begun text`,
+    `create index usage_receipts_begun on {schema}.usage_receipts (recorded_at) where begun is not null`
+  ]
+}
+
+/** Adds the charges and ends what was begun with this id, unless charges with the same id were added before. */
 const addChargesOnce = sqlFunction(
   "add_charges_once",
   `(p_owner text, p_id uuid, p_charges text) returns void language plpgsql as $$
 begin
-  insert into {schema}.usage_receipts (owner, id) values (p_owner, p_id) on conflict do nothing;
-  if found then perform {schema}.add_charges(p_owner, clock_timestamp(), p_charges); end if;
+  insert into {schema}.usage_receipts as known (owner, id) values (p_owner, p_id)
+    on conflict (owner, id) do update set begun = null, recorded_at = clock_timestamp() where known.begun is not null;
+  if found and p_charges is not null then perform {schema}.add_charges(p_owner, clock_timestamp(), p_charges); end if;
 end $$`
 )
 
-export const ledgerFunctions: ReadonlyArray<SqlFunction> = [addCharges, addChargesOnce]
+/** Adds charges that were begun too long ago, of all owners, and returns how many calls there were. */
+const endBegunCharges = sqlFunction(
+  "end_begun_charges",
+  `(p_millis double precision, p_limit integer) returns integer language plpgsql as $$
+declare
+  v_count integer := 0;
+  v_begun record;
+begin
+  for v_begun in select owner, id, begun from {schema}.usage_receipts
+    where begun is not null and recorded_at <= clock_timestamp() - p_millis * interval '1 millisecond'
+    order by recorded_at limit p_limit for update skip locked
+  loop
+    perform {schema}.add_charges_once(v_begun.owner, v_begun.id, v_begun.begun);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$`
+)
+
+export const ledgerFunctions: ReadonlyArray<SqlFunction> = [addCharges, addChargesOnce, endBegunCharges]

@@ -7,7 +7,7 @@ import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments } from "./Documents.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
-import { ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
+import { begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
@@ -58,7 +58,8 @@ export const schemaOfThisVersion: Schema = {
     spokenMemories,
     keyScopes,
     erasureTables,
-    followUpEnds
+    followUpEnds,
+    begunCharges
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
