@@ -7,6 +7,19 @@ export type { Handlers, WithHandler } from "./Handler.ts"
 export { HostedToolFailed, type HostedTool } from "@colloquy/core"
 export { tool, type ToolContext, type ToolOptions } from "@colloquy/core/promises"
 
+/** Providers and parts of turns from plain async code. */
+export { ModelError } from "@colloquy/core/adapters"
+export {
+  type AnswerPiece,
+  part,
+  type PartTurn,
+  type PlainChatRequest,
+  type PlainEmbeddingRequest,
+  type PlainPart,
+  type PlainProvider,
+  provider
+} from "@colloquy/core/promises"
+
 /** What calls take and give. */
 export type {
   CallOptions,

@@ -4,7 +4,7 @@ import { answers } from "colloquy/answers"
 import { documents, IndexingFailed } from "colloquy/documents"
 import { inMemory } from "colloquy/in-memory"
 import { images, videos } from "colloquy/media"
-import { memory } from "colloquy/memory"
+import { memory, reranker } from "colloquy/memory"
 import { realtime } from "colloquy/realtime"
 import { summaries } from "colloquy/summaries"
 import { callTool, say, scripted } from "colloquy/testing"
@@ -120,6 +120,28 @@ describe("the room of memories", () => {
     await colloquy.memories.remove(place)
     assert.deepInclude(await faultOf(colloquy.memories.get(place)), { _tag: "MemoryNotFound" })
     assert.isNull(await colloquy.memories.learned({ runId: "none" }))
+    await colloquy.close()
+  })
+
+  it("orders what it found by a reranker of plain code", async () => {
+    const asked: Array<string> = []
+    const byLength = reranker({
+      rerank: async ({ query, texts }) => {
+        asked.push(query)
+        return texts.map((_, index) => index).toSorted((a, b) => (texts[a]?.length ?? 0) - (texts[b]?.length ?? 0))
+      }
+    })
+    const colloquy = await Colloquy.open({ ...script(say("Tea.")), rooms: [memory({ reranker: byLength })] })
+    const { id: assistantId } = await colloquy.assistants.create({ name: "Clerk" })
+    for (const content of ["Ada drinks tea in the morning.", "Ada drinks."])
+      await colloquy.memories.add({ assistantId, content })
+    const wish = { mode: "readonly", pro: true } as const
+    const { memories } = await colloquy.send({ assistantId, content: "What does Ada drink?", memory: wish })
+    assert.deepStrictEqual(
+      memories.map((each) => each.memory),
+      ["Ada drinks.", "Ada drinks tea in the morning."]
+    )
+    assert.lengthOf(asked, 1)
     await colloquy.close()
   })
 

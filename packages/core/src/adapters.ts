@@ -82,7 +82,8 @@ export {
   type InputImage
 } from "./models/ImageModel.ts"
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
-export { ModelError, ModelErrorReason } from "./models/ModelError.ts"
+export { ModelError, ModelErrorReason, reasonOfStatus } from "./models/ModelError.ts"
+export { operatorDetail, sentenceOf } from "./models/OperatorDetail.ts"
 export { describeModel, mergeModelInfo, ModelType } from "./models/ModelInfo.ts"
 export type {
   NextTokenDriver,

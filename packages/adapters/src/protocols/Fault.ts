@@ -1,10 +1,10 @@
 /**
- * A failure of a provider: the fields of a `ModelError` that a protocol can determine; `Transport` adds the provider and the model. The table
- * of HTTP statuses and the retry headers are the same for all vendors. A protocol adds the error words of its vendor.
+ * A failure of a provider: the fields of a `ModelError` that a protocol can determine; `Transport` adds the provider and the model. The retry headers
+ * are the same for all vendors. A protocol adds the error words of its vendor.
  *
  * The message of a provider's error never leaves this folder, because it may quote a prompt or a key.
  */
-import type { ModelErrorReason } from "@colloquy/core/adapters"
+import { type ModelErrorReason, reasonOfStatus } from "@colloquy/core/adapters"
 import { isKnownCode } from "./KnownCodes.ts"
 
 export interface Fault {
@@ -15,25 +15,10 @@ export interface Fault {
   readonly shouldRetry?: boolean
 }
 
-/** The reason for each status. A status that is missing here is `overloaded` from 500 on, and `unknown` below. */
-const reasons: { readonly [status: number]: ModelErrorReason } = {
-  400: "invalid_request",
-  401: "auth",
-  402: "quota",
-  403: "auth",
-  404: "model_not_found",
-  408: "timeout",
-  413: "context_too_long",
-  422: "invalid_request",
-  429: "rate_limited",
-  504: "timeout",
-  524: "timeout"
-}
-
 export const faultOfStatus = (status: number): Fault => {
   // A conflict is a lock on the provider's side. There is no reason of this name, but a retry may succeed.
   if (status === 409) return { reason: "unknown", status, shouldRetry: true }
-  return { reason: reasons[status] ?? (status >= 500 ? "overloaded" : "unknown"), status }
+  return { reason: reasonOfStatus(status), status }
 }
 
 /** The provider's error code, if it is a documented one. Any other text could quote the conversation or a key. */

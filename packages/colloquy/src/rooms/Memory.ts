@@ -22,6 +22,7 @@ import {
 } from "@colloquy/core/memory"
 import {
   type CallOptions,
+  modelErrorOf,
   readId,
   type Room,
   room,
@@ -41,6 +42,32 @@ import { awaited } from "./Waiting.ts"
 /** Rerankers for `memory({ reranker })`. */
 export const rerankers = { cohere, jina, voyage }
 export type { MemoryHit, MemoryOperation, MemoryRecord, RetrievedMemory } from "@colloquy/core/memory"
+
+export interface PlainReranker {
+  /** The order of the texts, best first: their indexes, with scores of 0 to 1 where there are some. */
+  readonly rerank: (
+    request: { readonly query: string; readonly texts: ReadonlyArray<string> },
+    context: { readonly signal: AbortSignal }
+  ) => Promise<ReadonlyArray<number | { readonly index: number; readonly score?: number | null }>>
+}
+
+/** A reranker as plain async code, for `memory({ reranker })`. If it fails or is late, the order of the search is kept. */
+export const reranker = ({ rerank }: PlainReranker): RerankerPort => ({
+  model: null,
+  rerank: (request) =>
+    Effect.map(
+      Effect.tryPromise({
+        try: async (signal) => rerank(request, { signal }),
+        catch: (error) => modelErrorOf(error, { provider: "reranker", model: "reranker" })
+      }),
+      (order) => ({
+        order: order.map((each) =>
+          typeof each === "number" ? { index: each, score: null } : { index: each.index, score: each.score ?? null }
+        ),
+        charge: null
+      })
+    )
+})
 
 export interface MemoryOptions extends DeepPartial<MemorySettingsPort> {
   /** Orders what was found, for messages with `pro`. Default: the assistant's own model does. */
@@ -111,12 +138,12 @@ interface MemoryTypes extends RoomTypes {
 
 export type MemoryRoom = Room<MemoryTypes, RoomNeeds>
 
-export const memory = ({ reranker, ...given }: MemoryOptions = {}): MemoryRoom =>
+export const memory = ({ reranker: ordering, ...given }: MemoryOptions = {}): MemoryRoom =>
   room<MemoryTypes>()(
     layerMemory.pipe(
       Layer.provide([
         Layer.succeed(MemorySettings, withDefaults(defaultMemorySettings, given)),
-        reranker === undefined ? Layer.empty : Layer.succeed(Reranker, reranker)
+        ordering === undefined ? Layer.empty : Layer.succeed(Reranker, ordering)
       ])
     ),
     functions

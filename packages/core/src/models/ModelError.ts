@@ -44,6 +44,24 @@ const facts: { readonly [Reason in ModelErrorReason]: { readonly retryable: bool
   unknown: { retryable: false, text: "The provider failed in a way that it did not explain." }
 }
 
+/** The reason for each HTTP status. A status that is missing here is `overloaded` from 500 on, and `unknown` below. */
+const reasonsOfStatus: { readonly [status: number]: ModelErrorReason } = {
+  400: "invalid_request",
+  401: "auth",
+  402: "quota",
+  403: "auth",
+  404: "model_not_found",
+  408: "timeout",
+  413: "context_too_long",
+  422: "invalid_request",
+  429: "rate_limited",
+  504: "timeout",
+  524: "timeout"
+}
+
+export const reasonOfStatus = (status: number): ModelErrorReason =>
+  reasonsOfStatus[status] ?? (status >= 500 ? "overloaded" : "unknown")
+
 /** Reasons for which a provider refuses a request before it runs the model. */
 const refusals: ReadonlySet<ModelErrorReason> = new Set([
   "rate_limited",
@@ -66,6 +84,8 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   status: Schema.optionalKey(Schema.Int),
   /** A code for the error: the provider's own, such as `context_length_exceeded`, or the driver's. */
   code: Schema.optionalKey(Schema.String),
+  /** What the provider or the connection said, for the operator alone: without keys and without the conversation (`operatorDetail`). */
+  detail: Schema.optionalKey(Schema.String),
   /** The provider's id of the request, to quote in a support case. */
   requestId: Schema.optionalKey(Schema.String),
   retryAfterMillis: Schema.optionalKey(Schema.Finite),

@@ -22,6 +22,19 @@ export {
   withOptions
 } from "./Room.ts"
 
+/** Providers and parts of turns from plain async code. */
+export { part, type PartTurn, type PlainPart } from "./PlainPart.ts"
+export {
+  type AnswerMembers,
+  type AnswerPiece,
+  type KnownModel,
+  modelErrorOf,
+  type PlainChatRequest,
+  type PlainEmbeddingRequest,
+  type PlainProvider,
+  provider
+} from "./PlainProvider.ts"
+
 /** Tools. */
 export { tool, type ToolContext, type ToolOptions } from "./Tool.ts"
 export type { ArgumentsOf, DescribedSchema, ToolParameters } from "./ToolParameters.ts"

@@ -1,0 +1,41 @@
+/**
+ * What the operator of a server may read of a failure outside: the sentence of a provider or of a connection, without keys and without the
+ * conversation. Users do not get it: it stands in the log and in the inspection of a run.
+ */
+
+const longest = 300
+
+/** Words that look like keys: a known prefix, or many letters and digits without a vowel rhythm of words. */
+const keyLike = /\b(?:sk|pk|rk|key|gsk|xai|ghp|AIza|Bearer)[-_ ]?[\w\-.*]{6,}|\b(?=[\w-]{24,})(?=[a-z_-]*\d)[\w-]+/giu
+
+/** Five words of the request that follow each other are a quotation of it. */
+const quotedWords = 5
+
+/** `request`: the text that was sent, whose words must not be repeated. */
+export const operatorDetail = (sentence: string, request = ""): string => {
+  const line = sentence.replaceAll(/\s+/gu, " ").trim().slice(0, 2000).replaceAll(keyLike, "[hidden]")
+  const shown = withoutQuotations(line, request)
+  return shown.length <= longest ? shown : `${shown.slice(0, longest)}…`
+}
+
+const withoutQuotations = (line: string, request: string): string => {
+  if (request === "") return line
+  const words = line.split(" ")
+  const quoted = new Set<number>()
+  for (let at = 0; at + quotedWords <= words.length; at++) {
+    if (!request.includes(words.slice(at, at + quotedWords).join(" "))) continue
+    for (let word = at; word < at + quotedWords; word++) quoted.add(word)
+  }
+  const kept = words.map((word, at) => (quoted.has(at) ? "…" : word))
+  return kept.filter((word, at) => word !== "…" || kept[at - 1] !== "…").join(" ")
+}
+
+/** The sentence of an error with those of its causes, such as `fetch failed: connect ECONNREFUSED 127.0.0.1:1`. */
+export const sentenceOf = (error: unknown, depth = 0): string => {
+  if (!(error instanceof Error)) return typeof error === "string" ? error : ""
+  const { cause, message } = error
+  const own = message === "" && "code" in error && typeof error.code === "string" ? error.code : message
+  const inner = error instanceof AggregateError ? error.errors[0] : cause
+  const rest = depth < 3 && inner !== undefined ? sentenceOf(inner, depth + 1) : ""
+  return [own, rest].filter((part) => part !== "").join(": ")
+}
