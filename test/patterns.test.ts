@@ -26,9 +26,7 @@ const ownText: Readonly<Record<string, string>> = {
     "the source of the page, which is built at the start",
   [String.raw`packages/server/src/Settings.ts /\/+$/`]: "settings of the server",
   [String.raw`packages/server/src/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\)/gmu`]: "pages of the documentation",
-  [String.raw`packages/server/src/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation",
-  [String.raw`packages/server/src/guide/GuideSearch.ts /\[([^\]]*)\]\([^)]*\)/gu`]: "pages of the documentation",
-  [String.raw`packages/server/src/guide/GuideSearch.ts /^\s*\|?[\s|:-]+$/gmu`]: "pages of the documentation"
+  [String.raw`packages/server/src/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation"
 }
 
 const madeOf: Readonly<Record<string, string>> = {
