@@ -22,7 +22,6 @@ export const quotaStore = (state: State): typeof QuotaStore.Service =>
         return { taken, waitMillis: rate.endsAt - now }
       }),
     memories: ownedStep((ownerId) => memoriesOf(state, ownerId)),
-    spent: (day) => ownedStep((ownerId) => spentOf(state, ownerId, day)),
     used: ({ day, requestsPerMinute, turnsPerMinute }) =>
       ownedStep((ownerId, now) => {
         const documents = [...state.documents.values()].filter((row) => row.ownerId === ownerId)

@@ -64,19 +64,6 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
       )
     ),
 
-    spent: (day) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<{ readonly tokens: bigint; readonly usd: number }>(
-            "QuotaStore.spent",
-            `select coalesce(sum(input_tokens + output_tokens), 0)::bigint as tokens, coalesce(sum(cost_usd), 0) as usd
-             from ${schema}.usage_days where owner = $1 and day = $2::date`,
-            [toText(ownerId), day]
-          ),
-          ([row]) => ({ tokens: Number(row?.tokens ?? 0), usd: row?.usd ?? 0 })
-        )
-      ),
-
     used: ({ day, requestsPerMinute, turnsPerMinute }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(query<UsedRow>("QuotaStore.used", used, [toText(ownerId), day]), ([row]) => ({

@@ -5,18 +5,12 @@ import {
   anHour,
   appendTo,
   asNewOwner,
-  auditStoreSuite,
-  followUpStoreSuite,
   noTime,
   openThread,
-  outcomeStoreSuite,
-  realtimeSuite,
-  retentionStoreSuite,
   sampleBegin,
   sampleEvent,
   settleTurn,
   startTurn,
-  storageSuite,
   storedRun
 } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
@@ -25,15 +19,6 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { InMemory } from "../../src/in-memory/index.ts"
-
-storageSuite("in memory, virtual time", InMemory.layer, { testClock: true, signals: true })
-storageSuite("in memory, real time", InMemory.layer, { testClock: false, signals: true })
-const shared = InMemory.makeState()
-followUpStoreSuite("in memory", InMemory.layerFrom(shared), { testClock: true, signals: false })
-auditStoreSuite("in memory: AuditStore", InMemory.layer)
-outcomeStoreSuite("in memory: OutcomeStore", InMemory.layer)
-retentionStoreSuite("in memory: RetentionStore", InMemory.layer, { testClock: true, signals: false })
-realtimeSuite("in memory", InMemory.layer, { testClock: true, signals: false })
 
 describe("InMemory", () => {
   it.effect("has a fresh state each time it is built", () =>

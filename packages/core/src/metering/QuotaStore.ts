@@ -4,7 +4,6 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import type { Amount } from "./Budget.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
@@ -46,10 +45,8 @@ export class QuotaStore extends Context.Service<
       perMinute: number,
       wanted: number
     ) => Effect.Effect<TakenRequests, StoreUnavailable, Principal>
-    /** The number of the principal's memories, with all assistants. */
+    /** MUST be the number of the principal's memories, with all assistants. */
     readonly memories: Effect.Effect<number, StoreUnavailable, Principal>
-    /** What the ledger has of the principal's day. */
-    readonly spent: (day: string) => Effect.Effect<Amount, StoreUnavailable, Principal>
     /** MUST count what belongs to the principal only. `day` is a UTC day, `2026-01-31`; a rate without a limit is not counted. */
     readonly used: (of: {
       readonly requestsPerMinute: number | null

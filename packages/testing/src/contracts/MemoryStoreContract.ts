@@ -3,7 +3,7 @@
  * same adapter, because their removal removes memories.
  */
 import { AssistantId, MessageId, type Principal, RunId, ThreadId } from "@colloquy/core"
-import { AssistantStore, newId, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, newId, QuotaStore, ThreadStore } from "@colloquy/core/adapters"
 import { prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
 import {
   type IndexedMemory,
@@ -78,6 +78,20 @@ export const memoryStoreSuite = (
         assert.deepStrictEqual(yield* store.list(assistantId, { skip: 9, limit: 2 }), { memories: [], total: 4 })
         assert.deepStrictEqual(yield* store.survey(assistantId), { total: 4, lastUpdated: moment(6) })
         assert.deepStrictEqual(yield* store.history(assistantId, rich.id), [])
+      })
+    )
+
+    test(
+      "MUST count the principal's memories in the quota, with all assistants",
+      Effect.gen(function* () {
+        const quotas = yield* QuotaStore
+        const [here, there] = [yield* openAssistant, yield* openAssistant]
+        const gone = yield* sampleMemory(here, { content: "gone" })
+        yield* apply(here, [toAdd(yield* sampleMemory(here, { content: "one" })), toAdd(gone)])
+        yield* apply(there, [toAdd(yield* sampleMemory(there, { content: "two" }))])
+        yield* apply(here, [{ _tag: "Delete", id: gone.id }])
+        assert.strictEqual(yield* quotas.memories, 2)
+        assert.strictEqual(yield* asNewOwner(quotas.memories), 0)
       })
     )
 

@@ -214,7 +214,6 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
       QuotaStore.useSync((store) => ({
         takeRequests: (...args) => write(store.takeRequests(...args)),
         memories: read(store.memories),
-        spent: (...args) => read(store.spent(...args)),
         used: (...args) => read(store.used(...args))
       }))
     ),

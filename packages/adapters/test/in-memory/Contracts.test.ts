@@ -1,0 +1,76 @@
+/**
+ * The contracts of all stores on the in-memory ones. They are called through copies that note what was called, so that an operation of a
+ * store that no contract calls is found: such an operation has no test that a store of a host would have to pass.
+ */
+import {
+  auditStoreSuite,
+  blobStoreSuite,
+  type Capabilities,
+  chunkIndexSuite,
+  documentStoreSuite,
+  followUpStoreSuite,
+  memoryStoreSuite,
+  outcomeStoreSuite,
+  realtimeSuite,
+  retentionStoreSuite,
+  storageSuite
+} from "@colloquy/testing/contracts"
+import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { InMemory } from "../../src/in-memory/index.ts"
+
+const operations = new Set<string>()
+const called = new Set<string>()
+
+/** A copy whose operations are noted when they are read. Flags, such as `keepsVectors`, are no operations. */
+const noting = (port: string, store: object): object => {
+  const copy = {}
+  for (const [member, value] of Object.entries(store)) {
+    const name = `${port}.${member}`
+    if (typeof value !== "boolean") operations.add(name)
+    const get = () => {
+      called.add(name)
+      return value
+    }
+    Object.defineProperty(copy, member, { get, enumerable: true })
+  }
+  return copy
+}
+
+const stores = Layer.effectContext(
+  Effect.map(Layer.build(InMemory.layer), (built) =>
+    Context.makeUnsafe<InMemory.Stores>(
+      new Map(
+        Array.from(built.mapUnsafe, ([key, service]) => [
+          key,
+          key.startsWith("@colloquy/") ? noting(key, service) : service
+        ])
+      )
+    )
+  )
+)
+
+const virtual: Capabilities = { testClock: true, signals: false }
+
+storageSuite("in memory, virtual time", stores, { testClock: true, signals: true })
+storageSuite("in memory, real time", stores, { testClock: false, signals: true })
+followUpStoreSuite("in memory", stores, virtual)
+realtimeSuite("in memory", stores, virtual)
+auditStoreSuite("in memory: AuditStore", stores)
+blobStoreSuite("in memory: BlobStore", stores)
+chunkIndexSuite("in memory", stores, { keepsVectors: true })
+documentStoreSuite("in memory: DocumentStore", stores)
+memoryStoreSuite("in memory: MemoryStore", stores, { keepsVectors: true })
+outcomeStoreSuite("in memory: OutcomeStore", stores)
+retentionStoreSuite("in memory: RetentionStore", stores, virtual)
+
+it("no operation of a store is without a contract", () => {
+  assert.isAbove(operations.size, 100)
+  assert.deepStrictEqual(
+    [...operations].filter((name) => !called.has(name)),
+    [],
+    "Add a case to the contract suite of the store."
+  )
+})
