@@ -12,7 +12,7 @@ describe("our assistant", () => {
         callTool("order_status", { order: "A-17" }),
         [expect(({ messages }) => assert.strictEqual(messages.at(-1)?.role, "tool")), say("On Friday.")]
       ],
-      { hosted: [orderStatus] }
+      { tools: [orderStatus] }
     )
     for await (const event of kernel.stream({ content: "Where is my order?" })) {
       if (event._tag === "HostedResult") results.push(event.output)

@@ -15,7 +15,15 @@ import {
   Quotas,
   TurnSettings
 } from "@colloquy/core"
-import { type Joined, openKernel, type OpenKernel, type OpenKernelOptions, type Room } from "@colloquy/core/promises"
+import type { ProvidersOptions } from "@colloquy/core/adapters"
+import {
+  type Joined,
+  openKernel,
+  type OpenKernel,
+  type OpenKernelOptions,
+  type OpenRooms,
+  type Room
+} from "@colloquy/core/promises"
 import * as Layer from "effect/Layer"
 import { type WithHandler, withHandler } from "./Handler.ts"
 import { type DeepPartial, withDefaults } from "./Settings.ts"
@@ -48,13 +56,12 @@ export interface ColloquyOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly
 export type Colloquy<Rooms extends ReadonlyArray<AnyRoom> = readonly []> = OpenKernel<Kernel.Kernel, Joined<Rooms>> &
   WithHandler
 
-const open = async <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
-  options: ColloquyOptions<Rooms>
-): Promise<Colloquy<Rooms>> => {
-  const [first, ...others] = options.providers
-  if (first === undefined) throw new TypeError("No provider is given. Give one, such as `openai({ apiKey })`.")
-  const { embedding, model, quota, tools = [] } = options
-  const defaults = typeof model === "string" ? { provider: first.id, model } : model
+/** Everything but the providers. */
+export const kernelOf = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
+  options: Omit<ColloquyOptions<Rooms>, "model">,
+  providers: Layer.Layer<Providers | Given, unknown>
+): Layer.Layer<Kernel.Kernel | Given, unknown, OpenRooms> => {
+  const { embedding, quota, tools = [] } = options
   const references = Layer.mergeAll(
     quota === undefined ? Layer.empty : Layer.succeed(Quotas, (owner) => ({ ...noQuota, ...quota(owner) })),
     embedding === undefined ? Layer.empty : Layer.succeed(DefaultEmbedding, embeddingOf(embedding, options.providers)),
@@ -62,14 +69,28 @@ const open = async <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
     ...(options.layers ?? [])
   )
   const rooms = (options.rooms ?? []).map(({ layer }) => layer)
-  const joined = Layer.mergeAll(HostedTools.tools(tools), ...(options.parts ?? []), ...rooms)
-  const kernel = joined.pipe(
+  return Layer.mergeAll(HostedTools.tools(tools), ...(options.parts ?? []), ...rooms).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide(references),
-    Layer.provide(Providers.layer({ providers: [first, ...others], defaults })),
+    Layer.provideMerge(providers),
     Layer.provide(options.store)
   )
-  return withHandler(await openKernel<Kernel.Kernel, unknown, Joined<Rooms>>(kernel, options))
+}
+
+/** A name alone is a model of the first provider. */
+export const defaultsOf = (model: ColloquyOptions["model"], { id }: Provider): ProvidersOptions["defaults"] =>
+  typeof model === "string" ? { provider: id, model } : model
+
+const open = async <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
+  options: ColloquyOptions<Rooms>
+): Promise<Colloquy<Rooms>> => {
+  const [first, ...others] = options.providers
+  if (first === undefined) throw new TypeError("No provider is given. Give one, such as `openai({ apiKey })`.")
+  const providers = Providers.layer({
+    providers: [first, ...others],
+    defaults: defaultsOf(options.model, first)
+  })
+  return withHandler(await openKernel<Kernel.Kernel, unknown, Joined<Rooms>>(kernelOf(options, providers), options))
 }
 
 /** Dimensions that nobody names are the provider's usual ones for this model, or those of OpenAI's large model. */

@@ -10,6 +10,7 @@ import {
   TurnFailed
 } from "colloquy"
 import { inMemory } from "colloquy/in-memory"
+import { memory } from "colloquy/memory"
 import { openai } from "colloquy/openai"
 import { callTool, fail, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
 import { Metering } from "@colloquy/core"
@@ -233,6 +234,39 @@ describe("a test without Effect", () => {
     const reply = turn.reply()
     await kernel.adjust("10 seconds")
     assert.strictEqual((await reply).content, "At last.")
+    await kernel.close()
+  })
+
+  it("takes what production takes: tools, rooms, settings, providers and a store", async () => {
+    const clock = tool({ name: "clock", description: "The time", parameters: z.object({}), execute: () => "noon" })
+    const store = inMemory()
+    const kernel = await TestKernel.open([callTool("clock"), say("Noon."), say("Tea.")], {
+      store,
+      tools: [clock],
+      rooms: [memory()],
+      providers: [scripted([say("Other.")], { id: "other" })],
+      settings: { chat: { retries: 0 } },
+      quota: () => ({ turnsPerMinute: 10 })
+    })
+    const { content, threadId } = await kernel.send({ content: "Time?", memory: "readonly" })
+    assert.strictEqual(content, "Noon.")
+    assert.strictEqual((await kernel.send({ content: "Hi", provider: "other", model: "m" })).content, "Other.")
+    assert.strictEqual((await kernel.send({ content: "Hi", threadId })).memories.length, 0)
+    assert.lengthOf(kernel.model.requests, 3)
+    await kernel.close()
+  })
+
+  it("says which limit a pause was longer than", async () => {
+    const settings = { chat: { retries: 0, firstEventTimeout: "5 seconds", idleTimeout: "7 seconds" } } as const
+    const kernel = await TestKernel.open([pause("1 minute"), [say("Well,"), pause("1 minute")]], { settings })
+    for (const limit of ["firstEventTimeout", "idleTimeout"]) {
+      const turn = await kernel.start({ content: "Hi" })
+      const reply = turn.reply()
+      await kernel.adjust("8 seconds")
+      const { fault } = Object.assign({ fault: null }, await reply)
+      assert.deepNestedInclude(fault, { code: "timeout" })
+      assert.include(JSON.stringify(fault), `[${limit}]`)
+    }
     await kernel.close()
   })
 

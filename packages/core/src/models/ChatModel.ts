@@ -166,7 +166,8 @@ const listen = (
           heard.lastAt + Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
           startedAt + Duration.toMillis(policy.stepTimeout)
         ),
-      () => failure(request, "timeout")
+      () =>
+        failure(request, "timeout", undefined, timeoutOf(heard, clock.currentTimeMillisUnsafe() - startedAt, policy))
     )
     .pipe(
       Effect.ensuring(
@@ -196,11 +197,26 @@ const take = (event: ChatEvent, listener: Listener, state: Heard, policy: ChatPo
 const failure = (
   { model, provider }: ChatRequest,
   reason: "timeout" | "cut_off",
-  shouldRetry?: boolean
+  shouldRetry?: boolean,
+  code?: string
 ): Effect.Effect<never, ModelError> =>
   Effect.suspend(() =>
-    Effect.fail(new ModelError({ reason, provider, model, ...(shouldRetry === undefined ? {} : { shouldRetry }) }))
+    Effect.fail(
+      new ModelError({
+        reason,
+        provider,
+        model,
+        ...(shouldRetry === undefined ? {} : { shouldRetry }),
+        ...(code === undefined ? {} : { code })
+      })
+    )
   )
+
+/** The setting of `ChatPolicy` that has ended the step. */
+const timeoutOf = ({ events }: Heard, elapsed: number, { stepTimeout }: ChatPolicy): keyof ChatPolicy => {
+  if (elapsed >= Duration.toMillis(stepTimeout)) return "stepTimeout"
+  return events === 0 ? "firstEventTimeout" : "idleTimeout"
+}
 
 /** Not retried: the provider would repeat the error. */
 const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, ModelError> =>

@@ -57,24 +57,30 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
   )
 }
 
-/** The kernel for code without Effect, as in production, with additions for tests. */
-export interface OpenTestKernel extends OpenKernel<Services> {
+/** What a test has of an open kernel besides its calls. */
+export interface TestTools {
   readonly model: typeof ScriptedModel.Service
   /** Moves the clock of every timer in the kernel. */
   readonly adjust: (duration: Duration.Input) => Promise<void>
 }
 
+export type OpenTestKernel = OpenKernel<Services> & TestTools
+
+/** A clock that stands still until `adjust` moves it. It is provided to everything else. */
+export const clock = (): Layer.Layer<never> => TestClock.layer()
+
+/** The tools of a kernel over a `ScriptedModel` and `clock`. */
+export const withTools = <Open extends Pick<OpenKernel<ScriptedModel>, "run" | "services">>(
+  kernel: Open
+): Open & TestTools => ({
+  ...kernel,
+  model: Context.get(kernel.services, ScriptedModel),
+  adjust: (duration) => kernel.run(TestClock.adjust(duration))
+})
+
 /** Opens a kernel: `const kernel = await TestKernel.open([say("Hello.")])`. Closing it rejects if the script was not played as written. */
 export const open = async (
   steps: ReadonlyArray<ScriptStep>,
   options: TestKernelOptions = {}
-): Promise<OpenTestKernel> => {
-  const kernel = await openKernel(Layer.provideMerge(layer(steps, options), TestClock.layer()), {
-    owner: options.owner ?? "owner"
-  })
-  return {
-    ...kernel,
-    model: Context.get(kernel.services, ScriptedModel),
-    adjust: (duration) => kernel.run(TestClock.adjust(duration))
-  }
-}
+): Promise<OpenTestKernel> =>
+  withTools(await openKernel(Layer.provideMerge(layer(steps, options), clock()), { owner: options.owner ?? "owner" }))
