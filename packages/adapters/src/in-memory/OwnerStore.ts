@@ -2,7 +2,8 @@
 import type { OwnerId } from "@colloquy/core"
 import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
-import { forgetAssistant, forgetThread, isActive, ownedStep, type State } from "./State.ts"
+import { isOrdered } from "./FollowUpStore.ts"
+import { forgetAssistant, forgetThread, isActive, ownedStep, step, type State } from "./State.ts"
 
 export const ownerStore = (state: State): typeof OwnerStore.Service => {
   const find = (ownerId: OwnerId, id: ErasureId) => {
@@ -24,6 +25,14 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
         const row = find(ownerId, id)
         if (row?.erasure.status === "IN_PROGRESS") row.erasure = { ...row.erasure, status, endedAt: at }
       }),
+    unattended: (kind, limit) =>
+      step(() =>
+        [...state.erasures.values()]
+          .filter(
+            ({ erasure, ownerId }) => erasure.status === "IN_PROGRESS" && !isOrdered(state, ownerId, kind, erasure.id)
+          )
+          .slice(0, limit)
+      ),
     activeRuns: (limit) =>
       ownedStep((ownerId) =>
         [...state.runs.values()]

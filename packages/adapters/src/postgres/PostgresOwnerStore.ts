@@ -1,11 +1,11 @@
 /** `OwnerStore` on PostgreSQL. Each method sends one statement. */
-import { Principal, type RunId, type ThreadId } from "@colloquy/core"
+import { OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database } from "./Database.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { fromJson, toText } from "./StoredText.ts"
+import { fromJson, fromText, toText } from "./StoredText.ts"
 
 interface ErasureRow {
   readonly id: ErasureId
@@ -61,6 +61,21 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
             [toText(ownerId), knownId(id), status, at]
           )
         )
+      ),
+
+    unattended: (kind, limit) =>
+      Effect.map(
+        query<ErasureRow & { readonly owner: string }>(
+          "OwnerStore.unattended",
+          `select e.owner, e.id, e.status, e.created_at, e.ended_at from ${erasures} e
+           where e.status = 'IN_PROGRESS' and not exists (
+             select from ${schema}.follow_ups f where f.owner = e.owner and f.kind = $1
+               and hashtextextended(f.key, 0) = hashtextextended(e.id::text, 0) and f.key = e.id::text
+               and f.status in ('pending', 'running')
+           ) order by e.created_at limit $2`,
+          [toText(kind), limit]
+        ),
+        (rows) => rows.map((row) => ({ ownerId: OwnerId.make(fromText(row.owner)), erasure: decodeErasure(row) }))
       ),
 
     activeRuns: (limit) =>

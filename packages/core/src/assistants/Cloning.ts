@@ -30,6 +30,7 @@ export const makeCloning = Effect.gen(function* () {
 
   const discardDrafts = followUps.register(
     typedWorker({
+      // No record waits: the follow-up is stored before the draft.
       kind: discardKind,
       payload: Payload,
       run: Effect.fnUntraced(function* ({ assistantId }) {

@@ -94,6 +94,7 @@ export const makeVectorWorker = Effect.gen(function* () {
   })
 
   const worker = typedWorker({
+    // No record waits: chunks without a vector are found by their words, and each search that finds some orders this again.
     kind: vectorsKind,
     payload: Order,
     run: Effect.fnUntraced(function* ({ assistantId, scope }) {

@@ -55,6 +55,7 @@ export const makeForgetting = Effect.gen(function* () {
   })
 
   const forgetWorker = typedWorker({
+    // No record waits: the follow-up is stored before the record is removed.
     kind: forgetKind,
     payload: Traces,
     run: Effect.fnUntraced(function* (traces) {
@@ -84,6 +85,7 @@ export const makeForgetting = Effect.gen(function* () {
     })
 
   const clearWorker = typedWorker({
+    // No record waits: the follow-up is stored before the thread or the assistant is removed.
     kind: clearKind,
     payload: Traces,
     run: Effect.fnUntraced(function* (traces) {

@@ -102,6 +102,7 @@ export const makeSummaryWorker = Effect.gen(function* () {
   })
 
   const worker = typedWorker({
+    // No record waits: the follow-up is stored before the outcome of the indexing, and a document is complete without a summary.
     kind: summarizeKind,
     payload: DocumentTrace,
     run: Effect.fnUntraced(function* ({ documentId }) {

@@ -127,7 +127,7 @@ const orderOnce = (
         mayHaveBeenOrdered(error) ? noteOrder(room, call, order.model, "unknown") : forgetOrder(room, call)
       )
       const ordered = { job, orderedAt, account: accountOf(order) }
-      yield* journal(room, call, ordered)
+      // Handed over first: an entry with the id of its job never waits without a follow-up.
       yield* room
         .handOver(ordered, call)
         .pipe(
@@ -135,6 +135,7 @@ const orderOnce = (
             Effect.logWarning(`Video job ${job.id} could not be handed over: only this process waits for it`)
           )
         )
+      yield* journal(room, call, ordered)
       return ordered
     })
   )

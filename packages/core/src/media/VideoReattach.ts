@@ -53,6 +53,8 @@ const Work = Schema.Struct({
   threadId: ThreadId,
   runId: RunId,
   answerId: MessageId,
+  /** The call whose entry becomes that of the job, if its process died before. */
+  toolCallId: Schema.optionalKey(Schema.String),
   provider: Schema.String,
   model: Schema.String,
   orderedAt: Schema.Finite
@@ -64,7 +66,7 @@ const pauseWhileTurnLives = 15_000
 
 export const reattachOrder = (
   { account, job, orderedAt }: OrderedJob,
-  { answerId, runId, threadId }: HostedCall
+  { answerId, runId, threadId, toolCallId }: HostedCall
 ): Effect.Effect<NewFollowUp> =>
   Effect.gen(function* () {
     const payload: Work = {
@@ -72,6 +74,7 @@ export const reattachOrder = (
       threadId,
       runId,
       answerId,
+      toolCallId,
       provider: account.provider,
       model: account.model,
       orderedAt
@@ -124,8 +127,10 @@ export const makeReattachWorker = Effect.gen(function* () {
     return left > 0 ? left : null
   })
 
-  const note = ({ jobId, model, runId, threadId }: Work, { costUsd, status }: Pick<VideoJob, "costUsd" | "status">) =>
-    writeJob(threads, threadId, { job_id: jobId, run_id: runId, model, status, cost_usd: costUsd })
+  const note = (
+    { jobId, model, runId, threadId, toolCallId }: Work,
+    { costUsd, status }: Pick<VideoJob, "costUsd" | "status">
+  ) => writeJob(threads, threadId, { job_id: jobId, run_id: runId, model, status, cost_usd: costUsd }, toolCallId)
 
   /** Charged with the id of the follow-up, so that a repetition adds nothing. */
   const bill = ({ model, provider, runId }: Work, followUp: FollowUp, costUsd: number | null) =>
@@ -165,6 +170,7 @@ export const makeReattachWorker = Effect.gen(function* () {
   })
 
   const worker = typedWorker({
+    // No record waits: the follow-up is stored before the entry of its job, which has no id until then.
     kind: reattachKind,
     payload: Work,
     run: Effect.fnUntraced(function* (

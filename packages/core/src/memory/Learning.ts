@@ -79,7 +79,9 @@ export const layerLearning: Layer.Layer<
   Effect.gen(function* () {
     const learner = yield* makeLearner
     const followUps = yield* FollowUps
+    // No record waits: the follow-up is stored in one transaction with the answer, the saved message or the exchange.
     yield* followUps.register(typedWorker({ kind: learnKind, payload: LearnOrder, run: learner.learn }))
+    // No record waits: the follow-up is stored before the memories, which are found by their words until then.
     yield* followUps.register(typedWorker({ kind: embedKind, payload: EmbedOrder, run: learner.embed }))
   })
 )
@@ -215,6 +217,8 @@ const makeLearner = Effect.gen(function* () {
       return [{ _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }]
     })
     const most = yield* Principal.useSync(({ ownerId }) => quotaOf(ownerId).memories)
+    // Stored before the memories, so that none waits for its vector for ever.
+    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
     yield* store.apply({
       assistantId,
       changes,
@@ -223,7 +227,6 @@ const makeLearner = Effect.gen(function* () {
       at: now,
       most
     })
-    if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
   })
 
   /** Adds vectors that a model did not return, or that are from an earlier model. */

@@ -109,6 +109,8 @@ export const memoriesLayer: Layer.Layer<
       })
       const { beside } = made
       const quota = yield* quotaOfPrincipal
+      // Stored before the memories, so that none waits for its vector for ever.
+      if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
       const applied = yield* store.apply({
         assistantId,
         changes,
@@ -119,7 +121,6 @@ export const memoriesLayer: Layer.Layer<
       })
       if (Option.isNone(applied)) return yield* new AssistantNotFound({ assistantId })
       if (applied.value.some(({ event }) => event === "Full")) return yield* full(quota, 0)
-      if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
       return { outcomes: applied.value, isIncomplete: made.isIncomplete }
     })
 

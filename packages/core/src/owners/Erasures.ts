@@ -14,6 +14,7 @@ import type { Principal } from "../access/Principal.ts"
 import { ErasureId, FollowUpId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type Erasure, OwnerStore } from "./OwnerStore.ts"
@@ -78,6 +79,12 @@ export class Erasures extends Context.Service<
         typedWorker({
           kind: eraseKind,
           payload: Payload,
+          // The erasure is stored before its follow-up, and until it ends the owner can begin no turn.
+          lost: Effect.flatMap(store.unattended(eraseKind, lostAtOnce), (found) =>
+            Effect.forEach(found, ({ erasure, ownerId }) =>
+              Effect.map(workOf(erasure), (followUp) => ({ ownerId, followUp }))
+            )
+          ),
           run: Effect.fnUntraced(function* ({ erasureId }) {
             yield* everything
             yield* store.endErasure(erasureId, "COMPLETED", yield* now)
@@ -92,13 +99,9 @@ export class Erasures extends Context.Service<
       const begin = Effect.gen(function* () {
         const at = yield* now
         const erasure = yield* store.beginErasure(yield* newId(ErasureId), at)
-        const payload = { erasureId: erasure.id }
-        const id = yield* newId(FollowUpId)
         yield* audit.record("owner_erased", erasure.id)
         // Of two follow-ups with one key the second is not stored.
-        yield* followUps.add([
-          { id, kind: eraseKind, key: erasure.id, payload, sequence: null, delayMillis: 0, createdAt: at }
-        ])
+        yield* followUps.add([yield* workOf(erasure)])
         return erasure
       })
 
@@ -125,6 +128,19 @@ const eraseKind = "owners.erase"
 
 /** A step takes some ten milliseconds, and other statements run between two steps. */
 const rowsAtOnce = 500
+
+const lostAtOnce = 100
+
+const workOf = ({ createdAt, id: erasureId }: Erasure): Effect.Effect<NewFollowUp> =>
+  Effect.map(newId(FollowUpId), (id) => ({
+    id,
+    kind: eraseKind,
+    key: erasureId,
+    payload: { erasureId },
+    sequence: null,
+    delayMillis: 0,
+    createdAt
+  }))
 
 const Payload = Schema.Struct({ erasureId: ErasureId })
 const readPayload = Schema.decodeUnknownOption(Payload)

@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
-import { ErasureId, type RunId, type ThreadId } from "../primitives/Ids.ts"
+import { ErasureId, type OwnerId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
 export const Erasure = Schema.Struct({
@@ -16,6 +16,11 @@ export const Erasure = Schema.Struct({
   endedAt: Schema.NullOr(Schema.Date)
 })
 export type Erasure = typeof Erasure.Type
+
+export interface UnattendedErasure {
+  readonly ownerId: OwnerId
+  readonly erasure: Erasure
+}
 
 export class OwnerStore extends Context.Service<
   OwnerStore,
@@ -32,6 +37,14 @@ export class OwnerStore extends Context.Service<
       status: "COMPLETED" | "FAILED",
       at: Date
     ) => Effect.Effect<void, StoreUnavailable, Principal>
+    /**
+     * For all owners: MUST name erasures in progress for which no follow-up of this kind with their id as its key is open, at most `limit`.
+     * For the sweep that orders lost work again.
+     */
+    readonly unattended: (
+      kind: string,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<UnattendedErasure>, StoreUnavailable>
     /** Runs of the principal that are QUEUED or IN_PROGRESS. */
     readonly activeRuns: (
       limit: number

@@ -45,8 +45,8 @@ export interface FollowUpWorker {
   /** Called when the last attempt has failed, before the follow-up is dead; for example to inform the user. */
   readonly giveUp?: (followUp: FollowUp, error: string) => Effect.Effect<void, StoreUnavailable, Principal>
   /**
-   * What waits for this work although no follow-up of it is open, of all owners. It is added again, and the log says so. Without it the
-   * follow-up itself is the only record of the work.
+   * What waits for this work although no follow-up of it is open, of all owners. It is added again, and the log says so, with the kind and
+   * the number. A worker without it has no record that can wait: its follow-up is stored in one transaction with the record, or before it.
    */
   readonly lost?: Effect.Effect<ReadonlyArray<LostWork>, StoreUnavailable>
 }

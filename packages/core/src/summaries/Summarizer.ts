@@ -45,6 +45,7 @@ export const layerSummarizer: Layer.Layer<
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const run = yield* makeSummarizer
+    // No record waits: the follow-up is stored in one transaction with the answer.
     yield* (yield* FollowUps).register(typedWorker({ kind: summarizeKind, payload: Order, run }))
   })
 )

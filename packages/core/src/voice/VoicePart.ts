@@ -124,6 +124,7 @@ const makePart = Effect.gen(function* () {
   }
 
   const worker = typedWorker({
+    // No record waits: the follow-up is stored in one transaction with the message.
     kind: keepKind,
     payload: KeptRecording,
     run: ({ messageId, recording, threadId }) => keep(recording, { _tag: "Message", threadId, messageId })

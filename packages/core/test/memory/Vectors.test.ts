@@ -27,8 +27,22 @@ const makeMeaning = () => {
   return { state, driver }
 }
 
+/** How many follow-ups for vectors were stored when memories were about to be. */
+const orderedBefore: Array<number> = []
+
 const kernelWith = (driver: EmbeddingDriver) => {
   const state = InMemory.makeState()
+  const watched = Layer.effect(
+    MemoryStore,
+    MemoryStore.useSync((store) => ({
+      ...store,
+      apply: (changes) => {
+        const orders = [...state.followUps.values()].filter(({ followUp }) => followUp.kind === "memory.embed")
+        orderedBefore.push(orders.length)
+        return store.apply(changes)
+      }
+    }))
+  ).pipe(Layer.provide(InMemory.layerFrom(state)))
   const providers = Layer.unwrap(
     Effect.map(ScriptedModel, ({ provider }) =>
       Providers.layer({
@@ -41,7 +55,7 @@ const kernelWith = (driver: EmbeddingDriver) => {
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(providers),
     Layer.provideMerge(ScriptedModel.layer([])),
-    Layer.provideMerge(InMemory.layerFrom(state)),
+    Layer.provideMerge(Layer.merge(InMemory.layerFrom(state), watched)),
     Layer.fresh
   )
 }
@@ -56,6 +70,8 @@ describe("memories with an embedding model", () => {
       yield* memories.add(id, { content: "The cat sleeps." })
       state.isBroken = true
       yield* memories.add(id, { content: "The kettle is new." })
+      // The second waits for its vector: what will make it is stored before the memory.
+      assert.deepStrictEqual(orderedBefore, [0, 1])
       assert.deepStrictEqual(yield* memories.search(id, "boiling water", 5), [])
       assert.strictEqual((yield* memories.search(id, "kettle", 5)).length, 1)
       state.isBroken = false

@@ -1,9 +1,11 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash, hang, say } from "@colloquy/testing"
+import { Crash, hang, say, TestKernel } from "@colloquy/testing"
 import { Assistants, Erasures, Principal, Turns } from "@colloquy/core"
-import { firstPage } from "@colloquy/core/adapters"
+import { ErasureId, firstPage, newId, OwnerStore } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import { TestClock } from "effect/testing"
 import { failureOf, openKernel } from "../support/Story.ts"
 
@@ -31,6 +33,29 @@ describe("the erasure of an owner", () => {
       assert.strictEqual((yield* Principal.provide("bob")(kernel.run(assistants))).length, 1)
       const again = yield* kernel.run(send)
       assert.strictEqual(again.content, "New.")
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("is gone on with although its follow-up was never stored, and the log says so", () =>
+    Effect.gen(function* () {
+      const state = InMemory.makeState()
+      const stores = InMemory.layerFrom(state)
+      const { id } = yield* Effect.provide(
+        Effect.flatMap(newId(ErasureId), (erasureId) =>
+          OwnerStore.use((store) => store.beginErasure(erasureId, new Date(0)))
+        ),
+        stores
+      )
+      const said: Array<string> = []
+      const log = Logger.layer([Logger.make(({ message }) => void said.push(String(message)))])
+      const kernel = yield* Layer.build(Layer.provide(TestKernel.layer([], { stores }), log))
+      yield* TestClock.adjust("2 minutes")
+      const report = yield* Effect.provideContext(
+        Erasures.use((erasures) => erasures.get(id)),
+        kernel
+      )
+      assert.strictEqual(report.erasure.status, "COMPLETED")
+      assert.include(said.join("\n"), "1 pieces of work (owners.erase) waited without a follow-up")
     }).pipe(Principal.provide("ada"))
   )
 

@@ -159,6 +159,7 @@ const removalWorker = Effect.gen(function* () {
   const threads = yield* Threads
   const assistants = yield* Assistants
   return typedWorker({
+    // No record waits: the follow-up is stored in one transaction with the answer.
     kind: removalKind,
     payload: Removal,
     run: ({ assistantId, threadId }) =>

@@ -41,6 +41,37 @@ const begin = Effect.gen(function* () {
 
 export const ownerStoreContract = (test: ContractTest): void => {
   test(
+    "MUST name erasures in progress without an open follow-up of the kind, of all owners, and nothing else",
+    Effect.gen(function* () {
+      const [store, followUps] = [yield* OwnerStore, yield* FollowUpStore]
+      const ours = yield* begin
+      const theirs = yield* asNewOwner(begin)
+      const ended = yield* asNewOwner(Effect.tap(begin, ({ id }) => store.endErasure(id, "COMPLETED", moment(3))))
+      const known = new Set([ours, theirs, ended].map(({ id }) => id))
+      const unattended = Effect.map(store.unattended(kept, 100_000), (found) =>
+        found.filter(({ erasure }) => known.has(erasure.id))
+      )
+      const found = yield* unattended
+      assert.sameDeepMembers(
+        found.map(({ erasure }) => erasure),
+        [ours, theirs]
+      )
+      const { ownerId } = yield* Principal
+      assert.deepStrictEqual(
+        found.map((each) => each.ownerId === ownerId),
+        found.map(({ erasure }) => erasure.id === ours.id)
+      )
+      assert.isAtMost((yield* store.unattended(kept, 1)).length, 1)
+      const work = { kind: kept, key: ours.id, payload: null, sequence: null, delayMillis: 0, createdAt: moment(2) }
+      yield* followUps.add([{ id: yield* newId(FollowUpId), ...work }])
+      assert.deepStrictEqual(
+        (yield* unattended).map(({ erasure }) => erasure),
+        [theirs]
+      )
+    })
+  )
+
+  test(
     "MUST erase everything of the principal in steps of the given size, nothing of others, and keep the ledger",
     Effect.gen(function* () {
       const store = yield* OwnerStore

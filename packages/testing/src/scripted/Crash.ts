@@ -204,6 +204,7 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
         beginErasure: (...args) => write(store.beginErasure(...args)),
         erasure: (...args) => read(store.erasure(...args)),
         endErasure: (...args) => write(store.endErasure(...args)),
+        unattended: (...args) => read(store.unattended(...args)),
         activeRuns: (...args) => read(store.activeRuns(...args)),
         eraseSome: (...args) => write(store.eraseSome(...args)),
         left: (...args) => read(store.left(...args))
