@@ -10,6 +10,11 @@ import { open } from "./Service.ts"
 
 const file = join(import.meta.dirname, "../openapi.json")
 
+const defaultsOf = ({ properties }: { readonly properties: Readonly<Record<string, object>> }) =>
+  Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) => ("default" in schema ? [[name, schema.default]] : []))
+  )
+
 describe("the document", () => {
   it("is the one written down", async () => {
     const document = `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`
@@ -44,6 +49,76 @@ describe("the document", () => {
           assert.strictEqual(content === undefined, status === "204", `${method} ${path} ${status}`)
         }
       }
+    }
+  })
+
+  it("has no value without a type, a reference or a choice", () => {
+    const schemas: Array<readonly [path: string, schema: object]> = []
+    const walk = (value: unknown, path: string): void => {
+      if (typeof value !== "object" || value === null) return
+      const { anyOf, items, properties, schema } = value as Readonly<Record<string, unknown>>
+      for (const [name, each] of Object.entries(properties ?? {})) schemas.push([`${path}/${name}`, each])
+      for (const [name, each] of Object.entries(Array.isArray(anyOf) ? anyOf : []))
+        schemas.push([`${path}/${name}`, each])
+      for (const each of [items, schema]) if (typeof each === "object" && each !== null) schemas.push([path, each])
+      for (const [name, each] of Object.entries(value)) walk(each, `${path}/${name}`)
+    }
+    walk(JSON.parse(readFileSync(file, "utf8")), "")
+    assert.isAbove(schemas.length, 1000)
+    const typed = ["type", "$ref", "enum", "anyOf", "const"]
+    const untyped = schemas.filter(([, schema]) => !typed.some((word) => word in schema))
+    assert.deepStrictEqual(untyped, [])
+  })
+
+  it("types what speaks to one part of a message, and tells the default of every field that has one", () => {
+    const { components, paths } = JSON.parse(readFileSync(file, "utf8"))
+    const { MessageRequest, StatelessMessageRequest, StatelessMessageForm } = components.schemas
+    for (const { properties } of [MessageRequest, StatelessMessageRequest]) {
+      for (const [name, record] of [
+        ["system_one", "SystemOneRequest"],
+        ["voice", "VoiceRequest"],
+        ["image_config", "ImageConfig"]
+      ] as const) {
+        assert.strictEqual(properties[name].anyOf[0].$ref, `#/components/schemas/${record}`)
+        assert.isNotEmpty(components.schemas[record].properties)
+      }
+    }
+    const ofMessages = {
+      image_generation: "off",
+      stream: false,
+      memory: "off",
+      memory_response_citation: false,
+      memory_citation: false,
+      memory_pro: "off",
+      web_search: "off",
+      send_to_llm: "true",
+      json_output: false
+    }
+    const words = { memory_response_citation: "false", memory_citation: "false", stream: "false", json_output: "false" }
+    assert.deepStrictEqual(defaultsOf(MessageRequest), ofMessages)
+    assert.deepStrictEqual(defaultsOf(StatelessMessageRequest), { ...ofMessages, video_generation: "off" })
+    assert.deepStrictEqual(defaultsOf(StatelessMessageForm), { ...ofMessages, ...words, video_generation: "off" })
+    assert.deepStrictEqual(defaultsOf(components.schemas.AssistantCreate), { tok_k: 10 })
+    assert.deepStrictEqual(defaultsOf(components.schemas.AssistantUpdate), {})
+    assert.deepStrictEqual(defaultsOf(components.schemas.AssistantCloneRequest), {
+      copy_documents: true,
+      copy_memories: true
+    })
+    assert.deepStrictEqual(defaultsOf(components.schemas.SubmitToolOutputsRequest), { stream: false })
+    assert.deepStrictEqual(defaultsOf(components.schemas.MemorySearchRequest), { limit: 5 })
+    assert.deepStrictEqual(defaultsOf(components.schemas.Thinking), { exclude_reasoning: false })
+    const queries: ReadonlyArray<readonly [path: string, defaults: object]> = [
+      ["/assistants", { skip: 0, limit: 100 }],
+      ["/threads", { skip: 0, limit: 100, include_messages: true }],
+      ["/threads/{thread_id}/runs", { limit: 20 }],
+      ["/models", { skip: 0, limit: 100 }],
+      ["/billing/usage/recent", { page: 1, page_size: 25 }]
+    ]
+    for (const [path, expected] of queries) {
+      const found = paths[path].get.parameters.flatMap(({ name, schema }: { name: string; schema: object }) =>
+        "default" in schema ? [[name, schema.default]] : []
+      )
+      assert.deepStrictEqual(Object.fromEntries(found), expected, path)
     }
   })
 

@@ -41,6 +41,20 @@ const withoutNesting = (record: JsonRecord): JsonRecord => {
   return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOf(allOf[0]) } : record
 }
 
+/** A value of any type has all types, so that no field is without one. */
+const anyType = { type: ["object", "array", "string", "number", "boolean", "null"] }
+
+const withTypes = (record: JsonRecord): JsonRecord => {
+  const typed = (schema: unknown) => (isRecord(schema) && Object.keys(schema).length === 0 ? anyType : schema)
+  const { anyOf, items, properties } = record
+  return {
+    ...record,
+    ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(typed) } : {}),
+    ...(items === undefined ? {} : { items: typed(items) }),
+    ...(properties === undefined ? {} : { properties: mapRecord(properties, typed) })
+  }
+}
+
 /** Unknown fields are ignored, and answers may grow. */
 const open = (record: JsonRecord): JsonRecord =>
   without(record, (key, value) => key === "additionalProperties" && value === false)
@@ -124,7 +138,9 @@ const describeOperation = (operation: unknown, path: string): JsonRecord => {
 
 /** For `OpenApi.annotations({ transform })`. */
 export const describe = (document: JsonRecord): JsonRecord => {
-  const clean = recordOf(rewrite(document, (record) => withPublicName(withoutNesting(withoutTrivialBounds(record)))))
+  const clean = recordOf(
+    rewrite(document, (record) => withTypes(withPublicName(withoutNesting(withoutTrivialBounds(record)))))
+  )
   const components = recordOf(clean["components"])
   const schemas = Object.entries(recordOf(components["schemas"])).map(([name, schema]) => {
     const known = publicName(name)

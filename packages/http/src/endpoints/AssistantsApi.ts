@@ -8,7 +8,7 @@ import { AssistantName, AssistantNameFilter } from "@colloquy/core/adapters"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
-import { maybe, page, Uuid } from "../wire/Fields.ts"
+import { maybe, maybeOr, page, Uuid } from "../wire/Fields.ts"
 import {
   AssistantCreated,
   Assistant,
@@ -19,13 +19,15 @@ import {
 import { Tool } from "../wire/Tools.ts"
 import { unreadable } from "./Unreadable.ts"
 
+const tok_k = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))
+
 const config = {
   description: maybe(Schema.String),
   system_prompt: maybe(Schema.String),
   llm_provider: maybe(Schema.String),
   model_name: maybe(Schema.String),
   tools: maybe(Schema.Array(Tool)),
-  tok_k: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
+  tok_k: maybe(tok_k),
   embedding_provider: maybe(Schema.String),
   embedding_model_name: maybe(Schema.String),
   embedding_dims: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 16_000 }))),
@@ -34,7 +36,11 @@ const config = {
   metadata: maybe(Schema.JsonObject)
 }
 
-export const AssistantCreate = Schema.Struct({ name: AssistantName, ...config }).annotate({
+export const AssistantCreate = Schema.Struct({
+  name: AssistantName,
+  ...config,
+  tok_k: maybeOr(tok_k, 10)
+}).annotate({
   identifier: "AssistantCreate"
 })
 export type AssistantCreate = typeof AssistantCreate.Type
@@ -47,8 +53,8 @@ export type AssistantUpdate = typeof AssistantUpdate.Type
 export const AssistantCloneRequest = Schema.Struct({
   name: maybe(AssistantName),
   system_prompt: maybe(Schema.String),
-  copy_documents: maybe(Schema.Boolean),
-  copy_memories: maybe(Schema.Boolean)
+  copy_documents: maybeOr(Schema.Boolean, true),
+  copy_memories: maybeOr(Schema.Boolean, true)
 }).annotate({ identifier: "AssistantCloneRequest" })
 export type AssistantCloneRequest = typeof AssistantCloneRequest.Type
 

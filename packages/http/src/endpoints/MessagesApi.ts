@@ -11,6 +11,7 @@ import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { BadGateway, Conflict, GatewayTimeout, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import {
+  MessageBody,
   MessageForm,
   MessageRequest,
   MessageUpload,
@@ -39,7 +40,7 @@ const files: FileFields = {
 }
 
 export const messageBodies = {
-  send: bodyOf(MessageRequest, messageRules, files),
+  send: bodyOf(MessageBody, messageRules, files),
   sendStateless: bodyOf(StatelessMessageBody, statelessMessageRules, files)
 }
 

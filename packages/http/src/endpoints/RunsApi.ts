@@ -8,7 +8,7 @@ import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
-import { BooleanWord, cursorPage, IntegerWord, maybe, Uuid } from "../wire/Fields.ts"
+import { BooleanWord, cursorPage, IntegerWord, maybe, maybeOr, Uuid } from "../wire/Fields.ts"
 import { Thinking } from "../wire/MessageBody.ts"
 import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
 import { RunInspection } from "../wire/InspectionRecords.ts"
@@ -21,7 +21,7 @@ const outputs = {
   /** Absent: those of the run. */
   tools: maybe(Schema.Array(Tool)),
   thinking: maybe(Thinking),
-  stream: maybe(Schema.Boolean)
+  stream: maybeOr(Schema.Boolean, false)
 }
 
 export const SubmitToolOutputsRequest = Schema.Struct(outputs).annotate({ identifier: "SubmitToolOutputsRequest" })

@@ -17,7 +17,7 @@ import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
 import { PayloadTooLarge } from "../wire/Errors.ts"
 import { compact, given, givenName } from "../wire/Fields.ts"
-import type { MessageRequest, StatelessMessageBody } from "../wire/MessageBody.ts"
+import type { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
 import { messageBodies } from "../endpoints/MessagesApi.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
@@ -44,7 +44,7 @@ export const layer = HttpApiBuilder.group(
     )
 
     /** The files of a message that is refused are deleted before the answer is sent. */
-    const answer = <A extends MessageRequest | StatelessMessageBody>(
+    const answer = <A extends MessageBody | StatelessMessageBody>(
       sent: Parameters<typeof idempotencyOf>[0],
       { discard, raw, value }: DecodedBody<A>,
       rest: Partial<TurnRequest>
@@ -116,10 +116,7 @@ const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
   files.length === 0 ? request : { ...request, files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) }
 
-const ignoredOf = (
-  wings: typeof Wings.Service,
-  body: MessageRequest | StatelessMessageBody
-): TurnRequest["ignored"] => {
+const ignoredOf = (wings: typeof Wings.Service, body: MessageBody | StatelessMessageBody): TurnRequest["ignored"] => {
   const ignored = wings.ignored(body, !sendToModel(body.send_to_llm))
   return ignored.length === 0 ? undefined : ignored
 }
@@ -129,7 +126,7 @@ const placeOf = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
   ...(typeof assistant_id === "string" ? { assistantId: AssistantId.make(assistant_id) } : {})
 })
 
-const commonOf = (body: MessageRequest | StatelessMessageBody): TurnRequest => ({
+const commonOf = (body: MessageBody | StatelessMessageBody): TurnRequest => ({
   content: body.content ?? "",
   stream: body.stream === true,
   sendToModel: sendToModel(body.send_to_llm),

@@ -13,10 +13,10 @@ import type { RawBody } from "../bodies/RequestBody.ts"
 import type { UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
 import type { Authorization, RateLimit, Validation } from "../wire/Middleware.ts"
-import type { MessageRequest, StatelessMessageBody } from "../wire/MessageBody.ts"
+import type { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
 import type { MessageResponse } from "../wire/Records.ts"
 
-export type MessageFields = MessageRequest | StatelessMessageBody
+export type MessageFields = MessageBody | StatelessMessageBody
 
 /** A field of a message that asks the part for something. */
 export interface AskedField {

@@ -1,8 +1,36 @@
 /** Typed answers as the wire shows them: with a message, and judged in a report. Specification part 2, "Typed answers". */
 import { Answer } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
+import { maybe } from "./Fields.ts"
 
 const share = Schema.Finite
+
+const Instructions = Schema.Union([Schema.String, Schema.JsonObject, Schema.Array(Schema.Json)])
+const instructions = { instructions: Instructions }
+
+/** A typed question. `noul`: a yes or no; `choice`: one of several options; `score`: a level on a scale, the low end first. */
+const TypedQuestion = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("noul"),
+    ...instructions,
+    criteria: maybe(Schema.Struct({ true: Schema.String, false: Schema.String }))
+  }),
+  Schema.Struct({
+    type: Schema.Literal("choice"),
+    ...instructions,
+    /** The options with their descriptions, in the order of the text. */
+    criteria: Schema.Record(Schema.String, Schema.NullOr(Schema.String)),
+    /** All options in their order, where what writes the JSON does not keep it. */
+    order: Schema.optionalKey(Schema.Array(Schema.String))
+  }),
+  Schema.Struct({ type: Schema.Literal("score"), ...instructions, criteria: Schema.Array(Schema.String) })
+]).annotate({ identifier: "TypedQuestion" })
+
+/** What `system_one` asks for. The server checks it by its own rules, so that every problem is told. */
+export const SystemOneRequest = Schema.Struct({
+  questions: Schema.Record(Schema.String, TypedQuestion),
+  state: maybe(Schema.Union([Schema.String, Schema.JsonObject, Schema.Array(Schema.Json)]))
+}).annotate({ identifier: "SystemOneRequest" })
 
 export const SystemOne = Schema.Struct({
   /** By the names of the questions. */

@@ -8,6 +8,10 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 /** A field of a request that may be absent or null. */
 export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
+/** The same, with the value that an absent field has: for documents; who reads the field applies it. */
+export const maybeOr = <S extends Schema.Top>(schema: S, value: string | number | boolean) =>
+  Schema.optionalKey(Schema.NullOr(schema).annotate({ default: value }))
+
 /** The value of such a field, where only its presence counts. */
 export const given = <A>(value: A | null | undefined): A | undefined => value ?? undefined
 

@@ -1,7 +1,7 @@
 /** Memories as the wire shows them, what clients send of them, and how the learning of a turn went. Specification: "Memory". */
 import * as Schema from "effect/Schema"
 import { dateOf, longestName } from "@colloquy/core/wings"
-import { maybe, Timestamp } from "./Fields.ts"
+import { maybe, maybeOr, Timestamp } from "./Fields.ts"
 
 const integer = Schema.Int
 
@@ -57,7 +57,7 @@ export type MemoryRequest = typeof MemoryRequest.Type
 
 export const MemorySearchRequest = Schema.Struct({
   query: Schema.String.check(Schema.isPattern(/\S/u, { expected: "a text that is not blank" })),
-  limit: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostFound }))),
+  limit: maybeOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: mostFound })), 5),
   /** Only what was true at this time, in the words that each memory had for it. */
   at: maybe(Moment)
 }).annotate({ identifier: "MemorySearchRequest" })

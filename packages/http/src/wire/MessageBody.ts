@@ -5,16 +5,18 @@
  * A field that an endpoint does not have is an unknown field there and ignored: `router` on the stateless body, `video_*` on the body for
  * a thread.
  */
+import { ImageOptions } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
+import { SystemOneRequest } from "./Answers.ts"
 import { isJsonObject } from "./Json.ts"
-import { BooleanWord, isBooleanWord, maybe, Uuid } from "./Fields.ts"
+import { BooleanWord, isBooleanWord, maybe, maybeOr, Uuid } from "./Fields.ts"
 import { Tool } from "./Tools.ts"
 
 export const Thinking = Schema.Struct({
   effort: maybe(Schema.Literals(["low", "medium", "high", "max"])),
   budget_tokens: maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
   max_tokens: maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
-  exclude_reasoning: maybe(Schema.Boolean)
+  exclude_reasoning: maybeOr(Schema.Boolean, false)
 }).annotate({ identifier: "Thinking" })
 export type Thinking = typeof Thinking.Type
 
@@ -54,9 +56,33 @@ export const VideoConfig = Schema.Struct({
   creativity: maybe(Schema.Union([Schema.Finite, Schema.String]))
 }).annotate({ identifier: "VideoConfig" })
 
+/** Checked by the part that makes pictures, with what the model takes. */
+const ImageConfig = ImageOptions.annotate({ identifier: "ImageConfig" })
+
+/** `{}` takes every default: the first provider and model that the server has. */
+const VoiceRequest = Schema.Struct({
+  stt: maybe(
+    Schema.Struct({
+      provider: maybe(Schema.String),
+      model: maybe(Schema.String),
+      language: maybe(Schema.String),
+      prompt: maybe(Schema.String)
+    })
+  ),
+  tts: maybe(
+    Schema.Struct({
+      provider: maybe(Schema.String),
+      model: maybe(Schema.String),
+      voice: maybe(Schema.String),
+      format: maybe(Schema.Literals(["mp3", "wav", "pcm"])),
+      speed: maybe(Schema.Finite.check(Schema.isBetween({ minimum: 0.25, maximum: 4 })))
+    })
+  )
+}).annotate({ identifier: "VoiceRequest" })
+
 /** Bodies ignore what they do not know, except inside these fields, where it is refused; `video_config` has a check of its own. */
 export const exactFields: ReadonlySet<string> = new Set(["thinking", "router"])
-export const exactRecords: ReadonlySet<string> = new Set(["Thinking", "Router", "VideoConfig"])
+export const exactRecords: ReadonlySet<string> = new Set(["Thinking", "Router", "VideoConfig", "ImageConfig"])
 
 const MetadataText = Schema.String.check(
   Schema.makeFilter((text: string) => isJsonObject(text) || "Expected the text of a JSON object")
@@ -83,32 +109,32 @@ const fields = {
   llm_provider: maybe(Schema.String),
   model_name: maybe(Schema.String),
   system_prompt: maybe(Schema.String),
-  image_generation: maybe(Schema.Literals(["auto", "off"])),
+  image_generation: maybeOr(Schema.Literals(["auto", "off"]), "off"),
   image_model_provider: maybe(Schema.String),
   image_model_name: maybe(Schema.String),
-  image_config: maybe(Schema.JsonObject),
-  stream: maybe(Schema.Boolean),
+  image_config: maybe(ImageConfig),
+  stream: maybeOr(Schema.Boolean, false),
   thinking: maybe(Thinking),
   tools: maybe(Schema.Array(Tool)),
-  memory: maybe(Schema.Literals(["off", "Auto", "Readonly"])),
-  memory_response_citation: maybe(Schema.Boolean),
+  memory: maybeOr(Schema.Literals(["off", "Auto", "Readonly"]), "off"),
+  memory_response_citation: maybeOr(Schema.Boolean, false),
   /** Deprecated alias of `memory_response_citation`. */
-  memory_citation: maybe(Schema.Boolean),
-  memory_pro: maybe(Schema.Literals(["Auto", "Readonly", "off"])),
-  web_search: maybe(Schema.Literals(["off", "Auto"])),
-  send_to_llm: maybe(SendToLlm),
-  json_output: maybe(Schema.Boolean),
+  memory_citation: maybeOr(Schema.Boolean, false),
+  memory_pro: maybeOr(Schema.Literals(["Auto", "Readonly", "off"]), "off"),
+  web_search: maybeOr(Schema.Literals(["off", "Auto"]), "off"),
+  send_to_llm: maybeOr(SendToLlm, "true"),
+  json_output: maybeOr(Schema.Boolean, false),
   custom_timestamp: maybe(DateTime),
-  voice: maybe(Schema.JsonObject),
+  voice: maybe(VoiceRequest),
   /** Ids of documents of the thread or its assistant: files that were sent before, and are meant with this message. */
   attachments: maybe(Schema.Array(Schema.String)),
-  system_one: maybe(Schema.JsonObject)
+  system_one: maybe(SystemOneRequest)
 }
 
 const stateless = {
   thread_id: maybe(Uuid),
   assistant_id: maybe(Uuid),
-  video_generation: maybe(Schema.Literals(["auto", "off"])),
+  video_generation: maybeOr(Schema.Literals(["auto", "off"]), "off"),
   video_model_provider: maybe(Schema.String),
   video_model_name: maybe(Schema.String),
   video_config: maybe(VideoConfig)
@@ -129,11 +155,19 @@ export const StatelessMessageRequest = Schema.Struct({
 export type StatelessMessageRequest = typeof StatelessMessageRequest.Type
 
 /**
- * The same as the server reads it. `video_config` is checked by its wing, and where the tool is enabled by the part of the turn, which finds
- * all of its problems at once, those that depend on the model among them.
+ * The same as the server reads them. What speaks to one part is checked by its wing and by the part of the turn, which find all problems at
+ * once, those that depend on the model among them.
  */
+const checkedByWings = {
+  image_config: maybe(Schema.JsonObject),
+  voice: maybe(Schema.JsonObject),
+  system_one: maybe(Schema.JsonObject)
+}
+export const MessageBody = Schema.Struct({ ...MessageRequest.fields, ...checkedByWings })
+export type MessageBody = typeof MessageBody.Type
 export const StatelessMessageBody = Schema.Struct({
   ...StatelessMessageRequest.fields,
+  ...checkedByWings,
   video_config: maybe(Schema.Json)
 })
 export type StatelessMessageBody = typeof StatelessMessageBody.Type
@@ -152,7 +186,7 @@ export const jsonFields = [
 export const booleanFields = ["stream", "json_output", "memory_response_citation", "memory_citation"] as const
 
 const JsonText = maybe(Schema.String.annotate({ contentMediaType: "application/json" }))
-const Flag = maybe(BooleanWord)
+const Flag = maybeOr(BooleanWord, "false")
 const File = Schema.String.annotate({ format: "binary" })
 
 const formText = {
@@ -172,7 +206,7 @@ const formText = {
   memory_citation: Flag,
   memory_pro: fields.memory_pro,
   web_search: fields.web_search,
-  send_to_llm: Flag,
+  send_to_llm: maybeOr(BooleanWord, "true"),
   json_output: Flag,
   custom_timestamp: fields.custom_timestamp,
   metadata: JsonText,
