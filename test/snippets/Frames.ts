@@ -343,6 +343,21 @@ await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.laye
   { page: "docs/testing.md", has: "TestKernel.open([" },
   { page: "docs/testing.md", has: 'it.effect("waits for its turn"', isTest: true },
   {
+    page: "docs/guards.md",
+    has: "const guardLayer =",
+    before: `${stage}import { expect, say, ScriptedModel } from "@colloquy/testing"
+import { Kernel } from "@colloquy/core"
+import * as KernelLayer from "effect/Layer"
+`,
+    after: `
+const model = ScriptedModel.layer([
+  [expect(({ messages }) => assert.ok(!JSON.stringify(messages).includes("sk-1"))), say("It is sk", "-1.")]
+])
+const kernel = guardLayer.pipe(KernelLayer.provideMerge(Kernel.layer), KernelLayer.provide([model, stores]))
+assert.strictEqual((await send(kernel, { content: "My key is sk-1" })).content, "It is [key].")
+`
+  },
+  {
     page: "docs/tools.md",
     has: "client.messages.send(threadId",
     before: `import { Client } from "@colloquy/http"

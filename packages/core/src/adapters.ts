@@ -184,14 +184,19 @@ export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } fro
 
 /** turns: how a message becomes an answer. */
 export type {
+  AnswerPiece,
   FollowUpOrder,
   Heard,
   Listening,
   PartAnswer,
   PartDecision,
+  Review,
+  Rewrite,
   SavedMessage,
   SettledLeg,
-  TurnCase
+  TextSource,
+  TurnCase,
+  Verdict
 } from "./turns/TurnPart.ts"
 export type { Inspection, ReadMessage, ReadPart, ReadPrompt, RunStep } from "./turns/Inspection.ts"
 export type { StartError } from "./turns/TurnUseCases.ts"

@@ -101,6 +101,7 @@ const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): E
       ready: 0,
       usage: null,
       over: false,
+      isHeld: false,
       lastAt: clock.currentTimeMillisUnsafe()
     }
     return listen(deadlines, step, heard, clock).pipe(
@@ -123,6 +124,8 @@ interface Heard {
   usage: Usage | null
   /** True: later events are ignored, because the step has finished or failed. */
   over: boolean
+  /** The listener holds the events. */
+  isHeld: boolean
   lastAt: number
 }
 
@@ -152,7 +155,7 @@ const listen = (
       ? Effect.andThen(recordStep(request, events, heard.usage), finished)
       : held === null
         ? Effect.void
-        : Effect.flatMap(held, (goesOn) => (goesOn ? Effect.void : finished))
+        : Effect.flatMap(whileHeld(heard, clock, held), (goesOn) => (goesOn ? Effect.void : finished))
     return wasSilent && heard.events > 0
       ? Effect.andThen(recordFirstChunk(operationOf(request), heard.lastAt - startedAt), end)
       : end
@@ -163,7 +166,8 @@ const listen = (
       // The step fails when no event comes for too long, or when the whole step takes too long.
       () =>
         Math.min(
-          heard.lastAt + Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
+          (heard.isHeld ? clock.currentTimeMillisUnsafe() : heard.lastAt) +
+            Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
           startedAt + Duration.toMillis(policy.stepTimeout)
         ),
       () =>
@@ -178,6 +182,16 @@ const listen = (
       Effect.andThen(failure(request, "cut_off")),
       Effect.catchTag("Finished", () => Effect.void)
     )
+}
+
+/** While the listener holds the events, the provider is not silent: only the limit of the whole step applies. */
+const whileHeld = (heard: Heard, clock: Clock.Clock, held: Effect.Effect<boolean>): Effect.Effect<boolean> => {
+  heard.isHeld = true
+  return Effect.map(held, (goesOn) => {
+    heard.isHeld = false
+    heard.lastAt = clock.currentTimeMillisUnsafe()
+    return goesOn
+  })
 }
 
 /** Events after the end are not part of the answer. */

@@ -61,10 +61,16 @@ export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFe
       isNewThread,
       hasDocuments,
       content: "",
+      rewrite: null,
       system: request.systemPrompt ?? assistant.systemPrompt,
       provider: request.provider,
       model: request.model,
       info
+    }
+    const guard = parts().find((part) => (part.has("rewrite") || part.has("review")) && !part.has("session"))
+    if (guard !== undefined) {
+      const reason = `The part "${guard.name}" of this service checks what is said before it is told, which cannot be done in a voice session.`
+      return yield* new FeatureRefused({ reason })
     }
     const absent = Object.keys(options).find((name) => !joining.some((part) => part.name === name))
     if (absent !== undefined) {

@@ -11,10 +11,8 @@ import type { Principal } from "../access/Principal.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { usageWithinBounds } from "../models/ReportedFigures.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
-import type { History } from "../threads/Message.ts"
-import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
-import { LegOutcome } from "./ModelLoop.ts"
+import { type LegError, LegOutcome, type Reading } from "./ModelLoop.ts"
 
 /** A host without types may give anything; a log with it could not be settled. */
 const isAnswer = Schema.is(Schema.Struct({ content: Schema.String, model: Schema.optional(Schema.String) }))
@@ -24,17 +22,15 @@ export class AnswerByPart extends Context.Service<
   {
     readonly answerByPart: (
       leg: Leg,
-      turnOf: (part: string) => LiveTurn,
-      history: History
-    ) => Effect.Effect<LegOutcome, ModelError, Principal>
+      reading: Omit<Reading, "recalled">
+    ) => Effect.Effect<LegOutcome, LegError, Principal>
   }
 >()("@colloquy/core/turns/AnswerByPart") {
   static readonly layer: Layer.Layer<AnswerByPart> = Layer.sync(AnswerByPart, () => {
     const answerByPart = Effect.fnUntraced(function* (
       leg: Leg,
-      turnOf: (part: string) => LiveTurn,
-      history: History
-    ): Effect.fn.Return<LegOutcome, ModelError, Principal> {
+      { history, review, turnOf }: Omit<Reading, "recalled">
+    ): Effect.fn.Return<LegOutcome, LegError, Principal> {
       const { log, model } = leg
       const part = leg.parts.find(({ name }) => name === leg.plan.answeredBy)
       const fail = (reason: ModelError["reason"]) =>
@@ -56,9 +52,11 @@ export class AnswerByPart extends Context.Service<
         .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))
       if (!isAnswer(answered))
         return yield* Effect.die(new TypeError(`The part "${part.name}" gave no text as its answer`))
-      if (answered.content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: answered.content }))
+      const content = review === null ? answered.content : yield* review.whole(answered.content)
+      if (content !== "") log.push((sequence) => ({ _tag: "TextDelta", sequence, text: content }))
       yield* endStep(answered.usage ?? noUsage, answered.model ?? model.model)
       log.wake()
+      if (review !== null) yield* review.goesOn
       return LegOutcome.Answered()
     })
 

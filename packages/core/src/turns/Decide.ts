@@ -87,6 +87,7 @@ export class Decide extends Context.Service<
         hasDocuments,
         summary,
         content: request.content,
+        rewrite: null,
         system: systemPromptOf(request, assistant),
         provider: request.provider ?? assistant.provider ?? models.defaults.provider,
         model: Result.isSuccess(resolved) ? resolved.success.model : (request.model ?? null),

@@ -18,14 +18,19 @@ import { noUsage } from "../primitives/Usage.ts"
 import type { History, RunFault } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import type { AnswerReview } from "./AnswerReview.ts"
 import { answererOf, runHosted } from "./HostedCalls.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import { assemble } from "../prompts/PromptAssembly.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Leg } from "./Leg.ts"
 import type { Recalled } from "./Recall.ts"
+import { ReviewedStep } from "./ReviewedStep.ts"
+import type { ReviewFailed, ReviewStopped } from "./ReviewVerdict.ts"
+import { rewriteBy } from "./Rewriting.ts"
 import { StepRecorder, type StepResult } from "./StepRecorder.ts"
 import type { BudgetExceeded } from "./TurnBudget.ts"
+import type { Rewrite } from "./TurnPart.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -61,12 +66,21 @@ const outputProblems: { readonly [kind in OutputNotSupported["kind"]]: string } 
   sources: "The model answered with sources alone and without words. Ask again, or choose another model."
 }
 
-export type LegError = ModelError | BudgetExceeded | ContextTooLong | TooManyRounds | OutputNotSupported
+export type LegError =
+  | ModelError
+  | BudgetExceeded
+  | ContextTooLong
+  | TooManyRounds
+  | OutputNotSupported
+  | ReviewStopped
+  | ReviewFailed
 
 /** What a leg reads: the history, the recalled parts, and the view that parts and tools have of the leg. */
 export interface Reading {
   readonly history: History
   readonly recalled: Recalled
+  /** Null: nobody reviews the answer. */
+  readonly review: AnswerReview | null
   readonly turnOf: (part: string) => LiveTurn
 }
 
@@ -88,7 +102,7 @@ export class ModelLoop extends Context.Service<
       const converse = Effect.fnUntraced(function* (
         leg: Leg,
         chat: ChatDriver,
-        { history, recalled, turnOf }: Reading
+        { history, recalled, review, turnOf }: Reading
       ): Effect.fn.Return<LegOutcome, LegError, Principal> {
         const { hosted, model, plan, preamble } = leg
         const clientTools = new Set(plan.tools.map((tool) => tool.name))
@@ -116,22 +130,28 @@ export class ModelLoop extends Context.Service<
           )
           leg.explanation = withNotes(prompt.explanation, recalled.notes)
           if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded?.usage ?? noUsage)
-          const step: StepResult = yield* runStep(leg, chat, prompt.promptTokens, {
-            provider: model.provider,
-            model: model.model,
-            info: model.info,
-            system: preamble.system,
-            tools: preamble.tools,
-            ...(ownTools.length === 0 ? {} : { ownTools }),
-            toolChoice: mayCall && round < hostedRounds ? "auto" : "none",
-            messages: prompt.messages,
-            thinking: plan.thinking,
-            routing: plan.routing,
-            jsonOutput: plan.jsonOutput,
-            maxOutputTokens: null,
-            apiKey: leg.apiKey,
-            conversationId: leg.lease.threadId
-          })
+          const step: StepResult = yield* runStep(
+            leg,
+            chat,
+            { review, promptTokens: prompt.promptTokens },
+            {
+              provider: model.provider,
+              model: model.model,
+              info: model.info,
+              system: preamble.system,
+              tools: preamble.tools,
+              ...(ownTools.length === 0 ? {} : { ownTools }),
+              toolChoice: mayCall && round < hostedRounds ? "auto" : "none",
+              messages: prompt.messages,
+              thinking: plan.thinking,
+              routing: plan.routing,
+              jsonOutput: plan.jsonOutput,
+              maxOutputTokens: null,
+              apiKey: leg.apiKey,
+              conversationId: leg.lease.threadId
+            }
+          )
+          if (review !== null && !(yield* review.goesOn)) return LegOutcome.Answered()
           const notKept = step.media.length + step.sources.length === 0 ? null : yield* receive(leg, turnOf, step)
           if (step.calls.length === 0 && !step.spoke && notKept !== null) {
             return yield* new OutputNotSupported({ kind: notKept })
@@ -155,10 +175,11 @@ export class ModelLoop extends Context.Service<
       const runStep = Effect.fnUntraced(function* (
         leg: Leg,
         chat: ChatDriver,
-        promptTokens: number,
+        { promptTokens, review }: { readonly promptTokens: number; readonly review: AnswerReview | null },
         request: ChatRequest
       ): Effect.fn.Return<StepResult, ModelError | BudgetExceeded> {
-        const recorder = new StepRecorder(leg, request.provider)
+        const { provider } = request
+        const recorder = review === null ? new StepRecorder(leg, provider) : new ReviewedStep(leg, provider, review)
         const at = yield* Clock.currentTimeMillis
         leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at }))
         yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener: recorder }).pipe(
@@ -166,9 +187,10 @@ export class ModelLoop extends Context.Service<
             isRefusedRequest(error) ? Effect.map(Clock.currentTimeMillis, (now) => recorder.refused(now)) : Effect.void
           )
         )
+        if (recorder instanceof ReviewedStep) yield* recorder.rest
         const step = recorder.end(yield* Clock.currentTimeMillis)
         if (step.hasCut)
-          yield* Effect.logWarning(`${request.provider} reported names or figures beyond all bounds; they were cut`)
+          yield* Effect.logWarning(`${provider} reported names or figures beyond all bounds; they were cut`)
         if (leg.budget !== null) yield* leg.budget.end
         return step
       })
@@ -205,6 +227,8 @@ export class ModelLoop extends Context.Service<
         { clientTools, mayRun }: { readonly clientTools: ReadonlySet<string>; readonly mayRun: boolean }
       ): Effect.fn.Return<ReadonlyArray<ToolCall>, never, Principal> {
         if (calls.length === 0) return calls
+        const { assistantId, lease } = leg
+        const rewrite = rewriteBy(leg.parts, { kind: "tool_output", threadId: lease.threadId, assistantId })
         const answerers = calls.map((call) => ({ call, by: answererOf(call, clientTools, leg.hosted, mayRun) }))
         yield* Effect.forEach(
           answerers,
@@ -213,7 +237,10 @@ export class ModelLoop extends Context.Service<
             const output =
               by._tag === "Refused"
                 ? Effect.succeed(by.output)
-                : runHosted(by.tool, by.args, { toolCallId: call.id, ...turnOf(by.part) }, { deadlines, settings })
+                : checked(
+                    rewrite,
+                    runHosted(by.tool, by.args, { toolCallId: call.id, ...turnOf(by.part) }, { deadlines, settings })
+                  )
             return Effect.gen(function* () {
               const startedAt = yield* Clock.currentTimeMillis
               const text = yield* output
@@ -241,6 +268,20 @@ export class ModelLoop extends Context.Service<
   )
 }
 
+/** An output that a part could not rewrite is withheld from the model. */
+const checked = (
+  rewrite: Rewrite | null,
+  output: Effect.Effect<string, never, Principal>
+): Effect.Effect<string, never, Principal> =>
+  rewrite === null
+    ? output
+    : Effect.catchCause(Effect.flatMap(output, rewrite), (cause) =>
+        Effect.as(
+          Effect.logError("The output of a hosted tool could not be rewritten", cause),
+          "Error: the output of this tool could not be checked and is withheld. Answer without it."
+        )
+      )
+
 const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanation =>
   notes.length === 0 ? explanation : { ...explanation, leftOut: [...explanation.leftOut, ...notes] }
 
@@ -258,6 +299,10 @@ export const faultOf = (error: LegError): RunFault => {
       return { code: "context_too_long", message: error.message, retryable: false }
     case "OutputNotSupported":
       return { code: "output_not_supported", message: error.message, retryable: false }
+    case "ReviewStopped":
+      return { code: "review_stopped", message: error.message, retryable: false }
+    case "ReviewFailed":
+      return { code: "review_failed", message: error.message, retryable: error.isLate }
     case "TooManyRounds":
       return { code: "too_many_tool_rounds", message: error.message, retryable: false }
   }

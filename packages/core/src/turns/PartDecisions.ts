@@ -12,7 +12,8 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
-import type { Listening, PartAnswerer, PartDecision, TurnCase } from "./TurnPart.ts"
+import { rewriteBy } from "./Rewriting.ts"
+import type { Listening, PartAnswerer, PartDecision, Rewrite, TurnCase } from "./TurnPart.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
@@ -97,6 +98,8 @@ export interface Consulted {
 interface HeardWords {
   readonly content: string
   readonly supplements: ReadonlyArray<readonly [part: string, supplement: Supplement]>
+  /** The turn as the parts see it: with the rewritten text. */
+  readonly turn: TurnCase
 }
 
 /** The parts whose `concerns` function selects this turn, and the parts without that function. */
@@ -107,22 +110,43 @@ export const concernedParts = (parts: ReadonlyArray<RegisteredPart>, turn: TurnC
 export const isHeard = (parts: ReadonlyArray<RegisteredPart>, { options }: TurnRequest): boolean =>
   parts.some((part) => part.has("listen") && options?.[part.name] !== undefined)
 
-/** Step 2. First every part may refuse, then the parts listen. The content is the written text, followed by what each part heard. */
+/**
+ * Step 2. The written text is rewritten, then every part may refuse, then the parts listen. The content is the written text, followed by
+ * what each part heard, rewritten too.
+ */
 const listen = Effect.fnUntraced(function* (
   parts: ReadonlyArray<RegisteredPart>,
-  turn: TurnCase,
+  written: TurnCase,
   listening: (part: string) => Listening
 ): Effect.fn.Return<HeardWords, PartError, Principal> {
+  const { rewrite, rewritten } = rewritingOnce(parts, written)
+  const turn = rewrite === null ? written : withContent({ ...written, rewrite }, yield* rewrite(written.content))
   const texts = [turn.content]
   const supplements: Array<readonly [string, Supplement]> = []
   for (const part of parts) yield* part.refuse(turn)
   for (const part of parts) {
     const heard = yield* part.listen(turn, listening(part.name))
     if (heard === null) continue
-    texts.push(heard.content)
+    texts.push(rewrite === null || rewritten.has(heard.content) ? heard.content : yield* rewrite(heard.content))
     if (heard.supplement !== undefined) supplements.push([part.name, { value: heard.supplement }])
   }
-  return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements }
+  return { content: texts.filter((text) => text.trim() !== "").join("\n\n"), supplements, turn }
+})
+
+/** A part that has given its text to `rewrite` itself returns a text that is not rewritten again. */
+const rewritingOnce = (parts: ReadonlyArray<RegisteredPart>, { assistant, thread }: TurnCase) => {
+  const rewritten = new Set<string>()
+  const rewriteText = rewriteBy(parts, { kind: "message", threadId: thread.id, assistantId: assistant.id })
+  const rewrite: Rewrite | null =
+    rewriteText && ((text) => Effect.tap(rewriteText(text), (done) => Effect.sync(() => rewritten.add(done))))
+  return { rewrite, rewritten }
+}
+
+/** Parts also find the text in the request. */
+const withContent = (turn: TurnCase, content: string): TurnCase => ({
+  ...turn,
+  content,
+  request: { ...turn.request, content }
 })
 
 /** Step 3. The parts decide in parallel. If several refuse, the refusal of the first by name is returned. */
@@ -142,6 +166,7 @@ export const decideParts = Effect.fnUntraced(function* (
     if (decision !== null && planned !== null) decided.push({ decision, planned })
   }
   if (decided.length === 0 && heard.length === 0) return nothingDecided
+  yield* checkContents(turn, decided)
   return yield* combineDecisions(decided, heard)
 })
 
@@ -153,8 +178,8 @@ export const consultParts = (
 ): Effect.Effect<Consulted, PartError, Principal> =>
   parts.length === 0
     ? Effect.succeed({ heard: turn.content, parts: nothingDecided })
-    : Effect.flatMap(listen(parts, turn, listening), ({ content, supplements }) =>
-        Effect.map(decideParts(parts, { ...turn, content }, supplements), (decided) => ({
+    : Effect.flatMap(listen(parts, turn, listening), ({ content, supplements, turn: rewritten }) =>
+        Effect.map(decideParts(parts, { ...rewritten, content }, supplements), (decided) => ({
           heard: content,
           parts: decided
         }))
@@ -163,6 +188,17 @@ export const consultParts = (
 interface Decided {
   readonly decision: PartDecision<Schema.Json>
   readonly planned: PlannedPart
+}
+
+/** A content beside a text, or a second content, would otherwise be ignored silently. */
+const checkContents = ({ content }: TurnCase, decided: ReadonlyArray<Decided>): Effect.Effect<void, TurnRefused> => {
+  const [first, second] = decided.filter(({ decision }) => decision.content !== undefined)
+  const ignored = content.trim() === "" ? second : first
+  if (first === undefined || ignored === undefined) return Effect.void
+  const part = ignored.planned.name
+  const beside = ignored === first ? "the message has a text" : `the part "${first.planned.name}" gives one too`
+  const message = `The part "${part}" gives a content for the message, but ${beside}. A part changes a text by its step "rewrite".`
+  return Effect.fail(new TurnRefused({ part, reason: "invalid", problems: [{ path: [], message }] }))
 }
 
 const combineDecisions = (

@@ -16,6 +16,9 @@ import type { History, Message } from "../threads/Message.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { Leg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
+import type { Recollection } from "./RegisteredPart.ts"
+import { rewriteBy } from "./Rewriting.ts"
+import type { Rewrite } from "./TurnPart.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -65,9 +68,11 @@ export class Recall extends Context.Service<
         if (leg.number > 0) return { prompt: recalledBefore(leg, history), rendered, notes: [] }
         const asked = leg.parts.filter((part) => part.has("recall"))
         if (asked.length === 0) return { prompt: [], rendered, notes: [] }
+        const { assistantId, lease } = leg
+        const rewrite = rewriteBy(leg.parts, { kind: "recalled", threadId: lease.threadId, assistantId })
         const found = yield* Effect.forEach(
           asked,
-          (part) => part.recall(liveTurns.of(leg, part.name, history), history),
+          (part) => rewritten(rewrite, part.recall(liveTurns.of(leg, part.name, history), history)),
           { concurrency: "unbounded" }
         )
         for (const { part, prompt } of found) {
@@ -92,6 +97,31 @@ export class Recall extends Context.Service<
     })
   )
 }
+
+/** What a part could not rewrite is left out, with a note. */
+const rewritten = (
+  rewrite: Rewrite | null,
+  recalled: Effect.Effect<Recollection, never, Principal>
+): Effect.Effect<Recollection, never, Principal> =>
+  rewrite === null
+    ? recalled
+    : Effect.flatMap(recalled, (found) =>
+        Effect.forEach(found.prompt, (part) =>
+          Effect.map(
+            Effect.forEach(part.items, (item) => Effect.map(rewrite(item.text), (text) => ({ ...item, text }))),
+            (items) => ({ ...part, items })
+          )
+        ).pipe(
+          Effect.map((prompt) => ({ ...found, prompt })),
+          Effect.catchCause((cause) =>
+            Effect.as(Effect.logError(`What the part "${found.part}" recalled could not be rewritten`, cause), {
+              ...found,
+              prompt: [],
+              note: "it could not be checked"
+            })
+          )
+        )
+      )
 
 const nothing: Recalled = { prompt: [], rendered: () => undefined, notes: [] }
 

@@ -4,7 +4,7 @@
  * service of the host. Before anything is stored, a step that is too slow refuses the turn and names the part. Afterwards a step that fails or
  * is too slow is left out, with a line in the server's log. `speak` is limited in `Speaking`, because all parts speak in one time.
  */
-import type * as Cause from "effect/Cause"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -21,6 +21,7 @@ import type { History, Message } from "../threads/Message.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
+import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type {
   FollowUpOrder,
@@ -30,15 +31,20 @@ import type {
   PartAnswer,
   PartDecision,
   Reading,
+  Review,
   SavedMessage,
   SessionShare,
   SettledLeg,
+  TextSource,
   TurnCase,
   TurnPart
 } from "./TurnPart.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
-type Times = Pick<TurnSettings, "chat" | "decideTimeout" | "hostedToolTimeout" | "listenTimeout" | "recallTimeout">
+type Times = Pick<
+  TurnSettings,
+  "chat" | "decideTimeout" | "hostedToolTimeout" | "listenTimeout" | "recallTimeout" | "reviewTimeout"
+>
 
 export type PartError = TurnRefused | InsufficientCredit | StoreUnavailable
 
@@ -87,6 +93,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     <A, E, R>(step: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.suspend(() => within(time, step(), () => Effect.die(new Error(tooSlow(did, time)))))
 
+  const toRewrite = orRefuse("rewrite a text", decideTime)
   const toListen = orRefuse("turn the message into text", listenTime)
   const toRefuse = orRefuse("check the message", decideTime)
   const toDecide = orRefuse("decide", decideTime)
@@ -111,12 +118,48 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     note
   })
 
+  const rewrite = (text: string, source: TextSource): Effect.Effect<string, PartError, Principal> =>
+    Effect.flatMap(
+      toRewrite(() => part.rewrite?.(text, source) ?? Effect.succeed(text)),
+      (rewritten) => (typeof rewritten === "string" ? Effect.succeed(rewritten) : Effect.die(noText(name)))
+    )
+
+  /** A fault of the part is a verdict: nothing that was not reviewed is told. */
+  const bindReview = (plan: Plan, turn: LiveTurn): BoundReview => {
+    const withheld = (cause: Cause.Cause<unknown>) =>
+      Effect.as(
+        Effect.logError(`The part "${name}" could not review the answer of run ${turn.runId}`, cause),
+        new ReviewFailed({ isLate: false })
+      )
+    const late = () =>
+      Effect.as(
+        Effect.logError(`${tooSlow("review the answer", times.reviewTimeout)} Run ${turn.runId} ends`),
+        new ReviewFailed({ isLate: true })
+      )
+    let review: Review | null = null
+    const judge: BoundReview["judge"] = (piece) => {
+      const judged = Effect.flatMap(
+        Effect.suspend(() => review?.judge(piece) ?? Effect.die(new Error("The step gave no review"))),
+        checkVerdict
+      )
+      return Effect.catchCause(within(times.reviewTimeout, judged, late), withheld)
+    }
+    try {
+      review = part.review?.(plan, turn) ?? null
+      return { by: review?.by === "sentence" ? "sentence" : "whole", judge }
+    } catch (fault) {
+      return { by: "whole", judge: () => withheld(Cause.die(fault)) }
+    }
+  }
+
   const bind = (plan: Plan) => {
     const offered = part.tools?.(plan) ?? []
     const tools = offered.filter((tool): tool is HostedTool => typeof tool !== "string")
     return {
       name,
       has,
+      rewrite,
+      review: (turn: LiveTurn): BoundReview => bindReview(plan, turn),
       tools,
       /** The tools that the model's vendor runs. */
       ownTools: offered.filter((tool) => typeof tool === "string"),
@@ -162,6 +205,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
   return {
     name,
     has,
+    rewrite,
     concerns: (turn: TurnCase): boolean => part.concerns?.(own(turn)) ?? true,
     refuse: (turn: TurnCase): Effect.Effect<void, PartError, Principal> =>
       part.refuse === undefined ? Effect.void : toRefuse(() => part.refuse?.(own(turn)) ?? Effect.void),
@@ -198,6 +242,17 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     planned: (stored: Schema.Json) => Option.getOrNull(Option.map(decodePlan(stored), bind))
   }
 }
+
+const checkVerdict = Schema.decodeEffect(
+  Schema.Union([
+    Schema.Struct({ _tag: Schema.Literal("Pass") }),
+    Schema.Struct({ _tag: Schema.Literal("Change"), text: Schema.String }),
+    Schema.Struct({ _tag: Schema.Literal("Stop"), reason: Schema.String }),
+    Schema.Struct({ _tag: Schema.Literal("Replace"), text: Schema.String })
+  ])
+)
+
+const noText = (part: string) => new TypeError(`The part "${part}" rewrote a text to something that is no text`)
 
 const checkPrompt = Schema.decodeEffect(Schema.Array(PromptPart))
 

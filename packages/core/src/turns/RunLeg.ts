@@ -5,6 +5,7 @@
  *   5 recall     parts search what belongs to this content                 `Recall`
  *   6 assemble   make one request that fits the window                     `PromptAssembly`, `ContextWindow`
  *   7 converse   call model and hosted tools, or the part that answers     `ModelLoop`, `AnswerByPart`
+ *     review     parts change or stop what nobody has read yet             `AnswerReview`, `ReviewedStep`
  *     speak      parts read the answer aloud                               `Speaking`
  *   8 settle     store log, message, run, charges, follow-ups together     `EndLeg`, `Settlement`
  *
@@ -18,6 +19,7 @@ import { traced } from "../primitives/Traced.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import type { History } from "../threads/Message.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
+import { reviewOf } from "./AnswerReview.ts"
 import { AnswerByPart } from "./AnswerByPart.ts"
 import { EndLeg, type LeaseLost, type Withdrawn } from "./EndLeg.ts"
 import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
@@ -72,10 +74,13 @@ export class RunLeg extends Context.Service<
       const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
         const history = yield* texts.history(yield* awaitTurn, leg.lease.runId)
         const turnOf = (part: string) => liveTurns.of(leg, part, history)
+        const review = yield* reviewOf(leg, turnOf)
         const recalled = yield* recall(leg, history)
         const { chat } = leg.model
         const answered =
-          chat === null ? answerByPart(leg, turnOf, history) : converse(leg, chat, { history, recalled, turnOf })
+          chat === null
+            ? answerByPart(leg, { history, review, turnOf })
+            : converse(leg, chat, { history, recalled, review, turnOf })
         return yield* speakWhile(leg, turnOf, answered)
       })
 

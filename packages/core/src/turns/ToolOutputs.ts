@@ -26,17 +26,27 @@ import { RunLog } from "../runs/RunLog.ts"
 import { type Continue, RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
+import type { ToolResult } from "../tools/ToolCall.ts"
 import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
 import { Followers } from "./Followers.ts"
 import { type PlannedLeg, planLeg } from "./Leg.ts"
 import { plannedParts } from "./PartDecisions.ts"
+import type { PartError } from "./RegisteredPart.ts"
 import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
+import { missingGuard, refusedWithout, rewriteBy } from "./Rewriting.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "./StoreRetry.ts"
-import { IdempotencyConflict, NothingPending, type ShuttingDown, type ToolNameTaken } from "./TurnErrors.ts"
+import {
+  IdempotencyConflict,
+  NothingPending,
+  type ShuttingDown,
+  type ToolNameTaken,
+  type TurnRefused
+} from "./TurnErrors.ts"
 import { turnBudget } from "./TurnBudget.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
+import type { Rewrite } from "./TurnPart.ts"
 import { TurnModels } from "./TurnModels.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { continuePlan, decodePlan } from "./TurnPlan.ts"
@@ -49,6 +59,7 @@ export type SubmitError =
   | ToolOutputsRejected
   | ToolNameTaken
   | ProviderNotFound
+  | TurnRefused
   | ContextTooLong
   | InsufficientCredit
   | OverLimit
@@ -105,13 +116,17 @@ export class ToolOutputs extends Context.Service<
         const { open, answered } = callsOf(run, messages)
         const pending = open.length > 0
         if (!pending && answered.size === 0) return yield* new NothingPending({ threadId: run.threadId })
-        const results = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
+        const given = yield* Effect.fromResult(matchToolOutputs(open, answered, request.outputs))
         if (!pending) return yield* new NothingPending({ threadId: run.threadId })
 
         const before = decodePlan(run.plan)
         const model = yield* models.resolve(before.provider, before.model)
         const plan = yield* Effect.fromResult(continuePlan(before, request, model))
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
+        const guard = missingGuard(plan.guards, planned)
+        if (guard !== undefined) return yield* refusedWithout(guard)
+        const source = { kind: "tool_output", threadId: run.threadId, assistantId: run.assistantId } as const
+        const results = yield* rewriteOutputs(rewriteBy(planned, source), given)
         const leg = planLeg({ plan, model, parts: planned }, hosted.all(), { counter, assumedContextLimit })
         const tokens = results.reduce((sum, result) => sum + counter.count(result.output), 0)
         yield* Effect.fromResult(checkOutputs(leg, messages, tokens))
@@ -183,6 +198,14 @@ export class ToolOutputs extends Context.Service<
     })
   )
 }
+
+const rewriteOutputs = (
+  rewrite: Rewrite | null,
+  results: ReadonlyArray<ToolResult>
+): Effect.Effect<ReadonlyArray<ToolResult>, PartError, Principal> =>
+  rewrite === null
+    ? Effect.succeed(results)
+    : Effect.forEach(results, (result) => Effect.map(rewrite(result.output), (output) => ({ ...result, output })))
 
 /** The key belongs to a run that waits in the queue. Such a run was begun by a message, not by tool outputs. */
 const usedForMessage = () => Effect.fail(new IdempotencyConflict())

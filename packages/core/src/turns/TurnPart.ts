@@ -55,7 +55,57 @@ export interface TurnCase {
   readonly model: string | null
   /** Null if no provider has a conversation model of that name. The turn is then refused, unless a part answers it. */
   readonly info: ModelInfo | null
+  /**
+   * Applies the `rewrite` steps of all parts to a text of the user. A part that keeps or tells such a text (what it heard, what came as its
+   * options) must give the text to this function before. Null: no part of this turn rewrites.
+   */
+  readonly rewrite: Rewrite | null
 }
+
+export type Rewrite = (
+  text: string
+) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
+
+/** Where a text comes from that is about to enter a turn. */
+export interface TextSource {
+  /**
+   * `message`: the user's words, written, heard, or sent with the message. `tool_output`: what a tool returned, the client's or a hosted
+   * one. `recalled`: an excerpt of a file, a memory, anything that a part recalls.
+   */
+  readonly kind: "message" | "tool_output" | "recalled"
+  readonly threadId: LiveTurn["threadId"]
+  readonly assistantId: LiveTurn["assistantId"]
+}
+
+/** How a part reviews the answers of one leg. */
+export interface Review {
+  /**
+   * How much is held back. `sentence`: a piece ends with a sentence or a line. `whole`: a piece is all that a model writes until it calls a
+   * tool or ends. The pieces do not depend on how the provider splits its text.
+   */
+  readonly by: "sentence" | "whole"
+  readonly judge: (piece: AnswerPiece) => Effect.Effect<Verdict, unknown, Principal>
+}
+
+/** A piece of an answer that nobody has read yet. */
+export interface AnswerPiece {
+  readonly text: string
+  /** What this part has let pass before, in this leg. */
+  readonly before: string
+  /** The tool whose arguments (JSON) `text` is. Null: `text` is what the reader sees. */
+  readonly tool: string | null
+}
+
+/**
+ * `Pass`: the piece is told as it is. `Change`: `text` is told in its place. `Stop`: neither the piece nor anything after it is told; the
+ * run fails as `review_stopped`, with `reason` as its message and what was told before as its partial answer. `Replace`: `text` is told
+ * instead of the piece and of everything after it, and the run completes.
+ */
+export type Verdict =
+  | { readonly _tag: "Pass" }
+  | { readonly _tag: "Change"; readonly text: string }
+  | { readonly _tag: "Stop"; readonly reason: string }
+  | { readonly _tag: "Replace"; readonly text: string }
 
 /** What a part may do while it listens. Nothing is stored yet. */
 export interface Listening {
@@ -86,7 +136,10 @@ export interface PartDecision<Plan> {
   readonly answers?: PartAnswerer
   /** True if the message may be without text, because the part has other input: a picture, a state. */
   readonly allowsEmptyContent?: boolean
-  /** Stored as the content of a user's message that has no text of its own: for example a state in words. */
+  /**
+   * Stored as the content of a user's message that has no text of its own: for example a state in words. Refused beside a text, which only
+   * `rewrite` may change.
+   */
   readonly content?: string
 }
 
@@ -193,8 +246,9 @@ export interface SessionExchange {
 }
 
 /**
- * A part of a turn. A step of `refuse`, `listen` or `decide` that has a defect or takes too long stops the turn before anything is stored.
- * A later step with a defect or a timeout is left out of the turn, with an error in the server's log.
+ * A part of a turn. A step of `rewrite`, `refuse`, `listen` or `decide` that has a defect or takes too long stops the turn before anything is
+ * stored. A later step with a defect or a timeout is left out of the turn, with an error in the server's log. `rewrite` and `review` are
+ * never left out: what they could not check is withheld.
  */
 export interface TurnPart<Plan> {
   /** The key of the part's slice of the plan, of the explanation and of a message's supplements. */
@@ -207,10 +261,19 @@ export interface TurnPart<Plan> {
   readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
   /**
    * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do; then
-   * `refuse`, `listen` and `decide` are not called, so a part that is installed but not used costs a turn only this call. Absent: these
-   * three are called in every turn.
+   * `rewrite`, `refuse`, `listen` and `decide` are not called, so a part that is installed but not used costs a turn only this call. Absent:
+   * these four are called in every turn.
    */
   readonly concerns?: (turn: TurnCase) => boolean
+  /**
+   * 2 listen: changes a text before it is stored, before any other step of any part reads it, and before the model does. Called for the
+   * text of a message, for each text that a part heard, and, when the part takes part in the run, for outputs of tools and recalled
+   * excerpts. Several parts rewrite in the order of their names, each what the one before it returned. Stored text is never rewritten again.
+   */
+  readonly rewrite?: (
+    text: string,
+    source: TextSource
+  ) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
   /** Called before any part listens, for refusals that need no listening: listening costs money and begins the stream. */
   readonly refuse?: (
     turn: TurnCase
@@ -255,6 +318,12 @@ export interface TurnPart<Plan> {
   /** 5 to 7: answers instead of the model, if `decide` said so. The `usage` of an error is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**
+   * 7 converse: reviews the answer, a model's or a part's, before anybody reads it: the stream, the log, parts that speak, the client's
+   * tools, the stored message. Called once for a leg. Several parts review in the order of their names, each what the one before it let
+   * pass. A review that fails or exceeds `TurnSettings.reviewTimeout` ends the run as `review_failed`. A model's reasoning is not shown.
+   */
+  readonly review?: (plan: Plan, turn: LiveTurn) => Review
+  /**
    * Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event, for as long as
    * `TurnSettings.speakTimeout` allows.
    */
@@ -266,7 +335,8 @@ export interface TurnPart<Plan> {
   readonly followUps?: (plan: Plan, ended: SettledLeg | SavedMessage) => ReadonlyArray<FollowUpOrder>
   /**
    * Called in a voice session, instead of all other steps but `decide`. A part with this step is asked to decide in every session. A part
-   * without it is asked only when the client selects it, and then joins only with its tools.
+   * without it is asked only when the client selects it, and then joins only with its tools. Voice sessions are refused while a part that
+   * rewrites or reviews has no such step: nothing can be held back there.
    */
   readonly session?: (
     plan: Plan,

@@ -20,6 +20,7 @@ import { IgnoredOption } from "./IgnoredOption.ts"
 import { withoutEffect, withoutModel } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
+import { guardsOf } from "./Rewriting.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
 export const TurnPlan = Schema.Struct({
@@ -38,6 +39,8 @@ export const TurnPlan = Schema.Struct({
   parts: Schema.optionalKey(Schema.JsonObject),
   /** The part that answers instead of a conversation model. */
   answeredBy: Schema.optionalKey(Schema.String),
+  /** The parts that rewrite or review. Without one of them the run does not go on. */
+  guards: Schema.optionalKey(Schema.Array(Schema.String)),
   /** True if the message is only stored and no model is called. */
   saves: Schema.optionalKey(Schema.Boolean)
 })
@@ -62,6 +65,11 @@ export const chooseModel = (
 }
 
 const noThinking: IgnoredOption = { option: "thinking", because: "the model does not reason on request" }
+
+const reasoningUnseen: IgnoredOption = {
+  option: "thinking.exclude_reasoning",
+  because: "the answer is reviewed, and reasoning is not shown then"
+}
 
 export const planTurn = (input: {
   readonly request: TurnRequest
@@ -88,6 +96,7 @@ export const planTurn = (input: {
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 
   const saves = request.sendToModel === false
+  const guards = guardsOf(parts.planned)
   const ignored = [...(request.ignored ?? []), ...parts.ignored]
   const isWithoutTools = tools.length === 0 && hosted.length === 0
   const jsonOutput = turn.jsonOutput && isWithoutTools && ignored.every(({ option }) => option !== "json_output")
@@ -100,6 +109,8 @@ export const planTurn = (input: {
   if (request.thinking !== undefined && info.supportsThinking === false && !saves) {
     ignored.push(noThinking)
   }
+  const isShown = request.thinking !== undefined && request.thinking.excludeReasoning !== true && !saves
+  if (isShown && parts.planned.some((part) => part.has("review"))) ignored.push(reasoningUnseen)
   return Result.succeed({
     provider: input.model.provider,
     model: info.name,
@@ -110,6 +121,7 @@ export const planTurn = (input: {
     ignored: [...ignored, ...(saves ? withoutModel(request) : withoutEffect(input.model, options))],
     ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
     ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
+    ...(guards.length === 0 ? {} : { guards }),
     ...(saves ? { saves: true } : {})
   })
 }
@@ -182,6 +194,7 @@ export const decodePlan = (json: unknown): TurnPlan => {
     routing: readRouting(stored["routing"]),
     jsonOutput: stored["jsonOutput"] === true,
     ignored: listOf(stored["ignored"]).flatMap((each) => readIgnored(each) ?? []),
+    guards: listOf(stored["guards"]).filter((name) => typeof name === "string"),
     saves: stored["saves"] === true
   })
 }

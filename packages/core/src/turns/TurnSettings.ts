@@ -41,6 +41,8 @@ export interface TurnSettings {
   readonly listenTimeout: Duration.Input
   /** Time limit of a part's `recall`. */
   readonly recallTimeout: Duration.Input
+  /** Time limit of one verdict of a part that reviews answers. */
+  readonly reviewTimeout: Duration.Input
   /** How long a part that reads the answer aloud may go on after the answer's last word. */
   readonly speakTimeout: Duration.Input
   /** Model steps of one leg that may end in calls of hosted tools. */
@@ -73,6 +75,7 @@ export const defaultTurnSettings: TurnSettings = {
   decideTimeout: "30 seconds",
   listenTimeout: "5 minutes",
   recallTimeout: "10 seconds",
+  reviewTimeout: "20 seconds",
   speakTimeout: "10 minutes",
   hostedRounds: 16,
   hostedConcurrency: 8,

@@ -21,7 +21,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { traced } from "../primitives/Traced.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
-import type { Listening } from "../turns/TurnPart.ts"
+import type { Listening, Rewrite } from "../turns/TurnPart.ts"
 import { recordingSeconds } from "./RecordingLength.ts"
 import { withRetries, timedOut } from "./VendorStream.ts"
 import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
@@ -35,6 +35,8 @@ export interface Hearing {
   readonly chosen: Chosen<SpeechToText>
   /** True: the reader of a stream is told piece by piece. */
   readonly isStreamed: boolean
+  /** Not null: the text passes it before anybody reads it, so it is told at once and not piece by piece. */
+  readonly rewrite: Rewrite | null
 }
 
 type HearError = TurnRefused | InsufficientCredit | StoreUnavailable
@@ -77,7 +79,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
 
     return (hearing, listening) =>
       Effect.gen(function* () {
-        const { chosen, isStreamed, options, recorded } = hearing
+        const { chosen, isStreamed, options, recorded, rewrite } = hearing
         const { driver, model, provider } = chosen
         const bytes = yield* read(recorded, driver.maxBytes)
         const ownSeconds = recordingSeconds(bytes, recorded.extension)
@@ -95,7 +97,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         const { seconds, transcript } = yield* paid(listening.beginCharge, {
           payee,
           call: Effect.gen(function* () {
-            const heard = yield* ask(driver, request, isStreamed, listening).pipe(
+            const heard = yield* ask(driver, request, isStreamed && rewrite === null, listening).pipe(
               inTime(settings.transcriptionTimeout, () => Effect.fail(timedOut(request)))
             )
             const length = heard.seconds ?? ownSeconds
@@ -104,8 +106,10 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
           charges: (heard) => [heard.charge],
           chargesOfFailure: ({ usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
         }).pipe(Effect.catchTag("ModelError", refusalOf))
-        const text = transcript.text.trim()
-        if (text === "") return yield* refuse("invalid", ["recording"], nothingHeard)
+        const written = transcript.text.trim()
+        if (written === "") return yield* refuse("invalid", ["recording"], nothingHeard)
+        const text = rewrite === null ? written : yield* rewrite(written)
+        if (isStreamed && rewrite !== null) tellAtOnce(text, listening)
         const { language } = transcript
         return { transcript: text, seconds, language, provider, model, documentId: recorded.documentId }
       }).pipe(
@@ -156,6 +160,12 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
       })
     }
   })
+
+const tellAtOnce = (text: string, { tell }: Listening): void => {
+  tell({ type: voiceEvents.hearing, data: {} })
+  tell({ type: voiceEvents.heard, data: { delta: text } })
+  tell({ type: voiceEvents.transcript, data: { transcript: text } })
+}
 
 const nothingHeard = "Nothing was heard in the recording. Speak louder, or send text."
 

@@ -87,7 +87,7 @@ const makePart = Effect.gen(function* () {
       const { hearing } = yield* wishesIn(turn, models)
       if (hearing === null) return null
       const isStreamed = turn.request.stream === true
-      const heard = yield* transcribe({ ...hearing, isStreamed }, listening).pipe(
+      const heard = yield* transcribe({ ...hearing, isStreamed, rewrite: turn.rewrite }, listening).pipe(
         Effect.onError(() => discardRecording(turn, hearing.recorded))
       )
       const documentId = settings.recordings === "never" ? null : heard.documentId

@@ -21,7 +21,7 @@ export interface SpeechPlan {
 }
 
 export interface Wishes {
-  readonly hearing: Omit<Hearing, "isStreamed"> | null
+  readonly hearing: Omit<Hearing, "isStreamed" | "rewrite"> | null
   readonly speech: SpeechPlan | null
 }
 

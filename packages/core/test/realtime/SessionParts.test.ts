@@ -8,6 +8,7 @@ import {
   supplementOf,
   ThreadId,
   Threads,
+  type TurnPart,
   TurnParts
 } from "@colloquy/core"
 import { firstPage, noUsage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
@@ -256,6 +257,30 @@ describe("tools that a session selects", () => {
       Principal.provide("ada"),
       Effect.provide(Layer.provideMerge(stuck, TestRealtime.layer([], { providers: writing() })))
     )
+  })
+
+  it.effect("a part that rewrites or reviews and has no step for sessions refuses them in words", () => {
+    const guard = (name: string, steps: Partial<TurnPart<null>>) =>
+      TurnParts.part({ name, plan: Schema.Null, decide: () => Effect.succeed({ plan: null }), ...steps })
+    const rewrite: TurnPart<null>["rewrite"] = (text) => Effect.succeed(text)
+    const review: TurnPart<null>["review"] = () => ({ by: "whole", judge: () => Effect.succeed({ _tag: "Pass" }) })
+    const session: TurnPart<null>["session"] = () => Effect.succeed({ tools: [], instructions: null })
+    const connect = (part: ReturnType<typeof guard>, script: Parameters<typeof TestRealtime.layer>[0]) =>
+      Effect.flatMap(TestRealtime.connect(), (client) =>
+        Effect.raceFirst(client.next("Error"), Effect.andThen(client.next("SessionBegin"), leave(client)))
+      ).pipe(
+        Effect.scoped,
+        Principal.provide("ada"),
+        Effect.provide(Layer.provideMerge(part, TestRealtime.layer(script, { providers: writing() })))
+      )
+    return Effect.gen(function* () {
+      for (const steps of [{ rewrite }, { review }]) {
+        const said =
+          'The part "guard" of this service checks what is said before it is told, which cannot be done in a voice session.'
+        assert.deepInclude(yield* connect(guard("guard", steps), []), { code: "invalid_first_frame", message: said })
+      }
+      yield* connect(guard("own", { review, session }), [[hang]])
+    })
   })
 
   it.effect("what a part refuses refuses the session, and leaves nothing behind", () =>

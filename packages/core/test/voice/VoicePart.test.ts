@@ -9,6 +9,7 @@ import {
   supplementOf,
   type StartedTurn,
   Threads,
+  TurnParts,
   type TurnRequest,
   Turns
 } from "@colloquy/core"
@@ -142,6 +143,33 @@ describe("speech in", () => {
         assert.strictEqual(survey.completed, 0)
       }),
     { heard }
+  )
+
+  voiceStory("passes the parts that rewrite before anybody reads it, and is told at once", [say("Hi.")], () =>
+    Effect.gen(function* () {
+      yield* TurnParts.use((parts) =>
+        parts.register({
+          name: "guard",
+          plan: Schema.Null,
+          decide: () => Effect.succeed(null),
+          rewrite: (text) => Effect.succeed(text.replaceAll("there", "[place]"))
+        })
+      )
+      const turn = yield* hear
+      const events = yield* Stream.runCollect(turn.events)
+      assert.deepStrictEqual(outline(events).slice(0, 4), [
+        "stt_stream_start",
+        "stt_text_delta",
+        "stt_stream_end",
+        "UserMessage"
+      ])
+      assert.notInclude(JSON.stringify(events), "there")
+      const [question] = yield* messagesOf(turn.threadId)
+      assert.strictEqual(question?.content, "Hello [place].")
+      assert.deepInclude(Object(supplementOf(question ?? { supplements: null }, "voice")?.value).stt, {
+        transcript: "Hello [place]."
+      })
+    })
   )
 
   voiceStory(

@@ -8,6 +8,7 @@ import {
   Assistants,
   FollowUpFailed,
   FollowUps,
+  type Principal,
   supplementOf,
   ThreadId,
   Threads,
@@ -16,7 +17,13 @@ import {
   TurnParts,
   TurnRefused
 } from "@colloquy/core"
-import { type ChatMessage, type ContentPart, type TokenCounterPort, typedWorker } from "@colloquy/core/adapters"
+import {
+  type ChatMessage,
+  type ContentPart,
+  type TokenCounterPort,
+  type Rewrite,
+  typedWorker
+} from "@colloquy/core/adapters"
 import type { Message } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -115,22 +122,44 @@ const noPictures = new TurnRefused({
   problems: [{ path: [], message: "This model does not take pictures. Choose one that does, or leave them out." }]
 })
 
+/** The texts of a conversation that the client sent are rewritten as the message itself is. */
+const rewritten = (transcript: Transcript, rewrite: Rewrite) => {
+  const items = (list: ReadonlyArray<Item>) =>
+    Effect.forEach(list, (item) =>
+      Effect.gen(function* (): Effect.fn.Return<Item, Effect.Error<ReturnType<Rewrite>>, Principal> {
+        if (item.role === "tool") return { ...item, output: yield* rewrite(item.output) }
+        if (item.role === "assistant") return { ...item, content: yield* rewrite(item.content) }
+        const content: Array<(typeof item.content)[number]> = []
+        for (const part of item.content) {
+          content.push(part.type === "text" ? { ...part, text: yield* rewrite(part.text) } : part)
+        }
+        return { ...item, content }
+      })
+    )
+  return Effect.map(Effect.all([items(transcript.before), items(transcript.after)]), ([before, after]) => ({
+    ...transcript,
+    before,
+    after
+  }))
+}
+
 const partWith = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.Type> => ({
   name: transcriptPart,
   plan: Plan,
   concerns: ({ options }) => options !== undefined,
-  decide: ({ info, options }) => {
+  decide: Effect.fnUntraced(function* ({ info, options, rewrite }) {
     const given = Option.getOrNull(readOptions(options))
-    if (given === null) return Effect.succeed(null)
-    const { temporary, transcript } = given
-    if (info?.supportsVision === false && hasPictures(transcript)) return Effect.fail(noPictures)
-    return Effect.succeed({
+    if (given === null) return null
+    const { temporary } = given
+    const transcript = rewrite === null ? given.transcript : yield* rewritten(given.transcript, rewrite)
+    if (info?.supportsVision === false && hasPictures(transcript)) return yield* noPictures
+    return {
       plan: { temporary },
       supplement: isJson(transcript) ? transcript : null,
       tokens: tokensOf(transcript, counter),
       allowsEmptyContent: transcript.media.length > 0 || transcript.after.length > 0
-    })
-  },
+    }
+  }),
   render: (supplement, _, { room }) =>
     Effect.sync(() => {
       const left = { left: room }

@@ -1,0 +1,27 @@
+/** What the review of an answer may come to, with what happens when the reviewing part fails. */
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import type { AnswerPiece, Review, Verdict } from "./TurnPart.ts"
+
+/** A part stopped the answer. */
+export class ReviewStopped extends Data.TaggedError("ReviewStopped")<{ readonly reason: string }> {
+  override get message() {
+    return this.reason
+  }
+}
+
+/** An answer could not be reviewed, so the rest of it is not told. */
+export class ReviewFailed extends Data.TaggedError("ReviewFailed")<{ readonly isLate: boolean }> {
+  override get message() {
+    return this.isLate
+      ? "The answer was not checked in time, so the rest of it is withheld. Send the message again."
+      : "The answer could not be checked, so the rest of it is withheld. The operator of the server finds the cause in the log."
+  }
+}
+
+/** The review of a part, which never fails: a fault of the part is a verdict. */
+export interface BoundReview {
+  readonly by: Review["by"]
+  readonly judge: (piece: AnswerPiece) => Effect.Effect<Verdict | ReviewFailed, never, Principal>
+}

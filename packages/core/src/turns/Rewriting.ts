@@ -1,0 +1,35 @@
+/** Texts that enter a turn pass the parts that rewrite, in the order of their names. Most turns have no such part. */
+import * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
+import { TurnRefused } from "./TurnErrors.ts"
+import type { Rewrite, TextSource } from "./TurnPart.ts"
+
+/** Null if none of the parts rewrites. */
+export const rewriteBy = (
+  parts: ReadonlyArray<Pick<RegisteredPart, "has" | "rewrite">>,
+  source: TextSource
+): Rewrite | null => {
+  const rewriting = parts.filter((part) => part.has("rewrite"))
+  if (rewriting.length === 0) return null
+  return Effect.fnUntraced(function* (text: string): Effect.fn.Return<string, PartError, Principal> {
+    let rewritten = text
+    for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, source)
+    return rewritten
+  })
+}
+
+/** The names of the parts without which the run may not go on. */
+export const guardsOf = (parts: ReadonlyArray<PlannedPart>): ReadonlyArray<string> =>
+  parts.filter((part) => part.has("rewrite") || part.has("review")).map(({ name }) => name)
+
+/** A part that the run began with, that rewrites or reviews, and that this process does not have or whose plan it cannot read. */
+export const missingGuard = (
+  guards: ReadonlyArray<string> = [],
+  parts: ReadonlyArray<PlannedPart> = []
+): string | undefined => guards.find((name) => !parts.some((part) => part.name === name))
+
+export const refusedWithout = (part: string): TurnRefused => {
+  const message = `This server cannot go on with the conversation, because the part "${part}", which checks it, is not there.`
+  return new TurnRefused({ part, reason: "absent", problems: [{ path: [], message }] })
+}

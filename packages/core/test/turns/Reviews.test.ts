@@ -1,0 +1,601 @@
+/** Parts that review answers: what a review takes away is read by nobody, however the model says it and however the run ends. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import {
+  type LiveTurn,
+  Principal,
+  type TurnEvent,
+  type TurnPart,
+  TurnParts,
+  type TurnRequest,
+  Turns
+} from "@colloquy/core"
+import type { AnswerPiece, Review, Verdict } from "@colloquy/core/adapters"
+import {
+  callTool,
+  Crash,
+  finish,
+  gate,
+  pause,
+  remembers,
+  say,
+  sayInChunks,
+  ScriptedModel,
+  type ScriptStep,
+  TestKernel,
+  think
+} from "@colloquy/testing"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { AnswerReview } from "../../src/turns/AnswerReview.ts"
+import { textIn } from "../support/StoredText.ts"
+import { openKernel, quiet, storedLog, terminalOf, textOf, transcript, weather } from "../support/Story.ts"
+
+const secret = /sk-\d+/gu
+const redacted = (text: string) => text.replaceAll(secret, "[key]")
+
+const change: Review["judge"] = ({ text }) => Effect.succeed({ _tag: "Change", text: redacted(text) })
+
+const guard = (
+  judge: Review["judge"] = change,
+  { by = "sentence", name = "guard" }: { readonly by?: Review["by"]; readonly name?: string } = {}
+): TurnPart<null> => ({
+  name,
+  plan: Schema.Null,
+  decide: () => Effect.succeed({ plan: null }),
+  review: () => ({ by, judge })
+})
+
+const judging =
+  (verdict: (piece: AnswerPiece) => Verdict): Review["judge"] =>
+  (piece) =>
+    Effect.succeed(verdict(piece))
+
+interface Options extends TestKernel.TestKernelOptions {
+  readonly parts?: ReadonlyArray<TurnPart<null>>
+  readonly state?: InMemory.State
+}
+
+const withGuard = <A, E>(
+  steps: ReadonlyArray<ScriptStep>,
+  { parts = [guard()], state = InMemory.makeState(), ...options }: Options,
+  body: Effect.Effect<A, E, TestKernel.Services | Principal>
+) => {
+  const joined = parts.reduce(
+    (all, part) => Layer.merge(all, TurnParts.part(part)),
+    Layer.empty as Layer.Layer<never, never, TurnParts>
+  )
+  const kernel = joined.pipe(
+    Layer.provideMerge(TestKernel.layer(steps, { ...options, stores: InMemory.layerFrom(state) })),
+    Layer.fresh
+  )
+  return body.pipe(Principal.provide("ada"), Effect.provide([kernel, quiet]))
+}
+
+const turnOf = Effect.fnUntraced(function* (request: Partial<TurnRequest> = {}) {
+  const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true, ...request }))
+  return { turn, events: yield* Stream.runCollect(turn.events) }
+})
+
+const ada = Effect.runSync(Principal.provide("ada")(Principal.use((principal) => Effect.succeed(principal))))
+
+describe("the pieces of an answer", () => {
+  const Deltas = Schema.Array(
+    Schema.Literals(["a", "sk-", "12", "3. ", ". ", "! ", '."', "?) ", "\n", "。", " ", "…", "\t", "Mr.", "."])
+  )
+
+  const reviewed = (deltas: ReadonlyArray<string>, by: ReadonlyArray<Review["by"]>) => {
+    const pieces: Array<string> = []
+    let told = ""
+    const review = new AnswerReview(
+      by.map((each, index) => ({
+        by: each,
+        judge: ({ text }) => {
+          if (index === 0) pieces.push(text)
+          return Effect.succeed({ _tag: "Change", text: redacted(text).replace("a", "b. ") } as const)
+        }
+      })),
+      ada
+    )
+    review.begin((text) => {
+      told += text
+    })
+    for (const delta of deltas) Effect.runSync(review.add(delta))
+    Effect.runSync(review.endPiece)
+    return { pieces, told }
+  }
+
+  for (const by of [
+    ["sentence"],
+    ["whole"],
+    ["sentence", "sentence"],
+    ["sentence", "whole"],
+    ["whole", "sentence"]
+  ] as const) {
+    it.prop(`are the same however the text is split (${by.join(", then ")})`, { deltas: Deltas }, ({ deltas }) => {
+      const text = deltas.join("")
+      const whole = reviewed([text], by)
+      assert.deepStrictEqual(reviewed(deltas, by), whole)
+      assert.deepStrictEqual(reviewed(text.split(""), by), whole)
+      assert.strictEqual(whole.pieces.join(""), text)
+      assert.notMatch(whole.told, secret)
+    })
+  }
+
+  it("end with a sentence or a line, and nothing is held back beyond that", () => {
+    const text = 'One. Two?" Three (so.) v1.2 costs 3.50 a\nfour。five… six'
+    assert.deepStrictEqual(reviewed([text], ["sentence"]).pieces, [
+      "One. ",
+      'Two?" ',
+      "Three (so.) ",
+      "v1.2 costs 3.50 a\n",
+      "four。",
+      "five… ",
+      "six"
+    ])
+  })
+
+  it("of a long text without an end take time in line with it", () => {
+    const review = new AnswerReview([{ by: "sentence", judge: () => Effect.succeed({ _tag: "Pass" }) }], ada)
+    let told = 0
+    review.begin((text) => {
+      told += text.length
+    })
+    const begun = process.cpuUsage().user
+    for (let index = 0; index < 20_000; index++) Effect.runSync(review.add(".)))".repeat(10)))
+    Effect.runSync(review.endPiece)
+    assert.strictEqual(told, 800_000)
+    assert.isBelow(process.cpuUsage().user - begun, 3_000_000)
+  })
+})
+
+describe("what a review changes", () => {
+  it.effect("is in no event, no record and no later prompt, though the provider has split it", () => {
+    const state = InMemory.makeState()
+    return withGuard(
+      [sayInChunks("The key is sk-123. Use sk-4 too.", 1), say("Yes.")],
+      { state },
+      Effect.gen(function* () {
+        const { events, turn } = yield* turnOf()
+        const told = "The key is [key]. Use [key] too."
+        assert.strictEqual(textOf(events), told)
+        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: told })
+        assert.strictEqual((yield* turn.reply).content, told)
+        assert.strictEqual(textOf(yield* storedLog(turn)), told)
+        const again = yield* Turns.use((turns) => turns.follow(turn.threadId, turn.runId, 0))
+        assert.strictEqual(textOf(yield* Stream.runCollect(again)), told)
+        yield* turnOf({ threadId: turn.threadId })
+        const { requests } = yield* ScriptedModel
+        assert.notMatch(JSON.stringify(requests), secret)
+        assert.notMatch(textIn(state), secret)
+        const inspection = yield* Turns.use((turns) => turns.inspect(turn.threadId, turn.runId))
+        assert.notMatch(JSON.stringify(inspection), secret)
+      })
+    )
+  })
+
+  it.effect("is told as soon as its sentence is there, and the next one is held back", () =>
+    withGuard(
+      [[say("The key is sk-", "123. Now"), gate(), say(" sk-4.")]],
+      {},
+      Effect.gen(function* () {
+        const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", stream: true }))
+        const heard = yield* Stream.runCollect(Stream.take(Stream.filter(turn.events, isText), 1))
+        assert.strictEqual(textOf(heard), "The key is [key]. ")
+        yield* ScriptedModel.use((model) => model.reached())
+        yield* ScriptedModel.use((model) => model.release())
+        assert.strictEqual((yield* turn.reply).content, "The key is [key]. Now [key].")
+      })
+    )
+  )
+
+  it.effect("is not heard by parts that speak", () => {
+    const heard: Array<string> = []
+    const speaker: TurnPart<null> = {
+      name: "speaker",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null }),
+      speak: (_, __, words) => Stream.runForEach(words, (word) => Effect.sync(() => void heard.push(word)))
+    }
+    return withGuard(
+      [sayInChunks("It is sk-77. Well.", 2)],
+      { parts: [guard(), speaker] },
+      Effect.map(turnOf(), () => assert.strictEqual(heard.join(""), "It is [key]. Well."))
+    )
+  })
+
+  it.effect("is gone from an answer that is one JSON text", () =>
+    withGuard(
+      [sayInChunks('{"key": "sk-12", "note": "ok. fine"}', 3)],
+      { parts: [guard(change, { by: "whole" })] },
+      Effect.gen(function* () {
+        const reply = yield* Turns.use((turns) => turns.send({ content: "Hi", jsonOutput: true }))
+        assert.deepStrictEqual(JSON.parse(reply.content), { key: "[key]", note: "ok. fine" })
+      })
+    )
+  )
+
+  it.effect("is gone from the answer of a part too", () => {
+    const answering: TurnPart<null> = {
+      name: "house",
+      plan: Schema.Null,
+      decide: () => Effect.succeed({ plan: null, answers: { provider: "house", model: "h" } }),
+      answer: () => Effect.succeed({ content: "Ask sk-1. Or not." })
+    }
+    return withGuard(
+      [],
+      { parts: [guard(), answering] },
+      Effect.gen(function* () {
+        const { events } = yield* turnOf()
+        assert.strictEqual(textOf(events), "Ask [key]. Or not.")
+        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: "Ask [key]. Or not." })
+      })
+    )
+  })
+
+  it.effect("takes the provider's own record of the answer along, and reasoning is never shown", () => {
+    const state = InMemory.makeState()
+    return withGuard(
+      [
+        [think("sk-5?"), say("It is sk-5."), remembers({ raw: "It is sk-5." })],
+        [think("Hm."), say("Fine."), remembers({ raw: "Fine." })]
+      ],
+      { state },
+      Effect.gen(function* () {
+        const { events, turn } = yield* turnOf({ thinking: { effort: "low" } })
+        assert.notInclude(
+          events.map(({ _tag }) => _tag),
+          "ReasoningDelta"
+        )
+        yield* turnOf({ threadId: turn.threadId })
+        assert.notMatch(textIn(state), secret)
+        assert.include(textIn(state), '"raw":"Fine."')
+        const { ignored } = yield* Turns.use((turns) => turns.report(turn.threadId, turn.runId))
+        assert.deepInclude(ignored, {
+          option: "thinking.exclude_reasoning",
+          because: "the answer is reviewed, and reasoning is not shown then"
+        })
+      })
+    )
+  })
+
+  it.effect("passes several parts in the order of their names", () =>
+    withGuard(
+      [say("a b. c")],
+      {
+        parts: [
+          guard(
+            judging(({ text }) => ({ _tag: "Change", text: text.replaceAll("a", "b") })),
+            { name: "1" }
+          ),
+          guard(
+            judging(({ text }) => ({ _tag: "Change", text: text.replaceAll("b", "c").toUpperCase() })),
+            { name: "2", by: "whole" }
+          )
+        ]
+      },
+      Effect.map(turnOf(), ({ events }) => assert.strictEqual(textOf(events), "C C. C"))
+    )
+  )
+
+  it.effect("is the same for a turn that is not streamed", () =>
+    withGuard(
+      [say("sk-", "1. sk-", "2")],
+      {},
+      Effect.gen(function* () {
+        assert.strictEqual((yield* Turns.use((turns) => turns.send({ content: "Hi" }))).content, "[key]. [key]")
+      })
+    )
+  )
+})
+
+const isText = (event: TurnEvent) => event._tag === "TextDelta"
+
+describe("calls of a reviewed answer", () => {
+  const ran: Array<unknown> = []
+  const tool: NonNullable<TestKernel.TestKernelOptions["hosted"]>[number] = {
+    definition: { name: "look", description: null, parameters: null },
+    run: (args) => Effect.sync(() => (ran.push(args), "seen"))
+  }
+
+  it.effect("come after the words before them, with reviewed arguments, and the model reads what was told", () => {
+    const state = InMemory.makeState()
+    ran.length = 0
+    return withGuard(
+      [[say("I ask sk-1"), callTool("look", { key: "sk-1" }, "h1")], say("Done: sk-1")],
+      { state, hosted: [tool] },
+      Effect.gen(function* () {
+        const { events } = yield* turnOf()
+        assert.deepStrictEqual(
+          events.flatMap((event) => (event._tag === "TextDelta" || event._tag === "ToolCallStart" ? [event._tag] : [])),
+          ["TextDelta", "ToolCallStart", "TextDelta"]
+        )
+        assert.strictEqual(textOf(events), "I ask [key]\n\nDone: [key]")
+        assert.deepStrictEqual(ran, [{ key: "[key]" }])
+        assert.notMatch(textIn(state), secret)
+        assert.notMatch(JSON.stringify((yield* ScriptedModel).requests), secret)
+      })
+    )
+  })
+
+  it.effect("of the client's tools are told with reviewed arguments, and the next leg is reviewed too", () => {
+    const state = InMemory.makeState()
+    return withGuard(
+      [callTool("weather", { place: "sk-9" }, "c1"), say("It rains on sk-9")],
+      { state },
+      Effect.gen(function* () {
+        const { events, turn } = yield* turnOf({ tools: [weather] })
+        const end = terminalOf(events)
+        assert.strictEqual(end._tag, "ToolSubmitRequired")
+        if (end._tag === "ToolSubmitRequired") assert.strictEqual(end.toolCalls[0]?.arguments, '{"place":"[key]"}')
+        const outputs = [{ toolCallId: "c1", output: "rain" }]
+        const next = yield* Turns.use((turns) => turns.submitToolOutputs({ threadId: turn.threadId, outputs }))
+        assert.strictEqual((yield* next.reply).content, "It rains on [key]")
+        assert.notMatch(textIn(state), secret)
+      })
+    )
+  })
+
+  it.effect("are not made once the review has ended the answer", () => {
+    ran.length = 0
+    const stop = judging(({ tool: name }) =>
+      name === null ? { _tag: "Pass" } : { _tag: "Replace", text: "I may not look." }
+    )
+    return withGuard(
+      [[say("Wait. "), callTool("look", {}, "h1"), callTool("look", {}, "h2")]],
+      { parts: [guard(stop)], hosted: [tool] },
+      Effect.gen(function* () {
+        const { events } = yield* turnOf()
+        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: "Wait. I may not look." })
+        assert.deepStrictEqual(ran, [])
+      })
+    )
+  })
+})
+
+describe("a review that ends the answer", () => {
+  const bad = ({ text }: AnswerPiece) => text.includes("bomb")
+
+  it.effect(
+    "stops it: the run fails with the reason, the rest is told to nobody, and the model is not listened to",
+    () => {
+      const state = InMemory.makeState()
+      const stop = judging((piece) =>
+        bad(piece) ? { _tag: "Stop", reason: "That is not our business." } : { _tag: "Pass" }
+      )
+      return withGuard(
+        [[say("Well. A bomb is. More of it."), gate()], say("Hello.")],
+        { state, parts: [guard(stop)] },
+        Effect.gen(function* () {
+          const { events, turn } = yield* turnOf()
+          assert.deepInclude(terminalOf(events), {
+            _tag: "RunFailed",
+            content: "Well. ",
+            code: "review_stopped",
+            error: "That is not our business.",
+            retryable: false
+          })
+          assert.notInclude(textIn(state), "bomb")
+          assert.notInclude(textIn(state), "More of it")
+          assert.deepStrictEqual((yield* transcript(turn.threadId)).at(-1), ["assistant", "FAILED", "Well. "])
+          const next = yield* turnOf({ threadId: turn.threadId })
+          assert.strictEqual(terminalOf(next.events)._tag, "RunEnded")
+        })
+      )
+    }
+  )
+
+  it.effect("replaces it: the run completes with the text of the part", () => {
+    const replace = judging((piece) => (bad(piece) ? { _tag: "Replace", text: "No." } : { _tag: "Pass" }))
+    return withGuard(
+      [[say("Well. A bomb is. More."), gate()]],
+      { parts: [guard(replace), guard(change, { name: "later" })] },
+      Effect.gen(function* () {
+        const { events } = yield* turnOf()
+        assert.deepInclude(terminalOf(events), { _tag: "RunEnded", content: "Well. No." })
+      })
+    )
+  })
+
+  it.effect("as a whole tells nothing of what came before", () => {
+    const replace = judging((piece) => (bad(piece) ? { _tag: "Replace", text: "No." } : { _tag: "Pass" }))
+    return withGuard(
+      [say("Well. A bomb is. More.")],
+      { parts: [guard(replace, { by: "whole" })] },
+      Effect.map(turnOf(), ({ events }) => assert.strictEqual(textOf(events), "No."))
+    )
+  })
+})
+
+describe("a review that fails", () => {
+  const forged = <A>(value: unknown): A => value as A
+  const failing: ReadonlyArray<readonly [string, Partial<TurnPart<null>>]> = [
+    [
+      "throws",
+      {
+        review: () => ({
+          by: "sentence",
+          judge: () => {
+            throw new Error("a fault")
+          }
+        })
+      }
+    ],
+    ["fails", { review: () => ({ by: "whole", judge: () => Effect.fail("a fault") }) }],
+    [
+      "gives no verdict",
+      { review: () => ({ by: "sentence", judge: () => Effect.succeed(forged({ _tag: "Change" })) }) }
+    ],
+    ["is no review", { review: () => forged(null) }],
+    [
+      "cannot begin",
+      {
+        review: () => {
+          throw new Error("a fault")
+        }
+      }
+    ]
+  ]
+  for (const [title, steps] of failing) {
+    it.effect(`(it ${title}) fails the run in words, and nothing of the answer is told or stored`, () => {
+      const state = InMemory.makeState()
+      return withGuard(
+        [say("The key is sk-1. Use it.")],
+        { state, parts: [{ ...guard(), ...steps }] },
+        Effect.gen(function* () {
+          const { events } = yield* turnOf()
+          const end = terminalOf(events)
+          assert.deepInclude(end, { _tag: "RunFailed", content: "", code: "review_failed", retryable: false })
+          if (end._tag === "RunFailed") assert.include(end.error, "withheld")
+          assert.strictEqual(textOf(events), "")
+          assert.notInclude(textIn(state), "The key")
+        })
+      )
+    })
+  }
+
+  it.effect("(it hangs) fails the run after its time, not after the provider's", () =>
+    withGuard(
+      [say("Fine. ", "More.")],
+      {
+        parts: [guard(() => Effect.uninterruptible(Effect.never))],
+        settings: { reviewTimeout: "3 minutes" }
+      },
+      Effect.gen(function* () {
+        const fiber = yield* Effect.forkChild(turnOf(), { startImmediately: true })
+        yield* TestClock.adjust("179 seconds")
+        assert.isUndefined(fiber.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        const { events } = yield* Fiber.join(fiber)
+        assert.deepInclude(terminalOf(events), { _tag: "RunFailed", code: "review_failed", retryable: true })
+      })
+    )
+  )
+
+  it.effect("(it is slow) does not count as silence of the provider, which is still limited afterwards", () =>
+    withGuard(
+      [[say("Fine. "), gate(), say("More.")]],
+      {
+        parts: [guard(() => Effect.delay(Effect.succeed({ _tag: "Pass" } as const), "2 minutes"))],
+        settings: { reviewTimeout: "3 minutes" }
+      },
+      Effect.gen(function* () {
+        const fiber = yield* Effect.forkChild(turnOf(), { startImmediately: true })
+        yield* TestClock.adjust("2 minutes")
+        yield* TestClock.adjust("59 seconds")
+        assert.isUndefined(fiber.pollUnsafe())
+        yield* TestClock.adjust("1 second")
+        const { events } = yield* Fiber.join(fiber)
+        assert.deepInclude(terminalOf(events), { _tag: "RunFailed", code: "timeout", content: "Fine. " })
+      })
+    )
+  )
+})
+
+describe("a run that began with a review", () => {
+  const pausing = Effect.gen(function* () {
+    const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", tools: [weather] }))
+    assert.strictEqual((yield* turn.reply).status, "REQUIRES_ACTION")
+    return turn
+  })
+  const kernels = Effect.fnUntraced(function* (parts: ReadonlyArray<TurnPart<never>>) {
+    const state = InMemory.makeState()
+    const first = yield* openKernel([callTool("weather", {}, "c1")], { stores: InMemory.layerFrom(state) })
+    yield* first.run(TurnParts.use((all) => all.register(guard())))
+    const turn = yield* first.run(pausing)
+    const second = yield* openKernel([], { stores: InMemory.layerFrom(state) })
+    for (const part of parts) yield* second.run(TurnParts.use((all) => all.register(part)))
+    const outputs = [{ toolCallId: "c1", output: "rain" }]
+    const submitted = Turns.use((turns) => turns.submitToolOutputs({ threadId: turn.threadId, outputs }))
+    return yield* Effect.flip(second.run(submitted))
+  })
+
+  it.effect("does not go on in a process that has no such part", () =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* kernels([]), { _tag: "TurnRefused", part: "guard", reason: "absent" })
+    }).pipe(Principal.provide("ada"), Effect.scoped)
+  )
+
+  it.effect("does not go on where the part cannot read its plan", () => {
+    const other = { ...guard(), plan: Schema.Struct({ newer: Schema.String }) } as unknown as TurnPart<never>
+    return Effect.gen(function* () {
+      assert.deepInclude(yield* kernels([other]), { _tag: "TurnRefused", part: "guard", reason: "absent" })
+    }).pipe(Principal.provide("ada"), Effect.scoped)
+  })
+})
+
+it.effect("a process that is killed at any of its writes has stored nothing that the review takes away", () =>
+  Effect.gen(function* () {
+    const letters = "It is sk-12. And sk-3! So sk-4".split("").flatMap((letter) => [pause("50 millis"), say(letter)])
+    const scene = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
+      const state = InMemory.makeState()
+      const doom = yield* Crash.make(point)
+      const dying = yield* openKernel([], {
+        stores: doom.stores(InMemory.layerFrom(state)),
+        model: { otherwise: letters }
+      })
+      yield* dying.run(TurnParts.use((parts) => parts.register(guard())))
+      const fiber = yield* Effect.forkDetach(dying.run(Effect.exit(turnOf())), { startImmediately: true })
+      yield* TestClock.adjust("3 seconds")
+      fiber.interruptUnsafe()
+      const next = yield* openKernel([], { stores: InMemory.layerFrom(state) })
+      yield* TestClock.adjust("1 minute")
+      assert.notMatch(textIn(state), secret)
+      const [run] = [...state.runs.values()]
+      const writes = doom.writes()
+      yield* next.close
+      yield* doom.bury
+      return { status: run?.run.status, text: textOf((run?.log ?? []) as ReadonlyArray<TurnEvent>), writes }
+    })
+    const whole = yield* scene({})
+    assert.deepInclude(whole, { status: "COMPLETED", text: "It is [key]. And [key]! So [key]" })
+    let partial = 0
+    for (let at = 1; at <= whole.writes; at++) {
+      for (const hears of [true, false]) {
+        const { text } = yield* scene({ at, hears })
+        assert.isTrue("It is [key]. And [key]! So [key]".startsWith(text), `write ${at}`)
+        if (text !== "" && text.length < 30) partial++
+      }
+    }
+    assert.isAbove(partial, 0)
+  }).pipe(Principal.provide("ada"), Effect.scoped, Effect.provide(quiet))
+)
+
+it.effect("a review sees the turn, what it let pass before, and the tool whose arguments it reads", () => {
+  const seen: Array<readonly [string, string, string | null]> = []
+  const turns: Array<LiveTurn> = []
+  const watching: TurnPart<null> = {
+    ...guard(),
+    review: (_, turn) => {
+      turns.push(turn)
+      return {
+        by: "sentence",
+        judge: ({ before, text, tool }) =>
+          Effect.sync(() => {
+            seen.push([before, text, tool])
+            return { _tag: "Change", text: text.toUpperCase() } as const
+          })
+      }
+    }
+  }
+  return withGuard(
+    [[say("One. Two"), callTool("weather", { a: 1 }, "c1"), finish("tool_calls")]],
+    { parts: [watching] },
+    Effect.gen(function* () {
+      yield* turnOf({ tools: [weather] })
+      assert.deepStrictEqual(seen, [
+        ["", "One. ", null],
+        ["ONE. ", "Two", null],
+        ["ONE. TWO", '{"a":1}', "weather"]
+      ])
+      assert.deepStrictEqual(
+        turns.map(({ content }) => content),
+        ["Hi"]
+      )
+    })
+  )
+})
