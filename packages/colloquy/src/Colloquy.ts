@@ -24,8 +24,9 @@ import {
   type OpenRooms,
   type Room
 } from "@colloquy/core/promises"
+import type { RoutesOptions } from "@colloquy/http"
 import * as Layer from "effect/Layer"
-import { type WithHandler, withHandler } from "./Handler.ts"
+import { type Handlers, type WithHandler, withHandler } from "./Handler.ts"
 import { type DeepPartial, withDefaults } from "./Settings.ts"
 import type { RoomNeeds, Store } from "./Store.ts"
 
@@ -113,7 +114,50 @@ const embeddingOf = (
   return { provider: id, model: asked.model, dimensions: given ?? usual ?? known ?? 3072 }
 }
 
+export interface LazyColloquy<Rooms extends ReadonlyArray<AnyRoom>> {
+  /** The kernel, which the first call opens. If that fails, the next call tries again. */
+  (): Promise<Colloquy<Rooms>>
+  /** The HTTP API as a function of web requests: `export const POST = colloquy.handler({ basePath: "/api" })`. */
+  readonly handler: <Source = unknown>(options?: RoutesOptions<Source>) => Handlers["handler"]
+  /** Closes the kernel if it was opened. The next call opens another one. */
+  readonly close: () => Promise<void>
+}
+
+/** For Next and serverless platforms: nothing is opened, read or connected before the first call. */
+const lazy = <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
+  options: () => ColloquyOptions<Rooms> | Promise<ColloquyOptions<Rooms>>
+): LazyColloquy<Rooms> => {
+  let opening: Promise<Colloquy<Rooms>> | null = null
+  const opened = () => {
+    if (opening !== null) return opening
+    const begun = begin()
+    opening = begun
+    begun.catch(() => {
+      if (opening === begun) opening = null
+    })
+    return begun
+  }
+  const begin = async () => open(await options())
+  return Object.assign(opened, {
+    handler: <Source>(routes?: RoutesOptions<Source>): Handlers["handler"] => {
+      const mounted = new WeakMap<Colloquy<Rooms>, Promise<Handlers>>()
+      return async (request) => {
+        const colloquy = await opened()
+        const mounting = mounted.get(colloquy) ?? colloquy.handler(routes)
+        mounted.set(colloquy, mounting)
+        return (await mounting).handler(request)
+      }
+    },
+    close: async () => {
+      const closing = opening
+      opening = null
+      await (await closing)?.close()
+    }
+  })
+}
+
 export const Colloquy = {
   /** Rejects with what is wrong: a database that cannot be reached (`StoreUnavailable`), a schema that does not fit (`SchemaRefused`). */
-  open
+  open,
+  lazy
 }

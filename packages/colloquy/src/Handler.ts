@@ -1,7 +1,9 @@
 /** The HTTP API over a kernel that is open. The package that speaks HTTP is loaded when it is asked for. */
 import type { Kernel } from "@colloquy/core"
+import { UnderWay } from "@colloquy/core/adapters"
 import { KernelClosed, type OpenKernel } from "@colloquy/core/promises"
 import type { RoutesOptions } from "@colloquy/http"
+import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
@@ -33,7 +35,8 @@ export const withHandler = <Open extends Pick<OpenKernel<Kernel.Kernel>, "close"
     const web = webHandler({ ...options, kernel: Layer.succeedContext(kernel.services) })
     mounted.add(web.dispose)
     await web.ready()
-    return { handler: web.handler, node: web.node }
+    const { begin } = Context.get(kernel.services, UnderWay)
+    return { handler: (request) => web.handler(request).finally(begin()), node: web.node }
   }
 
   const close = async () => {

@@ -9,4 +9,4 @@ export interface PostgresOptions extends Omit<Postgres.PostgresOptions, "url"> {
 }
 
 export const postgres = ({ url, ...options }: PostgresOptions): Store =>
-  Postgres.layer({ ...options, url: hidden(url) })
+  Postgres.layer({ keepsProcess: false, ...options, url: hidden(url) })

@@ -1,5 +1,5 @@
 /** Colloquy without Effect. Providers and stores have sub-paths of their own: `colloquy/openai`, `colloquy/postgres`, … */
-export { type AnyRoom, Colloquy, type ColloquyOptions } from "./Colloquy.ts"
+export { type AnyRoom, Colloquy, type ColloquyOptions, type LazyColloquy } from "./Colloquy.ts"
 export type { RoomNeeds, Store } from "./Store.ts"
 export type { Handlers, WithHandler } from "./Handler.ts"
 

@@ -176,6 +176,33 @@ describe("a kernel in production", () => {
     assert.notInclude(JSON.stringify(openai({ apiKey: "sk-secret" })), "sk-secret")
   })
 
+  it("is opened by its first call when it is lazy, once, and again after a failure", async () => {
+    const asked: Array<string> = []
+    const colloquy = Colloquy.lazy(() => {
+      asked.push("options")
+      if (asked.length === 1) throw new Error("No address yet")
+      return {
+        store: inMemory(),
+        providers: [scripted([say("Hello."), say("Over HTTP.")])],
+        model: "m",
+        owner: "ada",
+        rooms: [memory()]
+      }
+    })
+    const post = colloquy.handler({ authenticate: () => "ada" })
+    assert.deepStrictEqual(asked, [])
+    assert.include(String(await colloquy().catch((error: unknown) => error)), "No address yet")
+    const [first, second] = await Promise.all([colloquy(), colloquy()])
+    assert.strictEqual(first, second)
+    assert.lengthOf(asked, 2)
+    assert.deepStrictEqual((await first.send({ content: "Hi" })).memories, [])
+    const message = { method: "POST", headers: { "content-type": "application/json" }, body: '{"content":"Hi"}' }
+    const answer = await post(new Request("http://in.process/threads/messages", message))
+    assert.include(await answer.text(), "Over HTTP.")
+    await colloquy.close()
+    assert.instanceOf(await first.threads.list().catch((error: unknown) => error), KernelClosed)
+  })
+
   it("is disposed of at the end of a block", async () => {
     const colloquy = await open([], { owner: "ada" })
     await colloquy[Symbol.asyncDispose]()

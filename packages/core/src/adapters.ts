@@ -14,6 +14,7 @@ export { runSteps, type Steps } from "./primitives/Steps.ts"
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"
 export { traced } from "./primitives/Traced.ts"
 export { firstPage, maximumLimit, maximumSkip } from "./primitives/Page.ts"
+export { UnderWay, type UnderWayPort } from "./primitives/UnderWay.ts"
 export { addUsage, isSameUsage, noUsage, totalTokens } from "./primitives/Usage.ts"
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 

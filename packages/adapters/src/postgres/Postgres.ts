@@ -51,6 +51,7 @@ import { sessionStore } from "./PostgresSessionStore.ts"
 import { ticketStore } from "./PostgresTicketStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
+import { quietSockets } from "./QuietSocket.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 import { buildVectorIndexes } from "./VectorIndexes.ts"
@@ -79,12 +80,16 @@ export interface PostgresOptions extends StoreOptions, PgClient.PgPoolConfig {
    * the database. Default 8 million, which need about 20 MB of memory when the cache is full; 0 turns the cache off.
    */
   readonly keptHistories?: number
+  /** False: open connections do not keep the process alive. `colloquy` sets this, and keeps it alive while something is under way. */
+  readonly keepsProcess?: boolean
 }
 
 /** The stores, on connections that this layer opens and closes. */
-export const layer = (options: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
+export const layer = (given: PostgresOptions): Layer.Layer<Stores, SchemaRefused | StoreUnavailable> =>
   Layer.effectContext(
     Effect.gen(function* () {
+      const options =
+        given.keepsProcess === false && given.stream === undefined ? { ...given, ...quietSockets(given) } : given
       const schema = nameOf(options)
       const keepsVectors = yield* Effect.provide(
         PgClient.PgClient.use((client) => Effect.flatMap(openSchema(client, options), keepVectors(options))),

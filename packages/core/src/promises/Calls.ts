@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
+import { UnderWay } from "../primitives/UnderWay.ts"
 
 /** Options of every call besides its request. */
 export interface CallOptions {
@@ -98,8 +99,13 @@ export class Calls<Services> {
     this.checkOpen()
     signal?.throwIfAborted()
     const interruption = new AbortController()
-    const work = Effect.runPromiseWith(this.services)(effect, { signal: interruption.signal })
+    const work = this.underWay(Effect.runPromiseWith(this.services)(effect, { signal: interruption.signal }))
     return unlessLeft(work, watch, async () => interruption.abort())
+  }
+
+  /** The process does not end before this promise does. */
+  underWay<A>(work: Promise<A>): Promise<A> {
+    return work.finally(Context.get(this.services, UnderWay).begin())
   }
 
   private checkOpen(): void {

@@ -41,7 +41,7 @@ class Reader<Services, Shown> implements AsyncIterator<Shown> {
 
   /** Steps that are asked for before the one before them is there come in their order, as a generator gives them. */
   next(): Promise<IteratorResult<Shown>> {
-    const step = this.last.then(() => this.step())
+    const step = this.calls.underWay(this.last.then(() => this.step()))
     this.last = step.catch(() => {})
     return step
   }

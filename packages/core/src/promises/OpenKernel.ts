@@ -3,7 +3,7 @@
  * package `colloquy`) and in tests (`TestKernel.open`). Promises reject with the kernel's own errors (`ThreadBusy`, `ThreadNotFound`, …),
  * recognisable by `_tag` or class.
  */
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -14,12 +14,14 @@ import type { Principal } from "../access/Principal.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import type { Billing } from "../metering/Billing.ts"
+import { UnderWay } from "../primitives/UnderWay.ts"
 import type { Threads } from "../threads/Threads.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type CallOptions, Calls } from "./Calls.ts"
 import { joinedRooms } from "./JoinedRooms.ts"
 import { type TurnCalls, turnCalls } from "./OpenTurn.ts"
 import { type RecordCalls, recordCalls } from "./RecordCalls.ts"
+import { processLife } from "./ProcessLife.ts"
 import { type NoRooms, OpenRooms, type RoomTypes } from "./Room.ts"
 
 /** The use cases that the promises cover. */
@@ -62,8 +64,13 @@ export const openKernel = async <Services, E, Types extends RoomTypes = NoRooms>
   options: OpenKernelOptions = {}
 ): Promise<OpenKernel<Services | UseCases, Types>> => {
   const scope = Scope.makeUnsafe()
-  const built = Layer.buildWithScope(Layer.provideMerge(layer, OpenRooms.layer), scope)
-  const services = await Effect.runPromise(Effect.onError(built, (cause) => Scope.close(scope, Exit.failCause(cause))))
+  const life = await Effect.runPromise(Layer.buildWithScope(processLife, scope))
+  const { begin } = Context.get(life, UnderWay)
+  const built = Layer.buildWithScope(Layer.provideMerge(layer, [OpenRooms.layer, Layer.succeedContext(life)]), scope)
+  const opened = begin()
+  const services = await Effect.runPromiseWith(life)(
+    Effect.onError(built, (cause) => Scope.close(scope, Exit.failCause(cause)))
+  ).finally(opened)
   const calls = new Calls(services)
   const rooms = joinedRooms(calls.service(OpenRooms))
   const callsOf = (bound: CallOptions) => {
@@ -82,10 +89,12 @@ export const openKernel = async <Services, E, Types extends RoomTypes = NoRooms>
 
   const end = async () => {
     calls.refuse()
+    const closed = begin()
     try {
-      await Effect.runPromise(Scope.close(scope, Exit.void))
+      await Effect.runPromiseWith(life)(Scope.close(scope, Exit.void))
     } finally {
       calls.leaveAll()
+      closed()
     }
   }
   let ended: Promise<void> | undefined

@@ -24,6 +24,7 @@ import { inTime } from "../primitives/Deadlines.ts"
 import type { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { UnderWay } from "../primitives/UnderWay.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
 import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
 
@@ -144,6 +145,7 @@ export class FollowUps extends Context.Service<
     Effect.gen(function* () {
       const store = yield* FollowUpStore
       const settings = yield* FollowUpSettings
+      const underWay = yield* UnderWay
       const claimTime = Duration.fromInputUnsafe(settings.claim ?? defaultClaim)
       const poll = Duration.toMillis(settings.poll)
       const workers = new Map<string, FollowUpWorker>()
@@ -153,9 +155,11 @@ export class FollowUps extends Context.Service<
 
       const start = (claim: FollowUpClaim, worker: FollowUpWorker) =>
         Effect.gen(function* () {
+          const ended = underWay.begin()
           const work = attempt(store, settings, worker, claim).pipe(
             Effect.ensuring(
               Effect.sync(() => {
+                ended()
                 running.delete(claim.followUp.id)
                 wake()
               })
@@ -183,7 +187,9 @@ export class FollowUps extends Context.Service<
         return now + poll
       })
 
-      const alarm = yield* makeAlarm(claimDue)
+      const alarm = yield* makeAlarm((now) =>
+        Effect.suspend(() => Effect.ensuring(claimDue(now), Effect.sync(underWay.begin())))
+      )
       const wake = () => alarm.at(0)
 
       const keepAlive = Effect.gen(function* () {

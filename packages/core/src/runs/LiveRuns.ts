@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type { RunId } from "../primitives/Ids.ts"
+import { UnderWay } from "../primitives/UnderWay.ts"
 import type { LogTail } from "./LogTail.ts"
 import type { RunLog } from "./RunLog.ts"
 import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
@@ -39,6 +40,8 @@ export const makeLiveRuns = <E extends LogEvent>(
 ): Effect.Effect<LiveRuns<E>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const runs = new Map<RunId, LiveRun<E>>()
+    const { begin } = yield* UnderWay
+    const ends = new WeakMap<LiveRun<E>, () => void>()
 
     const stopRun = (run: LiveRun<E>, reason: StopReason): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -85,8 +88,12 @@ export const makeLiveRuns = <E extends LogEvent>(
     )
 
     return {
-      add: (run) => runs.set(run.lease.runId, run),
+      add: (run) => {
+        ends.set(run, begin())
+        runs.set(run.lease.runId, run)
+      },
       remove: (run) => {
+        ends.get(run)?.()
         if (runs.get(run.lease.runId) === run) runs.delete(run.lease.runId)
       },
       get: (runId) => runs.get(runId),

@@ -1,0 +1,34 @@
+/**
+ * Connections that do not keep the process alive, for hosts that keep it alive by themselves while something is under way. The client of
+ * `@effect/sql-pg` takes such a connection as its `stream`; address, TLS and everything else stay those of the configuration.
+ */
+import type { Config } from "@effect/sql-pg/PgConnection"
+import * as Redacted from "effect/Redacted"
+import { connect } from "node:net"
+
+/** An address that cannot be read is left to the client, which says what is wrong with it. */
+export const quietSockets = ({ host, path, port, url }: Config): Pick<Config, "stream"> => {
+  const place = addressOf(url === undefined ? "" : Redacted.value(url))
+  const server = host ?? place.host
+  const number = port ?? place.port
+  const socketPath = path ?? (server.startsWith("/") ? `${server}/.s.PGSQL.${number}` : undefined)
+  return {
+    stream: () => {
+      const socket =
+        socketPath === undefined
+          ? connect({ host: server, port: number, noDelay: true })
+          : connect({ path: socketPath })
+      return socket.unref()
+    }
+  }
+}
+
+const addressOf = (text: string) => {
+  const url = URL.parse(text)
+  const host = url?.searchParams.get("host") ?? decodeURIComponent(url?.hostname ?? "")
+  const port = url?.searchParams.get("port") ?? url?.port ?? ""
+  return {
+    host: host === "" ? "localhost" : host.replaceAll(/^\[|\]$/gu, ""),
+    port: port === "" ? 5432 : Number(port)
+  }
+}
