@@ -18,14 +18,16 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import type { RoutesOptions } from "../src/index.ts"
 import { uiMessages } from "../src/ai-sdk/index.ts"
 import { fileForm, readText } from "./DocumentService.ts"
 import { serve, type Service, tool } from "./Service.ts"
 
-const openBoth = (
+export const openBoth = (
   stores: Layer.Layer<InMemory.Stores, unknown>,
   steps: ReadonlyArray<ScriptStep>,
-  excerpts: "recall" | "tool"
+  excerpts: "recall" | "tool" = "recall",
+  http?: RoutesOptions<never>
 ): Promise<Service> =>
   serve(
     Layer.mergeAll(documentsLayer, documentsPart, layerMemory).pipe(
@@ -45,7 +47,8 @@ const openBoth = (
       Layer.provideMerge(ScriptedModel.layer(steps)),
       Layer.provideMerge(stores),
       Layer.fresh
-    )
+    ),
+    http
   )
 
 interface Turn {

@@ -4,6 +4,7 @@ import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
+import { erasedOwner } from "./ErasedOwner.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
@@ -16,6 +17,7 @@ import { voice } from "./Voice.ts"
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
   deletedTexts(Pglite.layer())
+  erasedOwner(Pglite.layer())
   typedAnswers(Pglite.layer())
   realtimeTickets(Pglite.layer())
   memories(Pglite.layer())
@@ -29,6 +31,7 @@ onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   everyStore(stores)
   deletedTexts(stores)
+  erasedOwner(stores)
   typedAnswers(stores)
   realtimeTickets(stores)
   memories(stores)

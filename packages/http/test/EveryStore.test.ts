@@ -1,6 +1,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
+import { erasedOwner } from "./ErasedOwner.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
@@ -13,6 +14,7 @@ import { voice } from "./Voice.ts"
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
   deletedTexts(InMemory.layer)
+  erasedOwner(InMemory.layer)
   typedAnswers(InMemory.layer)
   realtimeTickets(InMemory.layer)
   memories(InMemory.layer)

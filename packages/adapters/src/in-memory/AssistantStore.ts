@@ -9,6 +9,7 @@ import {
   insertNew,
   isInSession,
   ownedStep,
+  ownedWrite,
   type State,
   threadOf,
   type ThreadRow
@@ -24,7 +25,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
     return row?.isDraft === true ? undefined : row
   }
   const insert = (assistant: Assistant, isDraft: boolean) =>
-    ownedStep((ownerId) => {
+    ownedWrite(state, "AssistantStore.insert", (ownerId) => {
       insertNew(state.assistants, assistant.id, { ownerId, assistant, isDraft })
     })
 
@@ -56,7 +57,7 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
           .slice(skip, skip + limit)
       ),
     update: (id, patch, at) =>
-      ownedStep((ownerId) => {
+      ownedWrite(state, "AssistantStore.update", (ownerId) => {
         const row = visibleOf(ownerId, id)
         if (row === undefined) return Option.none()
         row.assistant = { ...row.assistant, ...patch, updatedAt: at }

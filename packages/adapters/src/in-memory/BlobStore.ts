@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { clampRange, writePieces } from "../blobs/Pieces.ts"
-import { insertNew, ownedStep, step, type State } from "./State.ts"
+import { insertNew, ownedStep, ownedWrite, step, type State } from "./State.ts"
 
 const pieceSize = 64 * 1024
 
@@ -21,9 +21,12 @@ export const blobStore = (state: State): typeof BlobStore.Service => {
     put: (id, bytes) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
+        yield* ownedWrite(state, "BlobStore.put", () => undefined)
         const pieces: Array<Uint8Array> = []
         const stored = yield* writePieces(bytes, pieceSize, (piece) => Effect.sync(() => pieces.push(piece.slice())))
-        yield* step((now) => insertNew(state.blobs, id, { ownerId, pieces, size: stored.size, storedAt: now }))
+        yield* ownedWrite(state, "BlobStore.put", (_, now) =>
+          insertNew(state.blobs, id, { ownerId, pieces, size: stored.size, storedAt: now })
+        )
         return stored
       }),
     head: (id) => ownedStep((ownerId) => Option.map(Option.fromNullishOr(find(ownerId, id)), ({ size }) => ({ size }))),

@@ -11,7 +11,7 @@ import {
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
 import { isOrdered, storeFollowUps } from "./FollowUpStore.ts"
-import { assistantOf, type DocumentRow, insertNew, ownedStep, step, threadOf, type State } from "./State.ts"
+import { assistantOf, type DocumentRow, insertNew, ownedStep, ownedWrite, step, threadOf, type State } from "./State.ts"
 
 export const documentStore = (state: State): typeof DocumentStore.Service => {
   const rowOf = (ownerId: OwnerId, id: DocumentId) => {
@@ -38,7 +38,7 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
 
   return DocumentStore.of({
     insert: (document, followUps, limits = null) =>
-      ownedStep((ownerId, now): boolean | RefusedByLimit => {
+      ownedWrite(state, "DocumentStore.insert", (ownerId, now): boolean | RefusedByLimit => {
         if (!has(ownerId, document.scope)) return false
         const refusal =
           limits === null

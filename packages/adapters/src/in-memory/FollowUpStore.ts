@@ -179,6 +179,10 @@ const turnsOf = (state: State, isUrgent: boolean): Array<OwnerId> => {
 const dueSince = ({ claimExpiresAt, dueAt, followUp }: FollowUpRow): number =>
   followUp.status === "running" ? claimExpiresAt : dueAt
 
+/** Somebody works on it. */
+export const isClaimed = ({ claimExpiresAt, followUp }: FollowUpRow, now: number): boolean =>
+  followUp.status === "running" && claimExpiresAt > now
+
 const isSuspect = ({ followUp }: FollowUpRow): boolean => followUp.status === "running" && followUp.attempts >= 2
 
 const isDue = (state: State, row: FollowUpRow, now: number): boolean => {

@@ -1,15 +1,16 @@
 /** `KeyStore` in memory. Keys are found by the prefix of their hash; with 128 bits, two keys never have the same prefix by chance. */
+import { Principal } from "@colloquy/core"
 import { KeyStore, lookupLength } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
-import { ownedStep, step, type State } from "./State.ts"
+import { ownedStep, ownedWrite, step, type State } from "./State.ts"
 
 export const keyStore = (state: State): typeof KeyStore.Service =>
   KeyStore.of({
     insert: (record) =>
-      step(() => {
+      ownedWrite(state, "KeyStore.insert", () => {
         state.keys.set(record.hash.slice(0, lookupLength), record)
-      }),
+      }).pipe(Principal.provide(record.ownerId)),
     findByHashPrefix: (prefix) => step(() => Option.fromNullishOr(state.keys.get(prefix))),
     list: ownedStep((ownerId) =>
       [...state.keys.values()].filter((record) => record.ownerId === ownerId).sort(oldestFirst)

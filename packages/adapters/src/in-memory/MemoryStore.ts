@@ -22,7 +22,15 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"
 import { memoriesOf as memoriesOfOwner } from "./QuotaStore.ts"
-import { assistantOf, type MemoriesOfAssistant, type MemoryRow, ownedStep, type State, threadOf } from "./State.ts"
+import {
+  assistantOf,
+  type MemoriesOfAssistant,
+  type MemoryRow,
+  ownedStep,
+  ownedWrite,
+  type State,
+  threadOf
+} from "./State.ts"
 
 export const memoryStore = (state: State): typeof MemoryStore.Service => {
   const memoriesOf = (ownerId: OwnerId, id: AssistantId): MemoriesOfAssistant | undefined => {
@@ -38,7 +46,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
   return MemoryStore.of({
     keepsVectors: true,
     apply: ({ assistantId, at, beside, changes, learned, most = null }) =>
-      ownedStep((ownerId) => {
+      ownedWrite(state, "MemoryStore.apply", (ownerId) => {
         const memories = memoriesOf(ownerId, assistantId)
         if (memories === undefined) return Option.none()
         const isFull = () => most !== null && memoriesOfOwner(state, ownerId) >= most

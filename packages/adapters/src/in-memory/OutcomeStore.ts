@@ -1,12 +1,12 @@
 /** `OutcomeStore` in memory. An outcome whose assistant or thread was deleted is no longer returned, although its row stays in the map. */
 import type { OwnerId } from "@colloquy/core"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
-import { assistantOf, ownedStep, type State, threadOf } from "./State.ts"
+import { assistantOf, ownedStep, ownedWrite, type State, threadOf } from "./State.ts"
 
 export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
   OutcomeStore.of({
     record: (outcome) =>
-      ownedStep((ownerId) => {
+      ownedWrite(state, "OutcomeStore.record", (ownerId) => {
         if (!isInPlace(state, ownerId, outcome)) return false
         const key = JSON.stringify([ownerId, outcome.answerSetId, outcome.question])
         state.outcomes.set(key, { ownerId, outcome })

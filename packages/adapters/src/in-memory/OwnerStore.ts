@@ -2,8 +2,8 @@
 import type { OwnerId } from "@colloquy/core"
 import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
-import { isOrdered } from "./FollowUpStore.ts"
-import { forgetAssistant, forgetThread, isActive, ownedStep, step, type State } from "./State.ts"
+import { isClaimed, isOrdered } from "./FollowUpStore.ts"
+import { erasureInProgress, forgetAssistant, forgetThread, isActive, ownedStep, step, type State } from "./State.ts"
 
 export const ownerStore = (state: State): typeof OwnerStore.Service => {
   const find = (ownerId: OwnerId, id: ErasureId) => {
@@ -20,10 +20,16 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
         return erasure
       }),
     erasure: (id) => ownedStep((ownerId) => Option.fromNullishOr(find(ownerId, id)?.erasure)),
-    endErasure: (id, status, at) =>
-      ownedStep((ownerId) => {
+    endErasure: (id, status, at, keptKind) =>
+      ownedStep((ownerId, now) => {
         const row = find(ownerId, id)
+        if (
+          status === "COMPLETED" &&
+          Object.values(rowsOf(state, ownerId, keptKind, now)).some(({ length }) => length > 0)
+        )
+          return false
         if (row?.erasure.status === "IN_PROGRESS") row.erasure = { ...row.erasure, status, endedAt: at }
+        return true
       }),
     unattended: (kind, limit) =>
       step(() =>
@@ -43,7 +49,7 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
     eraseSome: (limit, keptKind) =>
       ownedStep((ownerId, now) => {
         const [, rows] =
-          Object.entries(rowsOf(state, ownerId, keptKind, now)).find(([, found]) => found.length > 0) ?? []
+          Object.entries(rowsOf(state, ownerId, keptKind, now, true)).find(([, found]) => found.length > 0) ?? []
         const some = (rows ?? []).slice(0, limit)
         for (const remove of some) remove()
         return some.length
@@ -59,15 +65,14 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
   })
 }
 
-export const erasureInProgress = (state: State, ownerId: OwnerId): Erasure | undefined =>
-  [...state.erasures.values()].find((row) => row.ownerId === ownerId && row.erasure.status === "IN_PROGRESS")?.erasure
-
 /** What removes each row of the owner, by table, in the order of erasure. */
 const rowsOf = (
   state: State,
   ownerId: OwnerId,
   keptKind: string,
-  now: number
+  now: number,
+  /** Without follow-ups that are being worked on. */
+  erasable = false
 ): { readonly [table: string]: ReadonlyArray<() => void> } => {
   const owned = <Key, Row>(
     rows: Map<Key, Row>,
@@ -102,7 +107,9 @@ const rowsOf = (
     idempotency_keys: named(state.repeated),
     deleted_runs: owned(state.deletedRuns, (row) => row.ownerId),
     owner_rates: named(state.rates),
-    follow_ups: owned(state.followUps, ({ followUp }) => (followUp.kind === keptKind ? null : followUp.ownerId)),
+    follow_ups: owned(state.followUps, (row) =>
+      row.followUp.kind === keptKind || (erasable && isClaimed(row, now)) ? null : row.followUp.ownerId
+    ),
     keys: owned(state.keys, (row) => row.ownerId)
   }
 }

@@ -20,7 +20,6 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import { inContext } from "./AssistantStore.ts"
 import { storeFollowUps } from "./FollowUpStore.ts"
-import { erasureInProgress } from "./OwnerStore.ts"
 import { admit } from "./QuotaStore.ts"
 import {
   changeNewest,
@@ -32,6 +31,7 @@ import {
   leasedRun,
   move,
   ownedStep,
+  ownedWrite,
   place,
   record,
   runOf,
@@ -47,7 +47,7 @@ const idempotencyLifetime = Duration.toMillis("24 hours")
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
 
 export const runStarts = (state: State): Starts => ({
-  begin: (begin) => ownedStep((ownerId, now) => beginRun(state, ownerId, begin, now)),
+  begin: (begin) => ownedWrite(state, "RunStore.begin", (ownerId, now) => beginRun(state, ownerId, begin, now)),
 
   findRepeated: (key) => ownedStep((ownerId, now) => Option.fromNullishOr(findRepeated(state, ownerId, key, now))),
 
@@ -73,7 +73,7 @@ export const runStarts = (state: State): Starts => ({
       return true
     }),
 
-  continue: (next) => ownedStep((ownerId, now) => continueRun(state, ownerId, next, now))
+  continue: (next) => ownedWrite(state, "RunStore.continue", (ownerId, now) => continueRun(state, ownerId, next, now))
 })
 
 const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): BeginOutcome => {
@@ -82,7 +82,7 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   const repeated = begin.idempotency && findRepeated(state, ownerId, begin.idempotency.key, now)
   if (repeated) return repeated
   const thread = threadOf(state, ownerId, begin.run.threadId)
-  if (thread === undefined || erasureInProgress(state, ownerId) !== undefined) return { _tag: "ThreadMissing" }
+  if (thread === undefined) return { _tag: "ThreadMissing" }
   if (begin.decidedOn !== null && begin.decidedOn !== inContext(state, thread)?.revision) return { _tag: "Outdated" }
   if (isInSession(thread, now)) return { _tag: "InSession" }
   const blocker = thread.inProgress ?? thread.queued[0]

@@ -6,13 +6,13 @@ import * as Duration from "effect/Duration"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import { sessionsOf } from "./QuotaStore.ts"
 import { supersede } from "./RunStarts.ts"
-import { addMessage, isInSession, ownedStep, type State, step, threadOf, type ThreadRow } from "./State.ts"
+import { addMessage, isInSession, ownedStep, ownedWrite, type State, step, threadOf, type ThreadRow } from "./State.ts"
 import { addToLedger } from "./UsageLedger.ts"
 
 export const sessionStore = (state: State): typeof SessionStore.Service =>
   SessionStore.of({
     open: (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) =>
-      ownedStep((ownerId, now): OpenOutcome => {
+      ownedWrite(state, "SessionStore.open", (ownerId, now): OpenOutcome => {
         const thread = threadOf(state, ownerId, threadId)
         if (thread === undefined) return { _tag: "ThreadMissing" }
         if (isInSession(thread, now)) return { _tag: "Conflict", by: "session" }

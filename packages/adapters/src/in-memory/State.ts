@@ -32,7 +32,7 @@ import type {
   RunStatus,
   UsageOfDay
 } from "@colloquy/core/adapters"
-import { Principal } from "@colloquy/core"
+import { Principal, StoreUnavailable } from "@colloquy/core"
 import { isAtRest, type ThreadSummary } from "@colloquy/core/adapters"
 import type {
   Document,
@@ -209,6 +209,23 @@ export const step = <A>(operation: (now: number) => A): Effect.Effect<A> =>
 /** Runs one operation for the principal. */
 export const ownedStep = <A>(operation: (ownerId: OwnerId, now: number) => A): Effect.Effect<A, never, Principal> =>
   Principal.use(({ ownerId }) => step((now) => operation(ownerId, now)))
+
+/** Runs one operation that adds something for the principal. */
+export const ownedWrite = <A>(
+  state: State,
+  operation: string,
+  write: (ownerId: OwnerId, now: number) => A
+): Effect.Effect<A, StoreUnavailable, Principal> =>
+  Effect.flatten(
+    ownedStep((ownerId, now) =>
+      erasureInProgress(state, ownerId) === undefined
+        ? Effect.succeed(write(ownerId, now))
+        : Effect.fail(new StoreUnavailable({ operation, isErasing: true }))
+    )
+  )
+
+export const erasureInProgress = (state: State, ownerId: OwnerId): Erasure | undefined =>
+  [...state.erasures.values()].find((row) => row.ownerId === ownerId && row.erasure.status === "IN_PROGRESS")?.erasure
 
 /** Inserts a row with a new id. An id that exists already is a mistake of the caller, and its row may belong to another owner, so this throws. */
 export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row => {

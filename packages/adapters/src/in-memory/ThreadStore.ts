@@ -10,6 +10,7 @@ import {
   insertNew,
   isInSession,
   ownedStep,
+  ownedWrite,
   threadOf,
   type State,
   type ThreadRow
@@ -26,7 +27,7 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
 
   return ThreadStore.of({
     insert: (thread) =>
-      ownedStep((ownerId) => {
+      ownedWrite(state, "ThreadStore.insert", (ownerId) => {
         if (assistantOf(state, ownerId, thread.assistantId) === undefined) return false
         insertNew(state.threads, thread.id, emptyThread(ownerId, thread))
         return true
@@ -51,7 +52,7 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
         )
       ),
     mergeMetadata: (id, fields) =>
-      ownedStep((ownerId) => {
+      ownedWrite(state, "ThreadStore.mergeMetadata", (ownerId) => {
         const row = threadOf(state, ownerId, id)
         if (row === undefined) return false
         const now = row.thread.metadata ?? {}

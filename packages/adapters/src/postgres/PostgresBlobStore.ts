@@ -3,7 +3,7 @@
  * slow upload occupies no connection and no transaction. The size is written last; a blob without a size is not found. A removal takes the
  * size away first (`beingRemoved`) and then deletes some pieces at a time, because in an embedded database all others wait for a statement.
  */
-import { Principal, type StoreUnavailable } from "@colloquy/core"
+import { Principal, StoreUnavailable } from "@colloquy/core"
 import { type BlobId } from "@colloquy/core/adapters"
 import { BlobNotFound, BlobStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
@@ -56,12 +56,18 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
     )
 
   const write = (owner: string, id: BlobId) => (piece: Uint8Array, ordinal: number) =>
-    Effect.asVoid(
+    Effect.flatMap(
       query(
         "BlobStore.put",
-        `insert into ${schema}.blob_pieces (owner, blob_id, ordinal, bytes) values ($1, $2, $3, $4)`,
+        `insert into ${schema}.blob_pieces (owner, blob_id, ordinal, bytes)
+         select owner, id, $3::integer, $4::bytea from ${schema}.blobs where owner = $1 and id = $2 for key share returning 1 as stored`,
         [owner, id, ordinal, piece]
-      )
+      ),
+      // Only an erasure of the owner removes a blob that is being written.
+      (rows) =>
+        rows.length > 0
+          ? Effect.void
+          : Effect.fail(new StoreUnavailable({ operation: "BlobStore.put", isErasing: true }))
     )
 
   const finish = (owner: string, id: BlobId, size: number) =>

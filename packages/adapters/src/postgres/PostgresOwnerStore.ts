@@ -52,16 +52,18 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
         )
       ),
 
-    endErasure: (id, status, at) =>
-      Principal.use(({ ownerId }) =>
-        Effect.asVoid(
-          query(
+    endErasure: (id, status, at, keptKind) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), id: knownId(id), status, at, kept_kind: keptKind }
+        return Effect.map(
+          query<{ readonly has_ended: boolean }>(
             "OwnerStore.endErasure",
-            `update ${erasures} set status = $3, ended_at = $4 where owner = $1 and id = $2 and status = 'IN_PROGRESS'`,
-            [toText(ownerId), knownId(id), status, at]
-          )
+            `select ${call(database, "end_erasure", args)} as has_ended`,
+            Object.values(args)
+          ),
+          ([row]) => row?.has_ended === true
         )
-      ),
+      }),
 
     unattended: (kind, limit) =>
       Effect.map(

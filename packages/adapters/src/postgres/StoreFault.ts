@@ -8,6 +8,7 @@ import { StoreUnavailable } from "@colloquy/core"
 import { ContentRefused } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import { SqlError } from "effect/sql/SqlError"
+import { erasingState } from "./schema/Owners.ts"
 
 /** Translates the failures of a statement or a transaction; `operation` names the port's method in the error. */
 export const guard =
@@ -18,6 +19,7 @@ export const guard =
       const cause = withoutDetail(error)
       if (isUnavailable(error)) return Effect.fail(new StoreUnavailable({ operation, cause }))
       const code = sqlStateOf(error.reason.cause)
+      if (code === erasingState) return Effect.fail(new StoreUnavailable({ operation, isErasing: true }))
       return Effect.die(contentStates.test(code) ? new ContentRefused({ operation, code }) : cause)
     })
 

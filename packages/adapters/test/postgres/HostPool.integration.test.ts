@@ -1,6 +1,15 @@
 /** The stores over a `pg.Pool` that belongs to the host: the whole contract, the host's transactions, and connections that are lost. */
 import { Principal, StoreUnavailable, Threads } from "@colloquy/core"
-import { AssistantStore, RecalledTexts, Removals, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import {
+  AssistantStore,
+  ErasureId,
+  newId,
+  OwnerStore,
+  RecalledTexts,
+  Removals,
+  RunStore,
+  ThreadStore
+} from "@colloquy/core/adapters"
 import {
   changesOf,
   followUpStoreSuite,
@@ -13,6 +22,7 @@ import {
   storedMessages
 } from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -88,6 +98,40 @@ onPostgres((url) => {
       assert.isTrue(Option.isNone(yield* threads.get(thread.id)))
       assert.isTrue(Option.isNone(yield* (yield* AssistantStore).get(assistant.id)))
     }).pipe(Principal.provide("host"), Effect.provide(overPool()))
+  )
+
+  it.live("an erasure waits for what an open transaction has written, and is not completed over it", () =>
+    Effect.gen(function* () {
+      const [assistants, owners] = [yield* AssistantStore, yield* OwnerStore]
+      const { pool } = yield* Postgres.HostPool
+      const [written, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const writing = yield* Effect.forkChild(
+        inTransaction(
+          "commit",
+          Effect.gen(function* () {
+            yield* assistants.insert(yield* sampleAssistant())
+            yield* Deferred.succeed(written, undefined)
+            yield* Deferred.await(mayEnd)
+          })
+        )
+      )
+      yield* Deferred.await(written)
+      const { id } = yield* owners.beginErasure(yield* newId(ErasureId), new Date(0))
+      const end = owners.endErasure(id, "COMPLETED", new Date(0), "none")
+      assert.strictEqual(yield* owners.eraseSome(10, "none"), 0)
+      const ending = yield* Effect.forkChild(end)
+      const client = yield* Effect.promise(() => pool.connect())
+      const waiting = `select 1 as waits from pg_locks where locktype = 'advisory' and not granted and mode = 'ExclusiveLock'`
+      const look = Effect.promise(() => client.query({ text: waiting, values: [], types: pg.types }))
+      while ((yield* look).rows.length === 0);
+      client.release()
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(writing)
+      assert.isFalse(yield* Fiber.join(ending))
+      while ((yield* owners.eraseSome(10, "none")) > 0);
+      assert.isTrue(yield* end)
+      assert.deepStrictEqual(yield* owners.left("none"), {})
+    }).pipe(Principal.provide("erased"), Effect.provide(overPool()))
   )
 
   it.live("a use case of the kernel takes part in the host's transaction", () =>

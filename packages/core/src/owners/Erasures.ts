@@ -15,7 +15,7 @@ import { ErasureId, FollowUpId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
-import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type Erasure, OwnerStore } from "./OwnerStore.ts"
 
@@ -87,11 +87,14 @@ export class Erasures extends Context.Service<
           ),
           run: Effect.fnUntraced(function* ({ erasureId }) {
             yield* everything
-            yield* store.endErasure(erasureId, "COMPLETED", yield* now)
+            if (yield* store.endErasure(erasureId, "COMPLETED", yield* now, eraseKind)) return
+            // Other work of the owner is under way, and may still add something.
+            const message = "Work of the owner goes on; it is awaited."
+            return yield* new FollowUpFailed({ message, isRetryable: true, isOutage: true, pauseMillis: pauseForWork })
           }),
           giveUp: Effect.fnUntraced(function* ({ payload }) {
             const known = readPayload(payload)
-            if (Option.isSome(known)) yield* store.endErasure(known.value.erasureId, "FAILED", yield* now)
+            if (Option.isSome(known)) yield* store.endErasure(known.value.erasureId, "FAILED", yield* now, eraseKind)
           })
         })
       )
@@ -128,6 +131,8 @@ const eraseKind = "owners.erase"
 
 /** A step takes some ten milliseconds, and other statements run between two steps. */
 const rowsAtOnce = 500
+
+const pauseForWork = 1000
 
 const lostAtOnce = 100
 

@@ -26,17 +26,23 @@ export class OwnerStore extends Context.Service<
   OwnerStore,
   {
     /**
-     * MUST store the erasure and return it, or return the one that is in progress. From then on until it ends, `RunStore.begin` MUST answer
-     * ThreadMissing to the principal.
+     * MUST store the erasure and return it, or return the one that is in progress. From then on until it ends, every operation that would
+     * add something for the principal, or change an assistant, a memory or the metadata of a thread, MUST fail with `StoreUnavailable`
+     * (`isErasing`) and change nothing; so MUST `RunStore.begin` and `continue`.
      */
     readonly beginErasure: (id: ErasureId, at: Date) => Effect.Effect<Erasure, StoreUnavailable, Principal>
     /** MUST return none both for an unknown id and for another owner's id. */
     readonly erasure: (id: ErasureId) => Effect.Effect<Option.Option<Erasure>, StoreUnavailable, Principal>
+    /**
+     * MUST end the erasure, if it is in progress. When something is left (`left`), also by an operation that began before the erasure and
+     * ends now, MUST change nothing and return false for `COMPLETED`.
+     */
     readonly endErasure: (
       id: ErasureId,
       status: "COMPLETED" | "FAILED",
-      at: Date
-    ) => Effect.Effect<void, StoreUnavailable, Principal>
+      at: Date,
+      keptKind: string
+    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
      * For all owners: MUST name erasures in progress for which no follow-up of this kind with their id as its key is open, at most `limit`.
      * For the sweep that orders lost work again.
@@ -55,7 +61,8 @@ export class OwnerStore extends Context.Service<
     >
     /**
      * MUST delete about `limit` rows of the principal at most and return how many; 0 when nothing is left. What stays: the sums of the ledger
-     * and charges that are not reported yet, the audit log, erasures, and the follow-ups of the kind `keptKind`.
+     * and charges that are not reported yet, the audit log, erasures, and the follow-ups of the kind `keptKind`; follow-ups that are being
+     * worked on stay until their claim ends.
      */
     readonly eraseSome: (limit: number, keptKind: string) => Effect.Effect<number, StoreUnavailable, Principal>
     /** MUST count what `eraseSome` would still delete, by table; tables without rows are left out. */

@@ -106,8 +106,12 @@ export const serveSession = (
 ): Effect.Effect<void> =>
   converse(services, door, credentials).pipe(
     Effect.catchTag("SessionRefused", ({ close, code, reason }) => Effect.succeed(failed(code, reason, close))),
-    Effect.catchTag("StoreUnavailable", () =>
-      Effect.succeed(failed("internal_error", "The service cannot reach its store. Try again.", "fault"))
+    Effect.catchTag("StoreUnavailable", ({ isErasing, message }) =>
+      Effect.succeed(
+        isErasing === true
+          ? failed("session_conflict", message, "refused")
+          : failed("internal_error", "The service cannot reach its store. Try again.", "fault")
+      )
     ),
     Effect.raceFirst(Effect.map(door.left, ({ close, error }) => farewellOf(error, ended(0, false), close))),
     Effect.catchCause((cause) =>

@@ -362,7 +362,9 @@ const stopped = { error: "The server was stopped.", pause: Duration.zero, isCoun
 const persist = <A, R>(write: Effect.Effect<A, StoreUnavailable, R>): Effect.Effect<void, StoreUnavailable, R> => {
   const again = (left: number): Effect.Effect<A, StoreUnavailable, R> =>
     Effect.catchTag(write, "StoreUnavailable", (unavailable) =>
-      left === 0 ? Effect.fail(unavailable) : Effect.andThen(Effect.sleep("1 second"), again(left - 1))
+      left === 0 || unavailable.isErasing === true
+        ? Effect.fail(unavailable)
+        : Effect.andThen(Effect.sleep("1 second"), again(left - 1))
     )
   return Effect.asVoid(again(10))
 }

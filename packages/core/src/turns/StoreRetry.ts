@@ -26,4 +26,8 @@ export const repeatWhileUnavailable = <A, E, R>(
   })
 
 const isUnavailable = (error: unknown): error is StoreUnavailable =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnavailable"
+  typeof error === "object" &&
+  error !== null &&
+  "_tag" in error &&
+  error._tag === "StoreUnavailable" &&
+  !("isErasing" in error && error.isErasing === true)

@@ -9,6 +9,7 @@ import * as HttpServerError from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { noSniffing, noStoring } from "../App.ts"
+import { Conflict } from "../wire/Errors.ts"
 import type { Cors } from "../HttpSettings.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -72,6 +73,10 @@ const answerFor = <E>(cause: Cause.Cause<E>, id: string): Effect.Effect<Response
   if (cause.reasons.every(Cause.isInterruptReason)) return Effect.failCause(cause)
   if (cause.reasons.some((reason) => Cause.isFailReason(reason) && isRouteNotFound(reason.error))) {
     return Effect.succeed(notFound)
+  }
+  for (const reason of cause.reasons) {
+    if (!Cause.isDieReason(reason) || !(reason.defect instanceof Conflict)) continue
+    return Effect.succeed(errorResponse(reason.defect.status, reason.defect.detail))
   }
   return Effect.as(
     Effect.logError(`Request ${id} met a fault of the server`, cause),

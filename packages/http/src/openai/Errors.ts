@@ -101,6 +101,10 @@ export const fromKernel = (error: KernelError): OpenAiError => {
       const pause = retryAfter === undefined ? {} : { retryAfter }
       return new OpenAiError({ status: 429, message: detail, code, mayRetry: !perDay.has(error.limit), ...pause })
     }
+    case "StoreUnavailable":
+      return error.isErasing === true
+        ? new OpenAiError({ status: 409, message: error.message, mayRetry: false })
+        : fromWire(toWireError(error, ownPlaceOf))
     case "ProviderNotFound":
     case "ModelNotNamed":
     case "AssistantNotFound":

@@ -172,7 +172,11 @@ const table = {
       }))
     ),
   ShuttingDown: unavailable,
-  StoreUnavailable: () => new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
+  StoreUnavailable: ({ isErasing, message }) => {
+    // Every endpoint would have to declare this answer. It is thrown, and `Envelope` gives it for all.
+    if (isErasing === true) throw new Conflict({ detail: message })
+    return new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
+  }
 } satisfies { readonly [T in Tag]: (error: Tagged<T>, placeOf: PlaceOf) => unknown }
 
 const nameField = {

@@ -21,7 +21,7 @@ import * as Option from "effect/Option"
 import type { Stores } from "./ContractTest.ts"
 import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument } from "./Samples.ts"
-import { openThread, openThreadOf } from "./Scenes.ts"
+import { openThread, openThreadOf, refusedWhileErasing } from "./Scenes.ts"
 
 export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentStore | Stores, unknown>): void =>
   layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
@@ -49,6 +49,18 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         for (const document of [rich, ...plain]) {
           assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), document)
         }
+      })
+    )
+
+    test(
+      "MUST refuse documents while everything of the principal is being erased",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofThread } = yield* openScopes
+        const [document, other] = [yield* sampleDocument(ofAssistant), yield* sampleDocument(ofThread)]
+        yield* refusedWhileErasing(store.insert(document, []), store.insert(other, []))
+        assert.isTrue(Option.isSome(yield* store.get(document.id)))
+        assert.isTrue(Option.isNone(yield* store.get(other.id)))
       })
     )
 

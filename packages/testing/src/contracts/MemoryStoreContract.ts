@@ -22,7 +22,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Stores } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleAssistant } from "./Samples.ts"
-import { openThread } from "./Scenes.ts"
+import { openThread, refusedWhileErasing } from "./Scenes.ts"
 
 type Needed = MemoryStore | Stores
 
@@ -118,6 +118,22 @@ export const memoryStoreSuite = (
         const asked = [gone.id, kept.id, theirs, other.id, MemoryId.make("no memory")]
         assert.sameMembers([...(yield* store.existing(asked))], [kept.id, other.id])
         assert.deepStrictEqual(yield* store.existing([]), [])
+      })
+    )
+
+    test(
+      "MUST refuse memories while everything of the principal is being erased",
+      Effect.gen(function* () {
+        const assistantId = yield* openAssistant
+        const known = yield* sampleMemory(assistantId, { content: "known" })
+        const memory = yield* sampleMemory(assistantId, { content: "new" })
+        yield* apply(assistantId, [toAdd(known)])
+        yield* refusedWhileErasing(
+          apply(assistantId, [toAdd(memory)]),
+          apply(assistantId, [toUpdate({ ...known, content: "changed" })])
+        )
+        const { memories } = yield* (yield* MemoryStore).list(assistantId, null)
+        assert.sameDeepMembers([...memories], [known, memory])
       })
     )
 

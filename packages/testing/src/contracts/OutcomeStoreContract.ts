@@ -1,15 +1,15 @@
 /** The contract of `OutcomeStore`, as a separate suite: only hosts with the wing `answers` need the store. */
 import { AssistantId, type Principal, ThreadId } from "@colloquy/core"
-import { AssistantStore, newId, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, newId, type OwnerStore, ThreadStore } from "@colloquy/core/adapters"
 import { AnswerSetId } from "@colloquy/core/answers"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
-import { openThread } from "./Scenes.ts"
+import { openThread, refusedWhileErasing } from "./Scenes.ts"
 
-type Needed = AssistantStore | OutcomeStore | ThreadStore
+type Needed = AssistantStore | OutcomeStore | OwnerStore | ThreadStore
 
 /** The layer is built once; every test has its own owner. */
 export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown>): void =>
@@ -43,6 +43,16 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
           distribution: texts.map((text, index) => [text, index / 1000 + 0.1 + 0.2])
         })
         assert.isTrue(yield* store.record(outcome))
+        assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
+      })
+    )
+
+    test(
+      "MUST refuse an outcome while everything of the principal is being erased",
+      Effect.gen(function* () {
+        const store = yield* OutcomeStore
+        const outcome = yield* sampleOutcome()
+        yield* refusedWhileErasing(store.record(outcome))
         assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
       })
     )

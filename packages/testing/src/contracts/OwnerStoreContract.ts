@@ -17,8 +17,26 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, moment, sampleBegin, sampleKey, sampleUsage } from "./Samples.ts"
-import { expectTag, openThread, queueTurn, settleTurn, startTurn, storedMessages, waitingTurn } from "./Scenes.ts"
+import {
+  asNewOwner,
+  moment,
+  sampleAssistant,
+  sampleBegin,
+  sampleContinue,
+  sampleKey,
+  sampleThread,
+  sampleUsage
+} from "./Samples.ts"
+import {
+  anHour,
+  openThread,
+  queueTurn,
+  refusedWhileErasing,
+  settleTurn,
+  startTurn,
+  storedMessages,
+  waitingTurn
+} from "./Scenes.ts"
 
 const kept = "kept"
 
@@ -46,7 +64,7 @@ export const ownerStoreContract = (test: ContractTest): void => {
       const [store, followUps] = [yield* OwnerStore, yield* FollowUpStore]
       const ours = yield* begin
       const theirs = yield* asNewOwner(begin)
-      const ended = yield* asNewOwner(Effect.tap(begin, ({ id }) => store.endErasure(id, "COMPLETED", moment(3))))
+      const ended = yield* asNewOwner(Effect.tap(begin, ({ id }) => store.endErasure(id, "COMPLETED", moment(3), kept)))
       const known = new Set([ours, theirs, ended].map(({ id }) => id))
       const unattended = Effect.map(store.unattended(kept, 100_000), (found) =>
         found.filter(({ erasure }) => known.has(erasure.id))
@@ -110,14 +128,48 @@ export const ownerStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST answer ThreadMissing to a begin while the erasure goes on, and not after its end",
+    "MUST refuse what would add or change something of the principal while the erasure goes on, and not of others or after its end",
     Effect.gen(function* () {
-      const [store, runs] = [yield* OwnerStore, yield* RunStore]
-      const { id } = yield* openThread
-      const erasure = yield* begin
-      expectTag(yield* runs.begin(yield* sampleBegin(id)), "ThreadMissing")
-      yield* store.endErasure(erasure.id, "COMPLETED", moment(3))
+      const [assistants, threads, runs, keys] = [
+        yield* AssistantStore,
+        yield* ThreadStore,
+        yield* RunStore,
+        yield* KeyStore
+      ]
+      const { assistantId, id } = yield* openThread
+      const { ownerId } = yield* Principal
+      const waiting = yield* waitingTurn((yield* openThread).id)
+      yield* refusedWhileErasing(
+        Effect.flatMap(sampleAssistant(), (assistant) => assistants.insert(assistant)),
+        Effect.flatMap(sampleAssistant(), (assistant) => assistants.insertDraft(assistant)),
+        assistants.update(assistantId, { name: "other" }, moment(3)),
+        Effect.flatMap(sampleThread(assistantId), (thread) => threads.insert(thread)),
+        threads.mergeMetadata(id, { more: true }),
+        Effect.flatMap(sampleBegin(id), (next) => runs.begin(next)),
+        Effect.flatMap(sampleContinue(waiting), (next) => runs.continue(next)),
+        Effect.flatMap(sampleKey(ownerId), (key) => keys.insert(key))
+      )
       yield* startTurn(id)
+    })
+  )
+
+  test(
+    "MUST not complete an erasure while something is left, and work that is under way is not erased until its claim ends",
+    Effect.gen(function* () {
+      const [store, followUps] = [yield* OwnerStore, yield* FollowUpStore]
+      const kind = yield* newId(FollowUpId)
+      const work = { kind, key: "", payload: null, sequence: null, delayMillis: 0, createdAt: moment(1) }
+      yield* followUps.add([{ id: yield* newId(FollowUpId), ...work }])
+      const [claim] = yield* followUps.claim([kind], 1, anHour)
+      const erasure = yield* begin
+      while ((yield* store.eraseSome(10, kept)) > 0);
+      assert.deepStrictEqual(yield* store.left(kept), { follow_ups: 1 })
+      assert.isFalse(yield* store.endErasure(erasure.id, "COMPLETED", moment(3), kept))
+      assert.strictEqual(Option.getOrThrow(yield* store.erasure(erasure.id)).status, "IN_PROGRESS")
+      assert.isTrue(claim !== undefined && (yield* followUps.complete(claim)))
+      while ((yield* store.eraseSome(10, kept)) > 0);
+      assert.isTrue(yield* store.endErasure(erasure.id, "COMPLETED", moment(3), kept))
+      assert.strictEqual(Option.getOrThrow(yield* store.erasure(erasure.id)).status, "COMPLETED")
     })
   )
 
@@ -135,8 +187,8 @@ export const ownerStoreContract = (test: ContractTest): void => {
       })
       assert.isTrue(Option.isNone(yield* asNewOwner(store.erasure(first.id))))
       assert.isTrue(Option.isNone(yield* store.erasure(yield* newId(ErasureId))))
-      yield* store.endErasure(first.id, "COMPLETED", moment(3))
-      yield* store.endErasure(first.id, "FAILED", moment(4))
+      yield* store.endErasure(first.id, "COMPLETED", moment(3), kept)
+      yield* store.endErasure(first.id, "FAILED", moment(4), kept)
       const ended = Option.getOrThrow(yield* store.erasure(first.id))
       assert.deepStrictEqual([ended.status, ended.endedAt], ["COMPLETED", moment(3)])
       assert.notStrictEqual((yield* begin).id, first.id)

@@ -2,14 +2,17 @@
  * The preparation of tests: a thread, a run on it, a run that waits for tool outputs. Written with the ports only; a step that fails, fails
  * the test.
  */
-import type { AssistantId, RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
+import type { AssistantId, Principal, RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
 import {
   AssistantStore,
   type Begin,
   type Continue,
+  ErasureId,
   type History,
   type Lease,
   type LogEvent,
+  newId,
+  OwnerStore,
   type RunSignal,
   RunStore,
   type Started,
@@ -21,6 +24,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import {
+  moment,
   sampleAssistant,
   sampleBegin,
   sampleCall,
@@ -121,6 +125,21 @@ export const pauseTurn = Effect.fnUntraced(function* (turn: Turn, fields: Settle
 })
 
 /** A run in REQUIRES_ACTION. */
+/** Each of these fails while everything of the principal is being erased, and the first succeeds afterwards. */
+export const refusedWhileErasing = <R>(
+  ...writes: ReadonlyArray<Effect.Effect<unknown, StoreUnavailable, R>>
+): Effect.Effect<void, StoreUnavailable, R | OwnerStore | Principal> =>
+  Effect.gen(function* () {
+    const store = yield* OwnerStore
+    const { id } = yield* store.beginErasure(yield* newId(ErasureId), moment(2))
+    for (const [place, write] of writes.entries()) {
+      const error = yield* Effect.flip(Effect.andThen(write, Effect.die(new Error(`Write ${place} was not refused.`))))
+      if (error.isErasing !== true) return yield* error
+    }
+    yield* store.endErasure(id, "FAILED", moment(3), "none")
+    yield* writes[0] ?? Effect.void
+  })
+
 export const waitingTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
   return yield* pauseTurn(yield* startTurn(threadId, fields))
 })

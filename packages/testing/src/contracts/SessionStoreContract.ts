@@ -25,6 +25,7 @@ import {
   expectTag,
   noTime,
   openThread,
+  refusedWhileErasing,
   queueTurn,
   settleTurn,
   startTurn,
@@ -193,6 +194,14 @@ export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>):
       yield* heldSession(id, noTime)
       expectTag(yield* openSession(id, { lease: noTime }), "Opened")
       yield* startTurn(id)
+    })
+  )
+
+  test(
+    "MUST NOT open a session while everything of the principal is being erased",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      yield* refusedWhileErasing(openSession(id))
     })
   )
 

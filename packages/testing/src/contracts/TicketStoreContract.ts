@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest, Stores } from "./ContractTest.ts"
 import { asNewOwner, moment } from "./Samples.ts"
-import { openThread, tenTimes } from "./Scenes.ts"
+import { openThread, refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
 const sampleTicket = Effect.fnUntraced(function* (fields: Partial<TicketRecord> = {}) {
   const thread = yield* openThread
@@ -45,6 +45,15 @@ export const ticketStoreContract = (test: ContractTest<TicketStore | Stores>): v
       yield* (yield* TicketStore).insert(ticket)
       assert.isTrue(Option.isNone(yield* redeem(ticket.hash, ticket.expiresAt)))
       assert.isTrue(Option.isNone(yield* redeem(yield* newId(RunId))))
+    })
+  )
+
+  test(
+    "MUST NOT keep a ticket while everything of the principal is being erased",
+    Effect.gen(function* () {
+      const ticket = yield* sampleTicket()
+      yield* refusedWhileErasing((yield* TicketStore).insert(ticket))
+      assert.isTrue(Option.isSome(yield* redeem(ticket.hash)))
     })
   )
 

@@ -72,9 +72,7 @@ const openSession = sqlFunction(
 returns text language plpgsql as $$
 begin
   perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;
-  if not found or exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then
-    return 'ThreadMissing';
-  end if;
+  if not found then return 'ThreadMissing'; end if;
   if exists (
     select from {schema}.realtime_sessions
       where owner = p_owner and thread_id = p_thread and id <> p_session and lease_until > clock_timestamp()

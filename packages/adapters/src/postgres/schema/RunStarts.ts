@@ -2,9 +2,12 @@
  * The functions that put a run in progress: `begin_run` for a new run, `activate_run` for a queued run whose turn has come, and
  * `continue_run` for a run whose client has submitted tool outputs.
  */
+import { erasingState } from "./Owners.ts"
 import { batchTexts } from "./RunSteps.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 import { revisionOf } from "./Threads.ts"
+
+const refuseErasing = `raise exception using errcode = '${erasingState}', message = 'Everything of the owner is being erased.';`
 
 /**
  * For a repeated call of `begin_run` with the same run id, which happens when the first result was lost on its way. Returns the first result
@@ -100,7 +103,8 @@ begin
     v_outcome := {schema}.find_repeated(p_owner, p_key);
     if v_outcome.outcome is not null then return v_outcome; end if;
   end if;
-  if v_assistant is null or v_is_erased then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
+  if v_is_erased then ${refuseErasing} end if;
+  if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
   if p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
   if v_in_session and exists (
@@ -268,6 +272,7 @@ begin
   if v_run.answer_id is distinct from p_message or v_run.status is distinct from 'REQUIRES_ACTION' then
     return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
   end if;
+  if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
   if p_admission is not null then
     select {schema}.admit_run(p_owner, p_admission, least(tokens, p_history), active = 0) into v_grant
       from {schema}.threads where id = v_run.thread_id and owner = p_owner;

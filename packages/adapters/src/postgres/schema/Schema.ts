@@ -11,7 +11,7 @@ import { begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Le
 import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
-import { erasureTables, ownerFunctions } from "./Owners.ts"
+import { erasedWriters, erasureTables, ownerFunctions } from "./Owners.ts"
 import { quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
@@ -59,7 +59,8 @@ export const schemaOfThisVersion: Schema = {
     keyScopes,
     erasureTables,
     followUpEnds,
-    begunCharges
+    begunCharges,
+    erasedWriters
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
