@@ -53,24 +53,24 @@ const withWings = async () => {
   ]
   const { answersPart } = await import("@colloquy/core/answers")
   const { documentsLayer, documentsPart, documentSummaries } = await import("@colloquy/core/documents")
-  const { imagePart, videoPart } = await import("@colloquy/core/media")
-  const { layerMemory } = await import("@colloquy/core/memory")
+  const { Images, Videos } = await import("@colloquy/core/media")
+  const { Memory } = await import("@colloquy/core/memory")
   const realtime = await import("@colloquy/core/realtime")
-  const { layerRetention } = await import("@colloquy/core/retention")
+  const { Retention } = await import("@colloquy/core/retention")
   const { Retrieval } = await import("@colloquy/core/retrieval")
-  const { voicePart } = await import("@colloquy/core/voice")
-  const { searchPart, WebSearch } = await import("@colloquy/core/web-search")
+  const { Voice } = await import("@colloquy/core/voice")
+  const { WebSearch } = await import("@colloquy/core/web-search")
   const { openai } = await import("@colloquy/http/openai")
   const url = Redacted.make(process.env["DATABASE_URL"] ?? "")
   const engine = tavily({ apiKey: Redacted.make("none") })
   const rooms = Layer.mergeAll(
     Layer.provide(answersPart, documentSummaries),
-    layerMemory,
-    layerRetention,
-    imagePart,
-    videoPart,
-    voicePart,
-    Layer.provide(searchPart, Layer.succeed(WebSearch, engine)),
+    Memory.layer(),
+    Retention.layer(),
+    Images.layer(),
+    Videos.layer(),
+    Voice.layer(),
+    WebSearch.layer(engine),
     realtime.layer
   )
   const documents = Layer.mergeAll(documentsLayer, documentsPart).pipe(

@@ -9,7 +9,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import * as OpenAi from "@colloquy/adapters/openai"
 import { Kernel, Principal, Providers, Turns } from "@colloquy/core"
 import { type ChatEvent, noUsage } from "@colloquy/core/adapters"
-import { voicePart } from "@colloquy/core/voice"
+import { Voice } from "@colloquy/core/voice"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -103,7 +103,7 @@ const turn = Effect.gen(function* () {
 })
 
 const kernelAt = (port: number) =>
-  voicePart.pipe(
+  Voice.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide(
       Providers.layer({

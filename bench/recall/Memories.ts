@@ -6,15 +6,7 @@
  */
 import { type AssistantId, Assistants, Kernel, Principal, type Provider, Providers, Turns } from "@colloquy/core"
 import type { ChatEvent, ChatRequest, Stores } from "@colloquy/core/adapters"
-import {
-  defaultMemorySettings,
-  layerMemory,
-  Memories,
-  MemorySettings,
-  type MemoryStore,
-  readKept,
-  Reranker
-} from "@colloquy/core/memory"
+import { Memory, Memories, type MemoryStore, readKept, Reranker } from "@colloquy/core/memory"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -200,12 +192,7 @@ const flawless = Layer.succeed(Reranker, {
   }
 })
 
-const settings = Layer.succeed(MemorySettings, {
-  ...defaultMemorySettings,
-  recalled: 10,
-  recalledTokens: 100_000,
-  cut: 0
-})
+const settings = { recalled: 10, recalledTokens: 100_000, cut: 0 }
 
 const learned = (
   id: Parameters<typeof Memories.Service.operation>[0]
@@ -264,12 +251,11 @@ export const measureMemories = (
   }).pipe(
     Principal.provide("recall"),
     Effect.provide(
-      layerMemory.pipe(
+      Memory.layer(settings).pipe(
         Layer.provideMerge(Kernel.layer),
         Layer.provide([
           Providers.layer({ providers: [extractor], defaults: { provider: "script", model: "script" } }),
-          flawless,
-          settings
+          flawless
         ]),
         Layer.provide(stores)
       )

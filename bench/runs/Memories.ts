@@ -7,7 +7,7 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import { ScriptedModel } from "@colloquy/testing"
 import { AssistantId, Kernel, type LiveTurn, MessageId, Principal, RunId, ThreadId, TurnParts } from "@colloquy/core"
 import { AssistantStore, newId, noCharge } from "@colloquy/core/adapters"
-import { defaultMemorySettings, layerMemory, MemoryId, memoryPartName, MemoryStore } from "@colloquy/core/memory"
+import { defaultMemorySettings, Memory, MemoryId, memoryPartName, MemoryStore } from "@colloquy/core/memory"
 import { prepareTurns, scopeOfMemories, termsByLanguage } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -131,7 +131,7 @@ export const memories = async (url: string, count: number): Promise<ReadonlyArra
   await client.connect()
   await client.query(`drop schema if exists ${schema} cascade`)
   const runtime = ManagedRuntime.make(
-    layerMemory.pipe(
+    Memory.layer().pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provide([ScriptedModel.layer([]), Logger.layer([])]),
       Layer.provideMerge(Postgres.layer({ url: Redacted.make(url), schema, timeout: "5 minutes" }))

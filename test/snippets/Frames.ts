@@ -199,7 +199,7 @@ process.stdout.write(messages.at(-1)?.status === "COMPLETED" ? "|stored" : "|not
   })),
   {
     page: "docs/memory.md",
-    has: "layerMemory.pipe(",
+    has: "Memory.layer().pipe(",
     needsPostgres: true,
     before: stage + url,
     after: says("kernel")
@@ -464,7 +464,7 @@ await ai.dispose()
   },
   {
     page: "docs/video.md",
-    has: "videoPart.pipe(",
+    has: "Videos.layer().pipe(",
     before: `${stage}import * as Secret from "effect/Redacted"
 const apiKey = Secret.make("key")
 const defaults = { provider: "demo", model: "demo-1" }
@@ -479,7 +479,7 @@ const defaults = { provider: "demo", model: "demo-1" }
   },
   {
     page: "docs/voice.md",
-    has: "voicePart.pipe(",
+    has: "Voice.layer().pipe(",
     before: stage.replace("providers, providersOptions", "providersOptions as providers"),
     after: says("kernel")
   }

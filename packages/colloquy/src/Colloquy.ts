@@ -15,7 +15,7 @@ import {
   Quotas,
   TurnSettings
 } from "@colloquy/core"
-import type { ProvidersOptions } from "@colloquy/core/adapters"
+import { type DeepPartial, type ProvidersOptions, withDefaults } from "@colloquy/core/adapters"
 import {
   type Joined,
   openKernel,
@@ -27,7 +27,6 @@ import {
 import type { RoutesOptions } from "@colloquy/http"
 import * as Layer from "effect/Layer"
 import { type Handlers, type WithHandler, withHandler } from "./Handler.ts"
-import { type DeepPartial, withDefaults } from "./Settings.ts"
 import type { RoomNeeds, Store } from "./Store.ts"
 
 /** What `documents()`, `memory()` and the like give. */

@@ -9,6 +9,8 @@ export type { Ports, Stores } from "./Kernel.ts"
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
 export { AuditEntryId, BlobId, ChargeId, DocumentId, ErasureId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
+export { type DeepPartial, withDefaults } from "./primitives/Settings.ts"
+export type { WingLayers } from "./primitives/WingLayer.ts"
 export { runYielding } from "./primitives/RunYielding.ts"
 export { runSteps, type Steps } from "./primitives/Steps.ts"
 export { RecentlyUsed } from "./primitives/RecentlyUsed.ts"

@@ -12,7 +12,7 @@ import {
   documentsPart,
   TextExtractor
 } from "@colloquy/core/documents"
-import { layerMemory } from "@colloquy/core/memory"
+import { Memory } from "@colloquy/core/memory"
 import { Retrieval } from "@colloquy/core/retrieval"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ export const openBoth = (
   http?: RoutesOptions<never>
 ): Promise<Service> =>
   serve(
-    Layer.mergeAll(documentsLayer, documentsPart, layerMemory).pipe(
+    Layer.mergeAll(documentsLayer, documentsPart, Memory.layer()).pipe(
       Layer.provideMerge(Retrieval.layer),
       Layer.provideMerge(Kernel.layer),
       Layer.provide([

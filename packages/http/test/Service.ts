@@ -8,10 +8,10 @@ import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Pr
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { layer as realtimeLayer, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
-import { layerMemory } from "@colloquy/core/memory"
+import { Memory } from "@colloquy/core/memory"
 import { DocumentLinks } from "@colloquy/core/documents"
-import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
-import { searchPart, WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
+import { Images, Videos } from "@colloquy/core/media"
+import { WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -137,7 +137,7 @@ export const openRemembering = (
   http?: RoutesOptions<never>
 ): Promise<Service> =>
   serve(
-    layerMemory.pipe(
+    Memory.layer().pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provideMerge(
         Providers.layer({
@@ -161,15 +161,9 @@ export const openVideos = (
   studio: ScriptedVideo.ScriptedVideo
 ): Promise<Service> =>
   serve(
-    videoPart.pipe(
+    Videos.layer({ firstPause: "5 millis", longestPause: "5 millis" }).pipe(
       Layer.provideMerge(DocumentLinks.layer),
       Layer.provideMerge(Kernel.layer),
-      Layer.provide(
-        Layer.succeed(
-          VideoSettings,
-          Object.assign({}, defaultVideoSettings, { firstPause: "5 millis", longestPause: "5 millis" })
-        )
-      ),
       Layer.provideMerge(
         Providers.layer({
           providers: [{ id: "director", chat: directing }, studio.provider],
@@ -218,9 +212,9 @@ export const openPainting = (
     )
   )
   return serve(
-    Layer.mergeAll(imagePart, searchPart).pipe(
+    Layer.mergeAll(Images.layer(), WebSearch.layer(engine)).pipe(
       Layer.provideMerge(Kernel.layer),
-      Layer.provide([Layer.succeed(WebSearch, engine), Layer.succeed(Metering, metering)]),
+      Layer.provide(Layer.succeed(Metering, metering)),
       Layer.provideMerge(providers),
       Layer.provideMerge(ScriptedModel.layer(steps)),
       Layer.provideMerge(stores),

@@ -5,7 +5,7 @@ import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"
 import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
 import { Retrieval } from "@colloquy/core/retrieval"
-import { voicePart } from "@colloquy/core/voice"
+import { Voice } from "@colloquy/core/voice"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { readText } from "./DocumentService.ts"
@@ -26,7 +26,7 @@ const parrot: Provider = {
 
 export const openSpeaking = (stores: Layer.Layer<InMemory.Stores, unknown>, voice: Provider): Promise<Service> =>
   serve(
-    Layer.mergeAll(documentsLayer, documentsPart, voicePart).pipe(
+    Layer.mergeAll(documentsLayer, documentsPart, Voice.layer()).pipe(
       Layer.provideMerge(Retrieval.layer),
       Layer.provideMerge(Kernel.layer),
       Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })),

@@ -17,13 +17,13 @@ import {
 import { type ProvidersOptions } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
-import { layerMemory, Reranker } from "@colloquy/core/memory"
+import { Memory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
-import { defaultRetentionSettings, layerRetention, RetentionSettings } from "@colloquy/core/retention"
-import { voicePart } from "@colloquy/core/voice"
-import { searchPart } from "@colloquy/core/web-search"
+import { Retention } from "@colloquy/core/retention"
+import { Voice } from "@colloquy/core/voice"
+import { WebSearch } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
-import { defaultVideoSettings, imagePart, videoPart, VideoSettings } from "@colloquy/core/media"
+import { Images, Videos } from "@colloquy/core/media"
 import { docsPage } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { openai } from "@colloquy/http/openai"
@@ -135,12 +135,12 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   const rooms = Layer.mergeAll(
     atStart,
     Layer.provide(answersPart, documentSummaries),
-    layerMemory,
-    layerRetention,
-    imagePart,
-    videoPart,
-    voicePart,
-    searchPart.pipe(Layer.provide(searchEngineOf(settings))),
+    Memory.layer(),
+    Retention.layer(settings.retention),
+    Images.layer(),
+    Videos.layer(settings.video),
+    Voice.layer(),
+    WebSearch.layer(searchEngineOf(settings)),
     HostedTools.tools([clock]),
     mcpOf(settings.mcpServers)
   )
@@ -157,10 +157,8 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       // Of two stores of bytes, the later one is used.
       Layer.merge(storesOf(settings), blobsOf(settings)),
       embeddingOf(settings, providers),
-      Layer.succeed(RetentionSettings, Object.assign({}, defaultRetentionSettings, settings.retention)),
       Layer.succeed(Quotas, () => settings.limits),
       Layer.succeed(Reranker, rerankerOf(settings)),
-      Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, settings.video)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
       Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
     ])

@@ -8,8 +8,7 @@ import type { Provider } from "@colloquy/core"
 import type { ProvidersOptions } from "@colloquy/core/adapters"
 import type { RerankerPort } from "@colloquy/core/memory"
 import { type RealtimeModel, RealtimeModels } from "@colloquy/core/realtime"
-import { WebSearch } from "@colloquy/core/web-search"
-import * as Layer from "effect/Layer"
+import type { WebSearchPort } from "@colloquy/core/web-search"
 import { demoModelName, demoProvider } from "./demo/DemoModel.ts"
 import { demoTypedProvider } from "./demo/DemoTypedModel.ts"
 import { demoVideo } from "./demo/DemoVideo.ts"
@@ -40,10 +39,8 @@ export const rerankerOf = ({ reranking, vendors: given }: Settings): RerankerPor
     : (vendors.get(reranking.vendor)?.reranker?.(given.get(reranking.vendor) ?? {}, reranking.model) ?? null)
 
 /** Without one, only models with a search of their own can search. */
-export const searchEngineOf = ({ search, vendors: given }: Settings): Layer.Layer<never> => {
-  const engine = search === null ? undefined : vendors.get(search)?.search?.(given.get(search) ?? {})
-  return engine === undefined ? Layer.empty : Layer.succeed(WebSearch, engine)
-}
+export const searchEngineOf = ({ search, vendors: given }: Settings): WebSearchPort | null =>
+  search === null ? null : (vendors.get(search)?.search?.(given.get(search) ?? {}) ?? null)
 
 /**
  * What a vendor's voice sessions have by default: the id under which they are offered, the models, and the path of the voice API on a server

@@ -4,7 +4,7 @@
  * With DATABASE_URL servers may run meanwhile; the embedded database belongs to one process.
  */
 import { sweepOrphanedBlobs } from "@colloquy/core/documents"
-import { defaultRetentionSettings, describePruned, pruneOnce, RetentionSettings } from "@colloquy/core/retention"
+import { describePruned, Retention } from "@colloquy/core/retention"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { blobsOf } from "./Documents.ts"
@@ -19,11 +19,8 @@ const run = async (): Promise<string> => {
   }
   await prepareFolder(settings)
   // Of two stores of bytes, the later one is used.
-  const stores = Layer.mergeAll(
-    Layer.merge(storesOf(settings), blobsOf(settings)),
-    Layer.succeed(RetentionSettings, Object.assign({}, defaultRetentionSettings, settings.retention))
-  )
-  const all = Effect.all([pruneOnce, sweepOrphanedBlobs()])
+  const stores = Layer.merge(storesOf(settings), blobsOf(settings))
+  const all = Effect.all([Retention.prune(settings.retention), sweepOrphanedBlobs()])
   const [pruned, blobs] = await Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {
     throw storeRefused(settings, error)
   })

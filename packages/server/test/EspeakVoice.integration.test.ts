@@ -4,7 +4,7 @@ import { sayInChunks, scripted } from "@colloquy/testing"
 import { Kernel, Principal, type Provider, Providers, Turns } from "@colloquy/core"
 import { DocumentId } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import { KeptSpoken, voicePart } from "@colloquy/core/voice"
+import { KeptSpoken, Voice } from "@colloquy/core/voice"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -68,7 +68,7 @@ const alone = (text: string): number =>
   measure(execFileSync("espeak-ng", ["--stdin", "--stdout", "-v", "en", "-s", "175"], { input: text }), "wav").seconds
 
 const newKernel = () =>
-  voicePart.pipe(
+  Voice.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide(
       Providers.layer({

@@ -1,4 +1,4 @@
-/** Brave. A host provides it with `Layer.succeed(WebSearch, brave({ apiKey }))`. */
+/** Brave. A host provides it with `WebSearch.layer(brave({ apiKey }))`. */
 import type { WebSearchPort } from "@colloquy/core/web-search"
 import { hidden } from "../protocols/ApiKey.ts"
 import { list, record, string, text } from "../protocols/Wire.ts"

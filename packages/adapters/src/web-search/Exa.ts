@@ -1,4 +1,4 @@
-/** Exa, with the text of the pages. A host provides it with `Layer.succeed(WebSearch, exa({ apiKey }))`. */
+/** Exa, with the text of the pages. A host provides it with `WebSearch.layer(exa({ apiKey }))`. */
 import type { WebSearchPort } from "@colloquy/core/web-search"
 import { hidden } from "../protocols/ApiKey.ts"
 import { finite, record, text } from "../protocols/Wire.ts"

@@ -1,6 +1,6 @@
 /**
  * SearXNG, on the host's own server, whose configuration must allow the format `json`. A host provides it with
- * `Layer.succeed(WebSearch, searXng({ baseUrl: "http://localhost:8888" }))`. Searches cost nothing.
+ * `WebSearch.layer(searXng({ baseUrl: "http://localhost:8888" }))`. Searches cost nothing.
  */
 import type { WebSearchPort } from "@colloquy/core/web-search"
 import { bearer } from "../protocols/Transport.ts"

@@ -1,4 +1,4 @@
-/** Tavily. A host provides it with `Layer.succeed(WebSearch, tavily({ apiKey }))`. */
+/** Tavily. A host provides it with `WebSearch.layer(tavily({ apiKey }))`. */
 import type { WebSearchPort } from "@colloquy/core/web-search"
 import { bearer } from "../protocols/Transport.ts"
 import { string, text } from "../protocols/Wire.ts"

@@ -1,4 +1,4 @@
-/** Search engines for `WebSearch` of `@colloquy/core/web-search`. */
+/** Search engines for `WebSearch.layer` of `@colloquy/core/web-search`. */
 export { brave } from "./Brave.ts"
 export type { EngineSettings } from "./Engine.ts"
 export { exa } from "./Exa.ts"

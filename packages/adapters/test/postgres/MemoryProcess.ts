@@ -1,7 +1,7 @@
 /** A process with a kernel that learns, for a `Worker`. Its model remembers the number that it is shown, and tells which it was shown. */
 import { type AssistantId, FollowUpSettings, Kernel, Principal, Providers, type RunId, Turns } from "@colloquy/core"
 import type { ChatEvent, ChatRequest } from "@colloquy/core/adapters"
-import { layerMemory, Memories } from "@colloquy/core/memory"
+import { Memory, Memories } from "@colloquy/core/memory"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -55,7 +55,7 @@ const settings = Layer.succeed(FollowUpSettings, {
 })
 
 const runtime = ManagedRuntime.make(
-  layerMemory.pipe(
+  Memory.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer({ providers: [counter], defaults: { provider: "counter", model: "m" } }),

@@ -1,6 +1,6 @@
 /** PGlite keeps memories within three times of what a PostgreSQL server takes, for an import and for a search among them. */
 import { type AssistantId, Assistants, Kernel, Principal, Providers } from "@colloquy/core"
-import { layerMemory, Memories } from "@colloquy/core/memory"
+import { Memory, Memories } from "@colloquy/core/memory"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -23,7 +23,7 @@ const lines = Array.from({ length: count }, (_, at) =>
 const questions = Array.from({ length: 30 }, (_, at) => `Where does the user have the ${wordOf(at * 11)}?`)
 
 const kernelOver = (stores: Layer.Layer<InMemory.Stores, unknown>) =>
-  layerMemory.pipe(
+  Memory.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(Providers.layer({ providers: [], defaults: { provider: "none", model: "none" } })),
     Layer.provideMerge(stores),

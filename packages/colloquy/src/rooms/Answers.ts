@@ -28,7 +28,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial, withDefaults } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 export type {

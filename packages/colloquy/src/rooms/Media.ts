@@ -3,17 +3,15 @@ import { Catalog, Providers, type Provider } from "@colloquy/core"
 import { type CatalogEntry, maximumLimit } from "@colloquy/core/adapters"
 import { DocumentLinks } from "@colloquy/core/documents"
 import {
-  defaultMediaSettings,
-  defaultVideoSettings,
   type GeneratedMedia,
-  imagePart,
+  Images,
   imagePartName,
   mediaGenerated,
   mediaIn,
-  MediaSettings,
-  videoPart,
+  type MediaSettings,
+  Videos,
   videoPartName,
-  VideoSettings
+  type VideoSettings
 } from "@colloquy/core/media"
 import {
   type CallOptions,
@@ -29,7 +27,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 export type { GeneratedMedia } from "@colloquy/core/media"
@@ -69,7 +67,7 @@ export const images = ({
   ...given
 }: MediaWish & DeepPartial<MediaSettings> = {}): ImagesRoom =>
   room<MediaTypes<"images">>()(
-    Layer.provide(imagePart, Layer.succeed(MediaSettings, withDefaults(defaultMediaSettings, given))),
+    Images.layer(given),
     Effect.map(Providers, ({ all }): RoomFunctions<MediaTypes<"images">> => {
       const usual = usualWish({ config, model, provider }, all, ({ image }) => image !== undefined)
       return {
@@ -89,9 +87,7 @@ export const videos = ({
   ...given
 }: MediaWish & DeepPartial<VideoSettings> = {}): VideosRoom =>
   room<VideoTypes>()(
-    videoPart.pipe(
-      Layer.provide([DocumentLinks.layer, Layer.succeed(VideoSettings, withDefaults(defaultVideoSettings, given))])
-    ),
+    Layer.provide(Videos.layer(given), DocumentLinks.layer),
     Effect.gen(function* () {
       const usual = usualWish({ config, model, provider }, (yield* Providers).all, ({ video }) => video !== undefined)
       const catalog = yield* Catalog

@@ -3,16 +3,14 @@ import { jina, cohere, voyage } from "@colloquy/adapters/rerankers"
 import { AssistantId, RunId } from "@colloquy/core"
 import { maximumLimit } from "@colloquy/core/adapters"
 import {
-  defaultMemorySettings,
   type Imported,
-  layerMemory,
+  Memory,
   Memories,
   memoryPartName,
   MemoryId,
   type MemoryHit,
   type MemoryOperation,
   type MemoryRecord,
-  MemorySettings,
   type MemorySettingsPort,
   type MemoryText,
   readKept,
@@ -35,7 +33,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 import { awaited } from "./Waiting.ts"
 
@@ -140,12 +138,7 @@ export type MemoryRoom = Room<MemoryTypes, RoomNeeds>
 
 export const memory = ({ reranker: ordering, ...given }: MemoryOptions = {}): MemoryRoom =>
   room<MemoryTypes>()(
-    layerMemory.pipe(
-      Layer.provide([
-        Layer.succeed(MemorySettings, withDefaults(defaultMemorySettings, given)),
-        ordering === undefined ? Layer.empty : Layer.succeed(Reranker, ordering)
-      ])
-    ),
+    Layer.provide(Memory.layer(given), ordering === undefined ? Layer.empty : Layer.succeed(Reranker, ordering)),
     functions
   )
 

@@ -19,7 +19,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { Server } from "node:http"
 import { apiKeyOf, type Secret } from "../Secret.ts"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial, withDefaults } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 export type { RealtimeModel } from "@colloquy/core/realtime"

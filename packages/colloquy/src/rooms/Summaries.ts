@@ -1,9 +1,8 @@
 /** The room of running summaries: `summaries()`. What no longer fits into the window is summarised, and the summary goes with it. */
 import { type Room, room, type RoomTypes } from "@colloquy/core/promises"
-import { layerSummaries, SummarySettings, type SummarySettingsPort } from "@colloquy/core/summaries"
+import { Summaries, type SummarySettingsPort } from "@colloquy/core/summaries"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 interface SummariesTypes extends RoomTypes {
@@ -13,11 +12,4 @@ interface SummariesTypes extends RoomTypes {
 export type SummariesRoom = Room<SummariesTypes, RoomNeeds>
 
 export const summaries = (given: DeepPartial<SummarySettingsPort> = {}): SummariesRoom =>
-  room<SummariesTypes>()(
-    Layer.unwrap(
-      Effect.map(SummarySettings, (usual) =>
-        Layer.provide(layerSummaries, Layer.succeed(SummarySettings, withDefaults(usual, given)))
-      )
-    ),
-    Effect.succeed({ name: "summaries" })
-  )
+  room<SummariesTypes>()(Summaries.layer(given), Effect.succeed({ name: "summaries" }))

@@ -10,22 +10,20 @@ import {
   withOptions
 } from "@colloquy/core/promises"
 import {
-  defaultVoiceSettings,
   type HeardRecord,
   KeptHeard,
   KeptSpoken,
   Recordings,
   type SpokenRecord,
   type VoiceOptions,
-  voicePart,
+  Voice,
   voicePartName,
-  VoiceSettings
+  type VoiceSettings
 } from "@colloquy/core/voice"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 import { incomingFile, type NamedFile } from "./FileInput.ts"
 
@@ -60,10 +58,7 @@ export type VoiceRoom = Room<VoiceTypes, RoomNeeds>
 
 /** The providers of the kernel hear and speak: `openai`, or `elevenlabs` and `deepgram` of `@colloquy/adapters`. */
 export const voice = (given: DeepPartial<VoiceSettings> = {}): VoiceRoom =>
-  room<VoiceTypes>()(
-    Layer.provide(voicePart, Layer.succeed(VoiceSettings, withDefaults(defaultVoiceSettings, given))),
-    functions
-  )
+  room<VoiceTypes>()(Voice.layer(given), functions)
 
 const functions = Effect.gen(function* () {
   const recordings = yield* Recordings

@@ -2,19 +2,16 @@
 import * as Engines from "@colloquy/adapters/web-search"
 import { type Room, room, type RoomFunctions, type RoomTypes, withOptions } from "@colloquy/core/promises"
 import {
-  defaultSearchSettings,
-  searchPart,
   searchPartName,
-  SearchSettings,
+  type SearchSettings,
   type Source,
   sourcesIn,
   WebSearch,
   type WebSearchPort
 } from "@colloquy/core/web-search"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { apiKeyOf, type Secret } from "../Secret.ts"
-import { type DeepPartial, withDefaults } from "../Settings.ts"
+import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 export type { Source, WebSearchPort } from "@colloquy/core/web-search"
@@ -46,15 +43,7 @@ export type WebSearchRoom = Room<WebSearchTypes, RoomNeeds>
 
 /** Without an engine, only models that search by themselves can search. */
 export const webSearch = (by?: WebSearchPort, settings: DeepPartial<SearchSettings> = {}): WebSearchRoom =>
-  room<WebSearchTypes>()(
-    searchPart.pipe(
-      Layer.provide([
-        by === undefined ? Layer.empty : Layer.succeed(WebSearch, by),
-        Layer.succeed(SearchSettings, withDefaults(defaultSearchSettings, settings))
-      ])
-    ),
-    Effect.succeed(functions)
-  )
+  room<WebSearchTypes>()(WebSearch.layer(by ?? null, settings), Effect.succeed(functions))
 
 const functions: RoomFunctions<WebSearchTypes> = {
   name: searchPartName,

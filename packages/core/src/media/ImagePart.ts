@@ -195,7 +195,7 @@ export const imagePart: Layer.Layer<never, never, BlobStore | Catalog | Document
       const parts = yield* TurnParts
       yield* parts.register(yield* makePart)
     })
-  ).pipe(Layer.provide(MediaStorage.layer))
+  ).pipe(Layer.provide(Layer.fresh(MediaStorage.layer)))
 
 const isObject = Schema.is(Schema.JsonObject)
 const isText = (value: unknown): value is string => typeof value === "string" && value !== ""

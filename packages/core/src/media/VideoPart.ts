@@ -26,6 +26,8 @@ import { HostedToolFailed, type HostedTool } from "../tools/HostedTool.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
+import { defaultMediaSettings, MediaSettings } from "./MediaSettings.ts"
+import { withDefaults } from "../primitives/Settings.ts"
 import { MediaStorage } from "./MediaStorage.ts"
 import { abilitiesOf } from "./VideoAbilities.ts"
 import { expectedPrice, readVideoOptions, refusedOptions, type VideoProblem } from "./VideoConfig.ts"
@@ -140,6 +142,16 @@ const makePart = Effect.gen(function* () {
   return part
 })
 
+/** Its own, because the wing of pictures sets other limits. */
+const storage = Layer.unwrap(
+  Effect.map(VideoSettings, ({ maxSize }) =>
+    Layer.provide(
+      Layer.fresh(MediaStorage.layer),
+      Layer.succeed(MediaSettings, withDefaults(defaultMediaSettings, { maxSize: { video: maxSize } }))
+    )
+  )
+)
+
 /** Joins the turns of a kernel: a layer over `Kernel.layer`, the stores of documents and `DocumentLinks.layer`. */
 export const videoPart: Layer.Layer<
   never,
@@ -160,7 +172,7 @@ export const videoPart: Layer.Layer<
     const { reattach } = yield* VideoSettings
     if (reattach) yield* (yield* FollowUps).register(yield* makeReattachWorker)
   })
-).pipe(Layer.provide(MediaStorage.layer))
+).pipe(Layer.provide(storage))
 
 const decodeOptions = Schema.decodeUnknownOption(Options)
 

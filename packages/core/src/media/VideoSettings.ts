@@ -1,6 +1,7 @@
 /** The settings of videos that a host may change. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import { defaultMediaSettings } from "./MediaSettings.ts"
 
 export interface VideoSettings {
   /** How long a job is waited for, counted from its order. At most 30 minutes. */
@@ -17,6 +18,8 @@ export interface VideoSettings {
   readonly downloadAttempts: number
   /** How long the address of a sound or a video is valid for the provider's fetch. */
   readonly referenceLifetime: Duration.Input
+  /** Bytes of a clip. */
+  readonly maxSize: number
   /** Bytes of a picture that is part of an order. */
   readonly maxInlineImage: number
   /**
@@ -33,6 +36,7 @@ export const defaultVideoSettings: VideoSettings = {
   downloadTime: "15 minutes",
   downloadAttempts: 4,
   referenceLifetime: "1 hour",
+  maxSize: defaultMediaSettings.maxSize.video,
   maxInlineImage: 20 * 1024 * 1024,
   reattach: false
 }

@@ -6,7 +6,9 @@ import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { layerLearning } from "./Learning.ts"
 import { memoriesLayer } from "./MemoriesLayer.ts"
 import { layerMemoryPart } from "./MemoryPart.ts"
+import { MemorySettings } from "./MemorySettings.ts"
 import { MemoryStore } from "./MemoryStore.ts"
+import { wingLayers } from "../primitives/WingLayer.ts"
 
 export { type Imported, Memories, type MemoryOperation, type MemoryText } from "./Memories.ts"
 export { type MemoryLineProblem, MemoryLinesUnusable } from "./MemoryLines.ts"
@@ -23,7 +25,7 @@ export {
   type MemoryVersion,
   mostConfirmations
 } from "./MemoryRecord.ts"
-export { defaultMemorySettings, MemorySettings, type MemorySettingsPort } from "./MemorySettings.ts"
+export { defaultMemorySettings, type MemorySettingsPort } from "./MemorySettings.ts"
 export {
   type AppliedRun,
   type IndexedMemory,
@@ -56,6 +58,9 @@ const layerWarning = Layer.effectDiscard(
 )
 
 /** The whole wing over a kernel: the use cases, the part of turns, and the workers that learn. */
-export const layerMemory = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning).pipe(
+const wing = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning).pipe(
   Layer.provide(EmbeddingModel.layer)
 )
+
+/** Over `Kernel.layer`: `Memory.layer()`. It gives `Memories`. */
+export const Memory = wingLayers(MemorySettings, wing)

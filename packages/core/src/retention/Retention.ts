@@ -1,6 +1,6 @@
 /**
  * Deletes records that are needed for a limited time only, as `RetentionSettings` says, in small steps with pauses, so that no turn waits
- * for it. A host adds `layerRetention` over its kernel. One process is enough, and several do not disturb each other. `pruneOnce` does the
+ * for it. A host adds `Retention.layer()` over its kernel. One process is enough, and several do not disturb each other. `pruneOnce` does the
  * same once, for a command.
  */
 import * as Clock from "effect/Clock"

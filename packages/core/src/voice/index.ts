@@ -1,6 +1,12 @@
 /** The wing `voice`: speech input before a turn, speech output after it. `ARCHITECTURE.md` explains how it joins a turn. */
+import { wingLayers } from "../primitives/WingLayer.ts"
+import { voicePart } from "./VoicePart.ts"
+import { VoiceSettings } from "./VoiceSettings.ts"
+
 export { type NewRecording, Recordings } from "./Recordings.ts"
 export { checkVoice, Recorded, type VoiceOptions, type VoiceProblem } from "./VoiceOptions.ts"
-export { voicePart } from "./VoicePart.ts"
 export { HeardRecord, KeptHeard, KeptSpoken, SpokenRecord, voiceEvents, voicePartName } from "./VoiceRecord.ts"
-export { defaultVoiceSettings, VoiceSettings } from "./VoiceSettings.ts"
+export { defaultVoiceSettings, type VoiceSettings } from "./VoiceSettings.ts"
+
+/** Over `Kernel.layer` and the stores of documents: `Voice.layer()`. It gives `Recordings`. */
+export const Voice = wingLayers(VoiceSettings, voicePart)

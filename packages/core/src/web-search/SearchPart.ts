@@ -1,6 +1,6 @@
 /**
  * How searching the web joins a turn, as the part "search": with `web_search: "Auto"`, or with an assistant that has the tool, the model
- * may call `web_search`. The host's engine answers (`WebSearch`). A model with a search of its own uses that search if the host prefers it
+ * may call `web_search`. The host's engine answers (`WebSearchPort`). A model with a search of its own uses that search if the host prefers it
  * or has no engine. Sources are kept with the answer, also those that a vendor's own search cites.
  *
  * Options: `{ mode: "Auto" }`.
@@ -22,7 +22,7 @@ import type { ModelOutput, PartDecision, TurnCase, TurnPart } from "../turns/Tur
 import { TurnParts } from "../turns/TurnParts.ts"
 import { SearchSettings } from "./SearchSettings.ts"
 import { addSources, isShown, sourcesIn, textOfResults } from "./Sources.ts"
-import { WebSearch, type WebSearchPort } from "./WebSearch.ts"
+import type { WebSearchPort } from "./WebSearch.ts"
 
 export const searchPartName = "search"
 const toolName = "web_search"
@@ -43,9 +43,8 @@ const definition: HostedTool["definition"] = {
   }
 }
 
-const makePart = Effect.gen(function* () {
+const makePart = Effect.fnUntraced(function* (engine: WebSearchPort | null) {
   const catalog = yield* Catalog
-  const engine = Option.getOrNull(yield* Effect.serviceOption(WebSearch))
   const settings = yield* SearchSettings
 
   const decide = Effect.fnUntraced(function* (turn: TurnCase) {
@@ -132,13 +131,14 @@ const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool
 /** Characters. No engine accepts more. */
 const longestQuery = 400
 
-/** A layer over `Kernel.layer`. Uses the engine of `WebSearch` if there is one. */
-export const searchPart: Layer.Layer<never, never, Catalog | TurnParts> = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const parts = yield* TurnParts
-    yield* parts.register(yield* makePart)
-  })
-)
+/** A layer over `Kernel.layer`. Without an engine, only models with a search of their own search. */
+export const searchPart = (engine: WebSearchPort | null): Layer.Layer<never, never, Catalog | TurnParts> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const parts = yield* TurnParts
+      yield* parts.register(yield* makePart(engine))
+    })
+  )
 
 const isCarried = ({ assistant, request }: TurnCase): boolean =>
   (request.tools ?? assistant.tools ?? []).some((tool) => tool.name === toolName && hostedMark(tool))

@@ -4,7 +4,6 @@
  *
  * `webSearchSuite` of the contracts tests this contract.
  */
-import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -69,5 +68,3 @@ export interface WebSearchPort {
    */
   readonly search: (query: WebQuery) => Effect.Effect<WebAnswer, SearchFailed>
 }
-
-export class WebSearch extends Context.Service<WebSearch, WebSearchPort>()("@colloquy/core/web-search/WebSearch") {}

@@ -1,12 +1,21 @@
 /** The wing `web-search`: searching the web in a turn, and the sources of an answer. `ARCHITECTURE.md` explains how it joins a turn. */
-export { searchPart, searchPartName } from "./SearchPart.ts"
-export { defaultSearchSettings, SearchSettings } from "./SearchSettings.ts"
+import type * as Config from "effect/Config"
+import type { DeepPartial } from "../primitives/Settings.ts"
+import { wingLayers } from "../primitives/WingLayer.ts"
+import { searchPart } from "./SearchPart.ts"
+import { SearchSettings } from "./SearchSettings.ts"
+import type { WebSearchPort } from "./WebSearch.ts"
+
+export { searchPartName } from "./SearchPart.ts"
+export { defaultSearchSettings, type SearchSettings } from "./SearchSettings.ts"
 export { Source, sourcesIn } from "./Sources.ts"
-export {
-  SearchFailed,
-  type WebAnswer,
-  type WebQuery,
-  type WebResult,
-  WebSearch,
-  type WebSearchPort
-} from "./WebSearch.ts"
+export { SearchFailed, type WebAnswer, type WebQuery, type WebResult, type WebSearchPort } from "./WebSearch.ts"
+
+const over = (engine: WebSearchPort | null) => wingLayers(SearchSettings, searchPart(engine))
+
+/** Over `Kernel.layer`: `WebSearch.layer(tavily({ apiKey }))`. Without an engine (null), only models with a search of their own search. */
+export const WebSearch = {
+  layer: (engine: WebSearchPort | null, settings?: DeepPartial<SearchSettings>) => over(engine).layer(settings),
+  layerConfig: (engine: WebSearchPort | null, settings: Config.Wrap<DeepPartial<SearchSettings>>) =>
+    over(engine).layerConfig(settings)
+}

@@ -3,7 +3,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
 import { Kernel, Metering, type MeteringPort, type Provider, Providers } from "@colloquy/core"
 import { type ImageAnswer, type ImageRequest, type ModelError, noUsage } from "@colloquy/core/adapters"
-import { defaultMediaSettings, imagePart, MediaSettings } from "@colloquy/core/media"
+import { Images, type MediaSettings } from "@colloquy/core/media"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -27,7 +27,7 @@ export interface PainterOptions {
   readonly paint?: (request: ImageRequest) => Effect.Effect<ImageAnswer, ModelError>
   /** What is known of the image model. */
   readonly describe?: Provider["describe"]
-  readonly settings?: Partial<typeof defaultMediaSettings>
+  readonly settings?: Partial<MediaSettings>
   readonly metering?: MeteringPort
 }
 
@@ -46,10 +46,9 @@ export const painterKernel = (options: PainterOptions, asked: Array<ImageRequest
       })
     )
   )
-  return imagePart.pipe(
+  return Images.layer(options.settings).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
-      Layer.succeed(MediaSettings, Object.assign({}, defaultMediaSettings, options.settings)),
       options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),
       Logger.layer([])
     ]),

@@ -13,9 +13,9 @@ import {
 } from "@colloquy/core"
 import { firstPage, type ImageRequest, UsageLedger } from "@colloquy/core/adapters"
 import { DocumentLinks, DocumentStore } from "@colloquy/core/documents"
-import { defaultVideoSettings, imagePart, mediaIn, videoPart, VideoSettings } from "@colloquy/core/media"
+import { Images, mediaIn, Videos } from "@colloquy/core/media"
 import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
-import { defaultSearchSettings, searchPart, sourcesIn, WebSearch } from "@colloquy/core/web-search"
+import { defaultSearchSettings, sourcesIn, WebSearch, type WebSearchPort } from "@colloquy/core/web-search"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -50,7 +50,7 @@ const service = (scene: Scene) => {
     providers: [painter, studio.provider],
     defaults: { provider: "painter", model: "none" }
   })
-  const engine = Layer.succeed(WebSearch, {
+  const engine: WebSearchPort = {
     id: "engine",
     priceUsd: 0.01,
     search: ({ text }) =>
@@ -60,14 +60,12 @@ const service = (scene: Scene) => {
             results: [{ url: `https://${text}.example/`, title: text, text: "Dens.", publishedAt: null }],
             costUsd: 0.01
           })
-  })
-  const parts = Layer.mergeAll(imagePart, videoPart, searchPart).pipe(
-    Layer.provide([
-      DocumentLinks.layer,
-      hasEngine ? engine : Layer.empty,
-      Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, { reattach }))
-    ])
-  )
+  }
+  const parts = Layer.mergeAll(
+    Images.layer(),
+    Videos.layer({ reattach }),
+    WebSearch.layer(hasEngine ? engine : null)
+  ).pipe(Layer.provide(DocumentLinks.layer))
   const metering = Layer.succeed(Metering, {
     ensureCredit: ({ purpose }: { readonly purpose: string }) =>
       isPoor && purpose !== "realtime" ? Effect.fail(new InsufficientCredit()) : Effect.void,

@@ -3,7 +3,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, type ScriptStep, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { type AssistantId, type Principal, Providers, type RunId, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
-import { layerMemory, Memories, type MemoryStore } from "@colloquy/core/memory"
+import { Memory, Memories, type MemoryStore } from "@colloquy/core/memory"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -24,7 +24,7 @@ export const memoryKernel = (
       Providers.layer({ providers: [provider], defaults: { provider: provider.id, model: `${provider.id}-model` } })
     )
   )
-  return layerMemory.pipe(
+  return Memory.layer().pipe(
     Layer.provideMerge(providers),
     Layer.provideMerge(TestKernel.layer(steps, { stores: InMemory.layerFrom(state), ...options })),
     Layer.provideMerge(memories),

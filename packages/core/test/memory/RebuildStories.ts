@@ -3,7 +3,7 @@ import type { InMemory } from "@colloquy/adapters/in-memory"
 import { type AssistantId, Assistants, Kernel, type Principal, type Provider, Providers } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/testing/contracts"
-import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
+import { Memory, Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -33,7 +33,7 @@ const embedder = (id: string, dimensions: number): Provider => ({
 const talker: Provider = { id: "talker", chat: () => Stream.die("nobody talks here") }
 
 const kernelWith = (stores: Layer.Layer<InMemory.Stores>, embedders: ReadonlyArray<Provider>) =>
-  layerMemory.pipe(
+  Memory.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer({ providers: [talker, ...embedders], defaults: { provider: "talker", model: "m" } }),

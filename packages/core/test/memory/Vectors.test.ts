@@ -3,7 +3,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedModel } from "@colloquy/testing"
 import { Assistants, Billing, Kernel, Principal, Providers } from "@colloquy/core"
 import { type EmbeddingDriver, firstPage, ModelError, noUsage } from "@colloquy/core/adapters"
-import { layerMemory, Memories, MemoryStore } from "@colloquy/core/memory"
+import { Memory, Memories, MemoryStore } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -51,7 +51,7 @@ const kernelWith = (driver: EmbeddingDriver) => {
       })
     )
   )
-  return layerMemory.pipe(
+  return Memory.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(providers),
     Layer.provideMerge(ScriptedModel.layer([])),

@@ -13,7 +13,7 @@ import {
 } from "@colloquy/core"
 import { firstPage, noUsage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
 import { Documents, documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
-import { layerMemory, Memories } from "@colloquy/core/memory"
+import { Memory, Memories } from "@colloquy/core/memory"
 import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
 import { Retrieval } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
@@ -50,7 +50,7 @@ describe("memory in a voice session", () => {
   const kernel = (script: Parameters<typeof TestRealtime.layer>[0], steps: ReadonlyArray<ScriptStep> = []) => {
     const providers = writing(steps)
     const base = TestRealtime.layer(script, { providers })
-    return Layer.provideMerge(layerMemory, base)
+    return Layer.provideMerge(Memory.layer(), base)
   }
 
   const remembering = Effect.gen(function* () {

@@ -5,12 +5,10 @@ import { Principal, type RunId, type ThreadId, type TurnRequest, Turns } from "@
 import { FollowUpStore, ThreadStore } from "@colloquy/core/adapters"
 import { openThread, sampleFollowUp, startTurn } from "@colloquy/testing/contracts"
 import {
-  defaultRetentionSettings,
   describePruned,
-  layerRetention,
+  Retention,
   type Pruned,
-  pruneOnce,
-  RetentionSettings,
+  type RetentionSettings,
   RetentionStore
 } from "@colloquy/core/retention"
 import { assert, describe, it } from "@effect/vitest"
@@ -24,9 +22,6 @@ import { messagesOf, openKernel, quiet, type Services, storedLog, tags, terminal
 
 const followed = (turn: { readonly threadId: ThreadId; readonly runId: RunId }, after: number) =>
   Turns.use((turns) => Effect.flatMap(turns.follow(turn.threadId, turn.runId, after), Stream.runCollect))
-
-const settingsOf = (settings: Partial<RetentionSettings>) =>
-  Layer.succeed(RetentionSettings, Object.assign({}, defaultRetentionSettings, settings))
 
 const nothing: Pruned = {
   logs: 0,
@@ -47,8 +42,8 @@ const open = (settings: Partial<RetentionSettings> = {}) => {
   return {
     state,
     process,
-    prune: Effect.provide(pruneOnce, Layer.merge(stores, settingsOf(settings))),
-    start: Layer.build(Layer.provideMerge(layerRetention, Layer.mergeAll(stores, settingsOf(settings), quiet)))
+    prune: Effect.provide(Retention.prune(settings), stores),
+    start: Layer.build(Layer.provideMerge(Retention.layer(settings), Layer.merge(stores, quiet)))
   }
 }
 
@@ -227,7 +222,7 @@ describe("retention", () => {
           })
       })
       const stores = Layer.merge(InMemory.layer, store)
-      yield* Layer.build(Layer.provide(layerRetention, [stores, quiet]))
+      yield* Layer.build(Layer.provide(Retention.layer(), [stores, quiet]))
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(asked, 1)
       yield* TestClock.adjust("1 hour")

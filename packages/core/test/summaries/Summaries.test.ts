@@ -3,7 +3,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { type Beat, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { Billing, FollowUps, Principal, Providers, type ThreadId, Turns } from "@colloquy/core"
 import { AssistantStore, type ChatRequest } from "@colloquy/core/adapters"
-import { layerSummaries, SummarySettings, type SummarySettingsPort } from "@colloquy/core/summaries"
+import { Summaries, type SummarySettingsPort } from "@colloquy/core/summaries"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,13 +24,7 @@ const kernel = (
   settings: Partial<SummarySettingsPort> = {},
   contextLimit = 1_000
 ) =>
-  layerSummaries.pipe(
-    Layer.provide(
-      Layer.effect(
-        SummarySettings,
-        Effect.map(SummarySettings, (defaults) => ({ ...defaults, ...settings }))
-      )
-    ),
+  Summaries.layer(settings).pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(ScriptedModel, ({ provider }) =>

@@ -14,14 +14,7 @@ import {
 } from "@colloquy/core"
 import type { ChatDriver, ChatRequest } from "@colloquy/core/adapters"
 import { DocumentLinks } from "@colloquy/core/documents"
-import {
-  defaultMediaSettings,
-  defaultVideoSettings,
-  MediaSettings,
-  MediaStorage,
-  videoPart,
-  VideoSettings
-} from "@colloquy/core/media"
+import { defaultVideoSettings, MediaStorage, Videos, type VideoSettings } from "@colloquy/core/media"
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -53,17 +46,12 @@ export const videoRoom = (options: VideoRoomOptions = {}): Layer.Layer<Services>
   const chat = options.chat ?? script
   const talker =
     chat === undefined ? rest : { ...rest, chat: (request: ChatRequest) => (asked?.push(request), chat(request)) }
-  const maxSize = { ...defaultMediaSettings.maxSize, video: options.maxClip ?? defaultMediaSettings.maxSize.video }
-  const settings = Layer.mergeAll(
-    Layer.succeed(VideoSettings, Object.assign({}, defaultVideoSettings, options.settings)),
-    Layer.succeed(MediaSettings, Object.assign({}, defaultMediaSettings, { maxSize })),
-    options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)
-  )
-  return videoPart.pipe(
+  const maxSize = options.maxClip ?? defaultVideoSettings.maxSize
+  return Videos.layer({ ...options.settings, maxSize }).pipe(
     Layer.provideMerge(MediaStorage.layer),
     Layer.provideMerge(DocumentLinks.layer),
     Layer.provideMerge(Kernel.layer),
-    Layer.provide(settings),
+    Layer.provide(options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering)),
     Layer.provide([
       Providers.layer({
         providers: [talker, studio.provider],

@@ -9,11 +9,11 @@ import { Assistants, Kernel, Principal, type TurnPart, TurnParts, type TurnReque
 import { firstPage } from "@colloquy/core/adapters"
 import { answersPart } from "@colloquy/core/answers"
 import { documentsLayer, documentsPart } from "@colloquy/core/documents"
-import { imagePart, videoPart } from "@colloquy/core/media"
-import { layerMemory } from "@colloquy/core/memory"
+import { Images, Videos } from "@colloquy/core/media"
+import { Memory } from "@colloquy/core/memory"
 import { Retrieval } from "@colloquy/core/retrieval"
-import { voicePart } from "@colloquy/core/voice"
-import { searchPart } from "@colloquy/core/web-search"
+import { Voice } from "@colloquy/core/voice"
+import { WebSearch } from "@colloquy/core/web-search"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -97,9 +97,14 @@ const documents = Layer.mergeAll(documentsLayer, documentsPart).pipe(
   Layer.provideMerge(Retrieval.layer),
   Layer.provide(FileExtractor.layer())
 )
-const rooms = Layer.mergeAll(answersPart, layerMemory, imagePart, videoPart, voicePart, searchPart).pipe(
-  Layer.provideMerge(documents)
-)
+const rooms = Layer.mergeAll(
+  answersPart,
+  Memory.layer(),
+  Images.layer(),
+  Videos.layer(),
+  Voice.layer(),
+  WebSearch.layer(null)
+).pipe(Layer.provideMerge(documents))
 const names = ["answers", "documents", "image", "memory", "search", "video", "voice"]
 
 /** The names of the rooms that are concerned, of those installed. */

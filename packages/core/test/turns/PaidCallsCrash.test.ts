@@ -18,7 +18,7 @@ import {
 } from "@colloquy/core"
 import { type ChatEvent, type ChatRequest, firstPage, noUsage, paid, UsageLedger } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import { imagePart, mediaIn } from "@colloquy/core/media"
+import { Images, mediaIn } from "@colloquy/core/media"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -96,7 +96,7 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State, deeds: Deeds) => {
     BlobStore.useSync((store) => ({ ...store, put: (...args) => doom.write(store.put(...args)) }))
   )
   const stores = InMemory.layerFrom(state)
-  return Layer.mergeAll(imagePart, TurnParts.part(asker(provider))).pipe(
+  return Layer.mergeAll(Images.layer(), TurnParts.part(asker(provider))).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(Layer.mergeAll(documents, blobs, doom.stores(stores)).pipe(Layer.provide(stores))),
     Layer.provide(Providers.layer({ providers: [provider], defaults: { provider: "p", model: "m" } })),

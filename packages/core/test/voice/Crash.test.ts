@@ -4,7 +4,7 @@ import { Crash } from "@colloquy/testing"
 import { isTerminal, Kernel, Principal, Providers, supplementOf, ThreadId, Threads, Turns } from "@colloquy/core"
 import { type ChatEvent, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
-import { KeptSpoken, voicePart } from "@colloquy/core/voice"
+import { KeptSpoken, Voice } from "@colloquy/core/voice"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -58,7 +58,7 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
       )
     )
   ).pipe(Layer.provide(stores))
-  return voicePart.pipe(
+  return Voice.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.fresh,
     Layer.provideMerge(Layer.mergeAll(recordings, doom.stores(stores)).pipe(Layer.provideMerge(stores))),

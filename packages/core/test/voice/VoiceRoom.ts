@@ -25,7 +25,7 @@ import {
   type TranscriptionRequest,
   wavHeader
 } from "@colloquy/core/adapters"
-import { Recordings, voicePart, VoiceSettings, defaultVoiceSettings } from "@colloquy/core/voice"
+import { Recordings, Voice, type VoiceSettings } from "@colloquy/core/voice"
 import { it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -116,10 +116,9 @@ export const voiceRoom = (steps: ReadonlyArray<ScriptStep>, options: VoiceRoomOp
       all: [...all, voiceProvider(options), ...(options.more ?? [])]
     }))
   )
-  return voicePart.pipe(
+  return Voice.layer(options.settings).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
-      Layer.succeed(VoiceSettings, Object.assign({}, defaultVoiceSettings, options.settings)),
       options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),
       Logger.layer([])
     ]),

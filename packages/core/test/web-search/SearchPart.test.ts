@@ -15,10 +15,8 @@ import {
 } from "@colloquy/core"
 import { type ChatRequest, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import {
-  defaultSearchSettings,
   SearchFailed,
-  searchPart,
-  SearchSettings,
+  type SearchSettings,
   sourcesIn,
   type WebAnswer,
   type WebQuery,
@@ -41,7 +39,7 @@ interface SceneOptions {
   readonly steps: ReadonlyArray<ScriptStep>
   /** Null: the host has no engine. */
   readonly search?: ((query: WebQuery) => Effect.Effect<WebAnswer, SearchFailed>) | null
-  readonly settings?: Partial<typeof defaultSearchSettings>
+  readonly settings?: Partial<SearchSettings>
   readonly hasOwnSearch?: boolean
   readonly metering?: MeteringPort
 }
@@ -53,15 +51,11 @@ const kernelOf = (
   const find = search ?? (() => Effect.succeed({ results: [result("foxes"), result("hens")], costUsd: 0.008 }))
   const engine =
     search === null
-      ? Layer.empty
-      : Layer.succeed(WebSearch, { id: "engine", priceUsd: 0.008, search: (query) => (asked.push(query), find(query)) })
-  return searchPart.pipe(
+      ? null
+      : { id: "engine", priceUsd: 0.008, search: (query: WebQuery) => (asked.push(query), find(query)) }
+  return WebSearch.layer(engine, settings).pipe(
     Layer.provideMerge(Kernel.layer),
-    Layer.provide([
-      engine,
-      Layer.succeed(SearchSettings, Object.assign({}, defaultSearchSettings, settings)),
-      metering === undefined ? Layer.empty : Layer.succeed(Metering, metering)
-    ]),
+    Layer.provide(metering === undefined ? Layer.empty : Layer.succeed(Metering, metering)),
     Layer.provideMerge(ScriptedModel.layer(steps, hasOwnSearch ? { info: { details: { web_search: true } } } : {})),
     Layer.provideMerge(InMemory.layer),
     Layer.fresh

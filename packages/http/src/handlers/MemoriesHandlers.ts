@@ -1,4 +1,4 @@
-/** Memories over HTTP: decode, call the use case, encode. A host that has not installed `layerMemory` answers 501. */
+/** Memories over HTTP: decode, call the use case, encode. A host that has not installed `Memory.layer()` answers 501. */
 import { AssistantId, RunId } from "@colloquy/core"
 import { dateOf, longestMemory, Memories, MemoryId } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"

@@ -49,7 +49,7 @@ export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
   readonly hosted?: ReadonlyArray<HostedTool>
   /** Providers for other work of a session than its voice, for example learning memories. Default: none. */
   readonly providers?: Layer.Layer<Providers>
-  /** The parts of the sessions: `layerMemory`, `documentsPart`, or parts of the host. */
+  /** The parts of the sessions: `Memory.layer()`, `documentsPart`, or parts of the host. */
   readonly parts?: Layer.Layer<never, never, Kernel.Kernel | Providers | InMemory.Stores>
   /** Replaces the in-memory store, for example by one that fails. */
   readonly sessionStore?: Layer.Layer<SessionStore>
