@@ -50,7 +50,7 @@ import { SessionRefused } from "./SessionErrors.ts"
 import type { SessionFeatures } from "./SessionFeatures.ts"
 import { audioPurpose, makeSessionKeeper, type SessionKeeper } from "./SessionKeeper.ts"
 import { millis, type SessionLimits } from "./SessionLimits.ts"
-import type { Places } from "./SessionPlace.ts"
+import type { SessionPlaces } from "./SessionPlace.ts"
 import type { Place } from "../turns/Place.ts"
 import { historyProblem, type PlanRefused, planSession, type SessionPlan, spokenHistory } from "./SessionPlan.ts"
 import { makeRelay, type Relay } from "./SessionRelay.ts"
@@ -64,7 +64,7 @@ export interface SessionServices {
   readonly tickets: typeof Tickets.Service
   readonly waiting: WaitingSockets
   readonly models: typeof RealtimeModels.Service
-  readonly places: Places
+  readonly places: typeof SessionPlaces.Service
   readonly store: typeof SessionStore.Service
   readonly features: SessionFeatures
   /** Called after follow-ups were stored. */

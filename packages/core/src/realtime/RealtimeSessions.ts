@@ -32,7 +32,7 @@ import { makeDoor, type SessionDoor } from "./SessionDoor.ts"
 import { sessionFeatures } from "./SessionFeatures.ts"
 import { reportOf } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
-import { makePlaces } from "./SessionPlace.ts"
+import { SessionPlaces } from "./SessionPlace.ts"
 import type { Ending } from "./SessionState.ts"
 import { type SessionCharge, SessionStore } from "./SessionStore.ts"
 import { Tickets } from "./Tickets.ts"
@@ -81,7 +81,7 @@ export class RealtimeSessions extends Context.Service<
         tickets: yield* Tickets,
         waiting: new WaitingSockets(limits.waitingOfOwner),
         models: yield* RealtimeModels,
-        places: yield* makePlaces,
+        places: yield* SessionPlaces,
         store,
         features: sessionFeatures({ hostTools: (yield* HostedTools).all, parts: (yield* TurnParts).all }),
         wakeFollowUps: (yield* FollowUps).wake,
@@ -112,7 +112,7 @@ export class RealtimeSessions extends Context.Service<
       }
       return makeSessions(services, millis(limits.stopping) + millis(limits.saving) + millis("20 seconds"))
     })
-  )
+  ).pipe(Layer.provide(SessionPlaces.layer))
 }
 
 const makeSessions = (services: SessionServices, drainMillis: number): typeof RealtimeSessions.Service => {

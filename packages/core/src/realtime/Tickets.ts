@@ -23,7 +23,7 @@ import { ThreadNotFound } from "../threads/Thread.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { randomText, sha256 } from "./Secret.ts"
 import { SessionLimits } from "./SessionLimits.ts"
-import { makePlaces } from "./SessionPlace.ts"
+import { SessionPlaces } from "./SessionPlace.ts"
 
 const ticketLifetime = Duration.seconds(60)
 
@@ -103,7 +103,7 @@ export class Tickets extends Context.Service<
       Tickets,
       Effect.gen(function* () {
         const store = yield* TicketStore
-        const places = yield* makePlaces
+        const places = yield* SessionPlaces
         const limiter = yield* rateLimiter
         const { ticketsOfOwner: limit } = yield* SessionLimits
 
@@ -131,5 +131,5 @@ export class Tickets extends Context.Service<
           })
         })
       })
-    )
+    ).pipe(Layer.provide(SessionPlaces.layer))
 }

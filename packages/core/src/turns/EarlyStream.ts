@@ -15,7 +15,7 @@ import type { Principal } from "../access/Principal.ts"
 import { Admissions } from "./Admissions.ts"
 import { type Draft, endDraft } from "./Draft.ts"
 import { Followers } from "./Followers.ts"
-import type { Place } from "./Place.ts"
+import type { Place, PlaceOutdated } from "./Place.ts"
 import { LegScope } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
@@ -25,7 +25,7 @@ export class EarlyStream extends Context.Service<
   EarlyStream,
   {
     /** `rest` contains all remaining steps of beginning the turn. */
-    readonly begin: <E extends StartError>(
+    readonly begin: <E extends StartError | PlaceOutdated>(
       place: Place,
       draft: Draft,
       rest: Effect.Effect<StartedTurn, E, Principal>
@@ -40,7 +40,7 @@ export class EarlyStream extends Context.Service<
       const scope = yield* LegScope
 
       return EarlyStream.of({
-        begin: Effect.fnUntraced(function* <E extends StartError>(
+        begin: Effect.fnUntraced(function* <E extends StartError | PlaceOutdated>(
           place: Place,
           draft: Draft,
           rest: Effect.Effect<StartedTurn, E, Principal>
@@ -64,7 +64,7 @@ export class EarlyStream extends Context.Service<
   )
 }
 
-const refusalOf = (cause: Cause.Cause<StartError>) => {
+const refusalOf = (cause: Cause.Cause<StartError | PlaceOutdated>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (error?._tag === "TurnRefused") {
     const { code, message, reason } = error

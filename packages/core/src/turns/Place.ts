@@ -1,17 +1,24 @@
-/** Step 1 of a turn: its assistant and thread. A new assistant or thread exists in memory only, until the turn is accepted. */
+/**
+ * Where a turn takes place: its assistant and thread. If a thread is given, its own assistant is used and a given assistant is ignored. If
+ * neither is given, both are created. A new assistant or thread exists in memory only, until the turn is accepted.
+ */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
-import type { AssistantStore } from "../assistants/AssistantStore.ts"
-import { newAssistant } from "../assistants/AssistantFields.ts"
+import { embeddingFor, newAssistant } from "../assistants/AssistantFields.ts"
+import { DefaultEmbedding } from "../assistants/Assistants.ts"
+import { AssistantStore } from "../assistants/AssistantStore.ts"
+import { Providers } from "../models/Provider.ts"
 import { AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
-import type { ThreadStore } from "../threads/ThreadStore.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 
 export interface Place {
@@ -23,63 +30,74 @@ export interface Place {
   readonly isNewThread: boolean
   /** As `AssistantStore.ofThread` returned it; null for a new thread. */
   readonly revision: string | null
-  /** True if the place was read for an earlier turn. */
-  readonly isKnown: boolean
+  /** The revision of a place that was read for an earlier turn; the store compares it. Null: the place was read just now. */
+  readonly decidedOn: string | null
 }
 
 /** The turn was decided or refused on a remembered place that is outdated. It must be decided again, on the place as it is now. */
 export class PlaceOutdated extends Data.TaggedError("PlaceOutdated") {}
 
-/** If a thread is given, its own assistant is used and a given assistant is ignored. If neither is given, both are created. */
-export const findPlace = Effect.fnUntraced(function* (
-  assistants: typeof AssistantStore.Service,
-  embedding: Assistant["embedding"],
-  request: TurnRequest
-) {
-  if (request.threadId !== undefined) {
-    const found = yield* assistants.ofThread(request.threadId)
-    if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: request.threadId })
-    return { ...found.value, isNewAssistant: false, isNewThread: false, isKnown: false }
+/** The records of a place. */
+export class PlaceRecords extends Context.Service<
+  PlaceRecords,
+  {
+    readonly find: (
+      request: Pick<TurnRequest, "assistantId" | "threadId">
+    ) => Effect.Effect<Place, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
+    /** Stores what is new of a place. */
+    readonly storeNew: (place: Place) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
+    /**
+     * Removes what `storeNew` stored. Needed when the turn is refused after all, or when it repeats a turn that began elsewhere at the same
+     * moment.
+     */
+    readonly removeNew: (place: Place) => Effect.Effect<void, never, Principal>
   }
-  const at = new Date(yield* Clock.currentTimeMillis)
-  const assistant =
-    request.assistantId === undefined
-      ? newAssistant(yield* newId(AssistantId), { name: "Assistant", embedding }, at)
-      : yield* findAssistant(assistants, request.assistantId)
-  const threadId = yield* newId(ThreadId)
-  const thread: Thread = { id: threadId, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
-  const isNewAssistant = request.assistantId === undefined
-  const made = { isNewAssistant, isNewThread: true, isKnown: false, revision: null }
-  return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, ...made }
-})
+>()("@colloquy/core/turns/PlaceRecords") {
+  static readonly layer: Layer.Layer<PlaceRecords, never, AssistantStore | ThreadStore | Providers> = Layer.effect(
+    PlaceRecords,
+    Effect.gen(function* () {
+      const assistants = yield* AssistantStore
+      const threads = yield* ThreadStore
+      const embedding = embeddingFor(yield* DefaultEmbedding, (yield* Providers).all)
 
-const findAssistant = Effect.fnUntraced(function* (store: typeof AssistantStore.Service, id: AssistantId) {
-  const found = yield* store.get(id)
-  return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
-})
+      const findAssistant = Effect.fnUntraced(function* (id: AssistantId) {
+        const found = yield* assistants.get(id)
+        return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: id })
+      })
 
-export const storeNewPlace = (
-  assistants: typeof AssistantStore.Service,
-  threads: typeof ThreadStore.Service,
-  { assistant, isNewAssistant, isNewThread, thread }: Place
-): Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal> => {
-  const assistantStored = isNewAssistant ? assistants.insert(assistant) : Effect.void
-  if (!isNewThread) return assistantStored
-  return Effect.flatMap(Effect.andThen(assistantStored, threads.insert(thread)), (isStored) =>
-    isStored ? Effect.void : new AssistantNotFound({ assistantId: assistant.id })
+      return PlaceRecords.of({
+        find: Effect.fnUntraced(function* ({ assistantId, threadId }) {
+          if (threadId !== undefined) {
+            const found = yield* assistants.ofThread(threadId)
+            if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId })
+            return { ...found.value, isNewAssistant: false, isNewThread: false, decidedOn: null }
+          }
+          const at = new Date(yield* Clock.currentTimeMillis)
+          const assistant =
+            assistantId === undefined
+              ? newAssistant(yield* newId(AssistantId), { name: "Assistant", embedding }, at)
+              : yield* findAssistant(assistantId)
+          const id = yield* newId(ThreadId)
+          const thread: Thread = { id, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
+          const isNewAssistant = assistantId === undefined
+          const made = { isNewAssistant, isNewThread: true, revision: null, decidedOn: null }
+          return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, ...made }
+        }),
+
+        storeNew: ({ assistant, isNewAssistant, isNewThread, thread }) => {
+          const assistantStored = isNewAssistant ? assistants.insert(assistant) : Effect.void
+          if (!isNewThread) return assistantStored
+          return Effect.flatMap(Effect.andThen(assistantStored, threads.insert(thread)), (isStored) =>
+            isStored ? Effect.void : new AssistantNotFound({ assistantId: assistant.id })
+          )
+        },
+
+        removeNew: (place) => {
+          if (!place.isNewThread) return Effect.void
+          const made = place.isNewAssistant ? assistants.remove(place.assistant.id) : threads.remove(place.thread.id)
+          return Effect.ignore(made)
+        }
+      })
+    })
   )
-}
-
-/**
- * Removes the assistant and thread that were created for this turn. Needed when the turn is refused after all, or when it repeats a turn
- * that began elsewhere at the same moment.
- */
-export const removeNewPlace = (
-  assistants: typeof AssistantStore.Service,
-  threads: typeof ThreadStore.Service,
-  place: Place
-) => {
-  if (!place.isNewThread) return Effect.void
-  const made = place.isNewAssistant ? assistants.remove(place.assistant.id) : threads.remove(place.thread.id)
-  return Effect.ignore(made)
 }

@@ -16,13 +16,15 @@ import { Admissions } from "./Admissions.ts"
 import { AnswerByPart } from "./AnswerByPart.ts"
 import { Cancellation } from "./Cancellation.ts"
 import { Decide } from "./Decide.ts"
+import { Drafts } from "./Drafts.ts"
 import { EarlyStream } from "./EarlyStream.ts"
 import { EndLeg } from "./EndLeg.ts"
 import { Followers } from "./Followers.ts"
-import { KnownPlaces } from "./KnownPlaces.ts"
 import { InspectRun } from "./InspectRun.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import { ModelLoop } from "./ModelLoop.ts"
+import { PlaceRecords } from "./Place.ts"
+import { Places } from "./Places.ts"
 import { QueueTurn } from "./QueueTurn.ts"
 import { Recall } from "./Recall.ts"
 import { Recovery } from "./Recovery.ts"
@@ -67,8 +69,8 @@ const aroundRuns = Layer.mergeAll(Cancellation.layer, Repeats.layer).pipe(
 
 /** Steps 1 to 4, tool outputs, and the inspection of runs. */
 const beginnings = Layer.mergeAll(
-  KnownPlaces.layer,
-  EarlyStream.layer,
+  Places.layer.pipe(Layer.provide(PlaceRecords.layer)),
+  Drafts.layer.pipe(Layer.provide(EarlyStream.layer)),
   WriteTurn.layer.pipe(Layer.provide(QueueTurn.layer)),
   ToolOutputs.layer,
   Decide.layer,

@@ -2,8 +2,8 @@
  * *** How a message turn flows. *** Steps 5 to 8 are in `RunLeg`.
  *
  *     repeat     join the turn that this idempotency key began, if any          `Repeats`
- *   1 admit      find assistant and thread; refuse while shutting down          `Admissions`, `Place`
- *   2 listen     parts turn audio and other input into text                     `PartDecisions`, `EarlyStream`
+ *   1 admit      find assistant and thread; refuse while shutting down          `Admissions`, `Places`
+ *   2 listen     parts rewrite text, and turn other input into text             `PartDecisions`, `Drafts`
  *   3 decide     make a plan from assistant, request, model and parts           `Decide`, `TurnPlan` (pure)
  *   4 write      store the user's message and the run, in one transaction       `WriteTurn`, `QueueTurn`, `RunStore.begin`
  *
@@ -12,12 +12,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { embeddingFor } from "../assistants/AssistantFields.ts"
-import { DefaultEmbedding } from "../assistants/Assistants.ts"
-import { AssistantStore } from "../assistants/AssistantStore.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
+import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { chatCredit, Metering } from "../metering/Metering.ts"
-import { UsageLedger } from "../metering/UsageLedger.ts"
+import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
@@ -27,18 +24,15 @@ import { ThreadStore } from "../threads/ThreadStore.ts"
 import { Admissions } from "./Admissions.ts"
 import { Cancellation } from "./Cancellation.ts"
 import { Decide } from "./Decide.ts"
-import { type Draft, newDraft } from "./Draft.ts"
-import { EarlyStream } from "./EarlyStream.ts"
+import type { Draft } from "./Draft.ts"
+import { Drafts } from "./Drafts.ts"
 import { Followers } from "./Followers.ts"
 import { InspectRun } from "./InspectRun.ts"
-import { isHeard } from "./PartDecisions.ts"
-import { KnownPlaces } from "./KnownPlaces.ts"
-import { findPlace, type Place, PlaceOutdated, removeNewPlace, storeNewPlace } from "./Place.ts"
+import type { Place } from "./Place.ts"
+import { Places } from "./Places.ts"
 import { Repeats } from "./Repeats.ts"
 import { decodeExplanation } from "./Settlement.ts"
 import { ToolOutputs } from "./ToolOutputs.ts"
-import { TurnModels } from "./TurnModels.ts"
-import { TurnParts } from "./TurnParts.ts"
 import { decodePlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { type TurnPorts, turnServices } from "./TurnServices.ts"
@@ -46,17 +40,13 @@ import { type RunReport, Turns } from "./TurnUseCases.ts"
 import { WriteTurn } from "./WriteTurn.ts"
 
 const makeTurns = Effect.gen(function* () {
-  const assistants = yield* AssistantStore
   const threads = yield* ThreadStore
   const runs = yield* RunStore
-  const ledger = yield* UsageLedger
   const metering = yield* Metering
-  const parts = yield* TurnParts
-  const embedding = embeddingFor(yield* DefaultEmbedding, (yield* TurnModels).all)
   const repeats = yield* Repeats
   const admissions = yield* Admissions
-  const places = yield* KnownPlaces
-  const earlyStream = yield* EarlyStream
+  const places = yield* Places
+  const drafts = yield* Drafts
   const { decide } = yield* Decide
   const { write } = yield* WriteTurn
   const { submit } = yield* ToolOutputs
@@ -69,67 +59,16 @@ const makeTurns = Effect.gen(function* () {
   const begin = Effect.fnUntraced(function* (request: TurnRequest) {
     const repeated = yield* repeats.find(request.idempotency)
     if (Option.isSome(repeated)) return repeated.value
-    const known = yield* knownPlaceOf(request)
-    if (known === undefined) return yield* beginAnew(request)
-    return yield* decideAndWrite(request, known, yield* newDraft(ledger)).pipe(
-      Effect.tapError(() => places.forget(known.thread.id)),
-      Effect.catchTag("PlaceOutdated", () => beginAnew(request))
+    return yield* places.use(request, (place) =>
+      drafts.use(request, place, (draft) => decideAndWrite(request, place, draft))
     )
-  })
-
-  /**
-   * A turn whose message a part hears never uses a remembered place: if the place were outdated, the part would hear the message twice, and
-   * hearing costs money.
-   */
-  const knownPlaceOf = (request: TurnRequest) =>
-    request.threadId === undefined || isHeard(parts.all(), request)
-      ? Effect.succeed(undefined)
-      : places.find(request.threadId)
-
-  const beginAnew = Effect.fnUntraced(function* (request: TurnRequest) {
-    const place = yield* findPlace(assistants, embedding, request)
-    const draft = yield* newDraft(ledger)
-    const rest = decideAndWrite(request, place, draft).pipe(
-      Effect.catchTag("PlaceOutdated", (impossible) => Effect.die(impossible)),
-      Effect.onError(() => chargeUnstored(draft)),
-      Effect.ensuring(endBegun(draft))
-    )
-    const mayTell = request.stream === true && isHeard(parts.all(), request)
-    return yield* mayTell ? earlyStream.begin(place, draft, rest) : rest
   })
 
   const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
-    const decided = yield* place.isKnown
-      ? Effect.mapError(decide(request, place, draft), () => new PlaceOutdated())
-      : decide(request, place, draft)
+    const decided = yield* places.decide(place, decide(request, place, draft))
     if (request.sendToModel !== false) yield* metering.ensureCredit(chatCredit)
-    return yield* Effect.uninterruptibleMask((restore) =>
-      storeNewPlace(assistants, threads, place).pipe(
-        Effect.andThen(write({ request, place, draft, ...decided }, restore)),
-        Effect.tap(() => places.keep(place)),
-        Effect.tap((turn) =>
-          turn.threadId === place.thread.id ? Effect.void : removeNewPlace(assistants, threads, place)
-        ),
-        Effect.onError(() => removeNewPlace(assistants, threads, place))
-      )
-    )
+    return yield* places.store(place, (restore) => write({ request, place, draft, ...decided }, restore))
   })
-
-  /** Listening has a cost even if the message is refused afterwards and nothing of the turn is stored. */
-  const chargeUnstored = ({ log }: Draft) =>
-    chargeOutside(
-      { ledger, metering },
-      null,
-      log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
-    ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause)))
-
-  /** The charges of these calls are stored with the run, or were written for the refused message. */
-  const endBegun = ({ begun }: Draft) =>
-    Effect.suspend(() => Effect.forEach(begun, (id) => ledger.add(id, []), { discard: true })).pipe(
-      Effect.catchCause((cause) =>
-        Effect.logWarning("A call of a listening part is charged twice, once as unknown", cause)
-      )
-    )
 
   const start = (request: TurnRequest) => admissions.admit(begin(request)).pipe(traced("Turns.start"))
 

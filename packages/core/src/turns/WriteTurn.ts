@@ -26,6 +26,7 @@ import { Followers } from "./Followers.ts"
 import { type NewLeg, pushFirst } from "./Leg.ts"
 import { followUpsOfSaved } from "./PartFollowUps.ts"
 import { type Place, PlaceOutdated } from "./Place.ts"
+import type { Restore } from "./Places.ts"
 import { QueueTurn } from "./QueueTurn.ts"
 import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
@@ -54,9 +55,6 @@ type WriteError =
   | PlaceOutdated
   | IdempotencyConflict
   | StoreUnavailable
-
-/** The function that `Effect.uninterruptibleMask` gives: it makes an effect interruptible again, if the caller was interruptible. */
-export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 export class WriteTurn extends Context.Service<
   WriteTurn,
@@ -247,7 +245,7 @@ export class WriteTurn extends Context.Service<
           lease: Duration.fromInputUnsafe(settings.lease),
           historyTokens: room.forPrompt,
           idempotency: request.idempotency ?? null,
-          decidedOn: place.isKnown ? place.revision : null,
+          decidedOn: place.decidedOn,
           followUps: isSaved ? yield* followUpsOfSaved(parts.planned, savedMessage(turn)) : [],
           admission: isSaved ? null : admissionRequest(quotaOf(ownerId), admitted, createdAt.getTime())
         }

@@ -1,0 +1,67 @@
+/**
+ * Gives the rest of a turn its draft. When a part hears the message, the stream may begin before the turn is stored, and what listening has
+ * cost is charged also when the turn is refused and nothing of it is stored.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Principal } from "../access/Principal.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { type Draft, newDraft } from "./Draft.ts"
+import { EarlyStream } from "./EarlyStream.ts"
+import { isHeard } from "./PartDecisions.ts"
+import type { Place, PlaceOutdated } from "./Place.ts"
+import type { StartedTurn } from "./StartedTurn.ts"
+import { TurnParts } from "./TurnParts.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
+import type { StartError } from "./TurnUseCases.ts"
+
+export class Drafts extends Context.Service<
+  Drafts,
+  {
+    readonly use: (
+      request: TurnRequest,
+      place: Place,
+      rest: (draft: Draft) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
+    ) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
+  }
+>()("@colloquy/core/turns/Drafts") {
+  static readonly layer: Layer.Layer<Drafts, never, EarlyStream | TurnParts | UsageLedger> = Layer.effect(
+    Drafts,
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const metering = yield* Metering
+      const parts = yield* TurnParts
+      const earlyStream = yield* EarlyStream
+
+      const chargeUnstored = ({ log }: Draft) =>
+        chargeOutside(
+          { ledger, metering },
+          null,
+          log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
+        ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause)))
+
+      /** The charges of these calls are stored with the run, or were written for the refused message. */
+      const endBegun = ({ begun }: Draft) =>
+        Effect.suspend(() => Effect.forEach(begun, (id) => ledger.add(id, []), { discard: true })).pipe(
+          Effect.catchCause((cause) =>
+            Effect.logWarning("A call of a listening part is charged twice, once as unknown", cause)
+          )
+        )
+
+      return Drafts.of({
+        use: Effect.fnUntraced(function* (request, place, rest) {
+          const draft = yield* newDraft(ledger)
+          if (!isHeard(parts.all(), request)) return yield* rest(draft)
+          const heard = rest(draft).pipe(
+            Effect.onError(() => chargeUnstored(draft)),
+            Effect.ensuring(endBegun(draft))
+          )
+          return yield* request.stream === true ? earlyStream.begin(place, draft, heard) : heard
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,105 @@
+/**
+ * Step 1 of a turn: the turn gets its place. The places of the last turns of this process are remembered, so that the next turn of such a
+ * thread needs no query. A remembered place may be outdated: the store compares its revision when the turn begins, and a turn that was
+ * decided on an outdated place, or refused on a remembered one, is decided again on the place as it is now. No other file knows of this.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Principal } from "../access/Principal.ts"
+import type { AssistantNotFound } from "../assistants/Assistant.ts"
+import type { ThreadId } from "../primitives/Ids.ts"
+import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { isHeard } from "./PartDecisions.ts"
+import { type Place, PlaceOutdated, PlaceRecords } from "./Place.ts"
+import type { StartedTurn } from "./StartedTurn.ts"
+import { TurnParts } from "./TurnParts.ts"
+import type { TurnRequest } from "./TurnRequest.ts"
+import { TurnSettings } from "./TurnSettings.ts"
+import type { StartError } from "./TurnUseCases.ts"
+
+/** The function that `Effect.uninterruptibleMask` gives: it makes an effect interruptible again, if the caller was interruptible. */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+export class Places extends Context.Service<
+  Places,
+  {
+    /** Runs the rest of a turn at its place. It may run a second time, with another place; nothing was stored then. */
+    readonly use: (
+      request: TurnRequest,
+      rest: (place: Place) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
+    ) => Effect.Effect<StartedTurn, StartError, Principal>
+    /** Makes the decision of the turn. */
+    readonly decide: <A, E>(
+      place: Place,
+      decision: Effect.Effect<A, E, Principal>
+    ) => Effect.Effect<A, E | PlaceOutdated, Principal>
+    /** Stores what is new of the place, then the turn. If the turn is not stored at this place, nothing new of the place stays. */
+    readonly store: <E>(
+      place: Place,
+      write: (restore: Restore) => Effect.Effect<StartedTurn, E, Principal>
+    ) => Effect.Effect<StartedTurn, E | AssistantNotFound | StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/turns/Places") {
+  static readonly layer: Layer.Layer<Places, never, PlaceRecords | TurnParts> = Layer.effect(
+    Places,
+    Effect.gen(function* () {
+      const records = yield* PlaceRecords
+      const parts = yield* TurnParts
+      const { keptPlaces } = yield* TurnSettings
+      const places = new RecentlyUsed<Place>(keptPlaces)
+      const keyed = <A>(threadId: ThreadId, useKey: (key: string) => A) =>
+        Principal.useSync(({ ownerId }) => useKey(`${threadId} ${ownerId}`))
+
+      /**
+       * A turn whose message a part hears never uses a remembered place: if the place were outdated, the part would hear the message twice,
+       * and hearing costs money.
+       */
+      const find = (request: TurnRequest): Effect.Effect<Place | undefined, never, Principal> => {
+        const { threadId } = request
+        if (threadId === undefined || isHeard(parts.all(), request)) return Effect.succeed(undefined)
+        return keyed(threadId, (key) => places.get(key))
+      }
+
+      const keep = (place: Place): Effect.Effect<void, never, Principal> => {
+        if (place.decidedOn !== null || place.revision === null) return Effect.void
+        const known = { ...place, decidedOn: place.revision }
+        return keyed(place.thread.id, (key) => places.set(key, known, sizeOf(place)))
+      }
+
+      const useAnew = Effect.fnUntraced(function* (
+        request: TurnRequest,
+        rest: Parameters<typeof Places.Service.use>[1]
+      ): Effect.fn.Return<StartedTurn, StartError, Principal> {
+        // The store compares nothing for a place that was read just now.
+        return yield* Effect.catchTag(rest(yield* records.find(request)), "PlaceOutdated", (never) => Effect.die(never))
+      })
+
+      return Places.of({
+        use: Effect.fnUntraced(function* (request, rest) {
+          const known = yield* find(request)
+          if (known === undefined) return yield* useAnew(request, rest)
+          return yield* rest(known).pipe(
+            Effect.tapError(() => keyed(known.thread.id, (key) => places.delete(key))),
+            Effect.catchTag("PlaceOutdated", () => useAnew(request, rest))
+          )
+        }),
+        decide: (place, decision) =>
+          place.decidedOn === null ? decision : Effect.mapError(decision, () => new PlaceOutdated()),
+        store: (place, write) =>
+          Effect.uninterruptibleMask((restore) =>
+            records.storeNew(place).pipe(
+              Effect.andThen(write(restore)),
+              Effect.tap(() => keep(place)),
+              Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : records.removeNew(place))),
+              Effect.onError(() => records.removeNew(place))
+            )
+          )
+      })
+    })
+  )
+}
+
+/** Approximate size in characters. */
+const sizeOf = ({ assistant, summary, thread }: Place): number => JSON.stringify([assistant, thread, summary]).length
