@@ -2,6 +2,7 @@
  * The variables of the environment in one table: their names, their defaults and units, what they must be, and what they are for. The
  * server reads its settings by it, and `docs/settings.md` is made from it.
  */
+import type { Mcp } from "@colloquy/adapters/mcp"
 import { defaultQuota, limitsForm, readLimits } from "./Limits.ts"
 import { mcpForm, readMcpServers } from "./McpServers.ts"
 import * as Option from "effect/Option"
@@ -85,6 +86,12 @@ const word = /^\S+$/u
 const httpUrl = /^https?:\/\/[^\s/]\S*$/u
 const httpForm = "an address that begins with http:// or https://"
 
+const mcpServers: Variable<ReadonlyArray<Mcp.McpServer>> = variable("MCP_SERVERS", readMcpServers, mcpForm, [], {
+  usual: "none",
+  about:
+    "servers of [MCP](tools.md#tools-of-mcp-servers) whose tools models may call: a JSON object, or the path of a file with one ([its form](standalone-server.md#tools-of-mcp-servers))"
+})
+
 export const variables = {
   host: text("HOST", word, "the name or number of an address", "127.0.0.1", {
     about: "the address to listen on; `0.0.0.0` for all"
@@ -125,11 +132,7 @@ export const variables = {
     usual: "the demo model",
     about: "which model answers when neither assistant nor message names one"
   }),
-  mcpServers: variable("MCP_SERVERS", readMcpServers, mcpForm, [], {
-    usual: "none",
-    about:
-      "servers of [MCP](tools.md#tools-of-mcp-servers) whose tools models may call: a JSON object, or the path of a file with one ([its form](standalone-server.md#tools-of-mcp-servers))"
-  }),
+  mcpServers,
   searchProvider: oneOf("WEB_SEARCH_PROVIDER", ["tavily", "exa", "brave", "searxng"], {
     usual: "the first of those four that is set",
     about: "the engine of the [web search](web-search.md); without any, only models that search by themselves can"
