@@ -2,9 +2,6 @@
  * What the kernel is measured against: the same conversation as a careful engineer writes it once, with `node:http`, `pg` and nothing else.
  * It knows its callers by the hash of a key, checks what they send, touches only what is theirs, writes a turn in two transactions of one
  * statement each, streams by SSE, and keeps a log that a broken stream can be read again from. A provider that fails ends the run as failed.
- * It asks its provider through `node:http`, or with `fetch` where `BENCH_FETCH` says so.
- *
- * `BENCH_LEAN`: the least that gives the same answers. No key, no checks, no foreign keys, no log.
  *
  * `docs/benchmarks.md` lists what the kernel promises and this does not.
  */
@@ -19,20 +16,15 @@ const pool = new pg.Pool({
   max: Number(process.env["BENCH_POOL"] ?? 10)
 })
 
-const asksWithFetch = process.env["BENCH_FETCH"] !== undefined
-const isLean = process.env["BENCH_LEAN"] !== undefined
-
-const refersTo = (table: string): string => (isLean ? "" : `references ${table} on delete cascade`)
-
 await pool.query(`
   create table if not exists keys (hash bytea primary key, owner text not null);
   create table if not exists assistants (id uuid primary key, owner text not null, system_prompt text, model text not null);
   create table if not exists threads (id uuid primary key, owner text not null,
-    assistant_id uuid not null ${refersTo("assistants")}, last_sequence int not null default 0);
-  create table if not exists messages (thread_id uuid not null ${refersTo("threads")}, sequence int not null, id uuid not null,
+    assistant_id uuid not null references assistants on delete cascade, last_sequence int not null default 0);
+  create table if not exists messages (thread_id uuid not null references threads on delete cascade, sequence int not null, id uuid not null,
     run_id uuid, role text not null, content text, created_at timestamptz not null default now(), primary key (thread_id, sequence));
-  create table if not exists runs (id uuid primary key, thread_id uuid not null ${refersTo("threads")}, status text not null, usage json);
-  create table if not exists events (run_id uuid not null ${refersTo("runs")}, first int not null, events json not null,
+  create table if not exists runs (id uuid primary key, thread_id uuid not null references threads on delete cascade, status text not null, usage json);
+  create table if not exists events (run_id uuid not null references runs on delete cascade, first int not null, events json not null,
     primary key (run_id, first));
 `)
 
@@ -44,7 +36,6 @@ await pool.query(`insert into keys values ($1, 'bench') on conflict do nothing`,
 const known = new Map<string, { readonly owner: string; readonly until: number }>()
 
 const ownerOf = async (request: IncomingMessage): Promise<string | null> => {
-  if (isLean) return "bench"
   const key = request.headers["x-api-key"]
   if (typeof key !== "string") return null
   const found = known.get(key)
@@ -81,12 +72,8 @@ const settle = {
   name: "settle",
   text: `with t as (update threads set last_sequence = last_sequence + 1 where id = $1 returning last_sequence),
     m as (insert into messages (thread_id, sequence, id, run_id, role, content)
-      select $1, last_sequence, $2, $3, 'assistant', $4 from t)${
-        isLean
-          ? ""
-          : `,
-    e as (insert into events (run_id, first, events) values ($3, $6, $7))`
-      }
+      select $1, last_sequence, $2, $3, 'assistant', $4 from t),
+    e as (insert into events (run_id, first, events) values ($3, $6, $7))
     update runs set status = 'COMPLETED', usage = $5 where id = $3`
 }
 
@@ -121,7 +108,7 @@ const readBody = async (request: IncomingMessage): Promise<Record<string, unknow
   request.setEncoding("utf8")
   for await (const piece of request) {
     body += piece
-    if (!isLean && body.length > longestBody) throw new Refused(413, "The body is too large.")
+    if (body.length > longestBody) throw new Refused(413, "The body is too large.")
   }
   try {
     return Object(JSON.parse(body))
@@ -151,11 +138,6 @@ const agent = new Agent({ keepAlive: true, maxSockets: 2000 })
 const answerOf = async (question: object): Promise<AsyncIterable<Uint8Array>> => {
   const headers = { "content-type": "application/json" }
   const body = JSON.stringify(question)
-  if (asksWithFetch) {
-    const answer = await fetch(`${upstream}/chat/completions`, { method: "POST", headers, body })
-    if (!answer.ok || answer.body === null) throw new Refused(502, `The provider answered ${answer.status}.`)
-    return answer.body
-  }
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const asked = ask(`${upstream}/chat/completions`, { method: "POST", agent, headers }, resolve)
     asked.on("error", reject)
@@ -229,7 +211,7 @@ const converse = async ({ question, runId, stream, threadId }: Turn, response: S
       }
     }
     if (out !== "") response.write(out)
-    if (!isLean && stream && performance.now() - flushed > 50 && events.length > stored) {
+    if (stream && performance.now() - flushed > 50 && events.length > stored) {
       flushed = performance.now()
       const values = [runId, stored + 1, JSON.stringify(events.slice(stored))]
       stored = events.length
@@ -241,7 +223,7 @@ const converse = async ({ question, runId, stream, threadId }: Turn, response: S
   await pending
   const whole = events.map((event) => event.content).join("")
   const values = [threadId, answerId, runId, whole, JSON.stringify(usage)]
-  const log = isLean ? [] : [stored + 1, JSON.stringify(events.slice(stored))]
+  const log = [stored + 1, JSON.stringify(events.slice(stored))]
   await pool.query({ ...settle, values: [...values, ...log] })
   const reply = { thread_id: threadId, run_id: runId, message_id: answerId, status: "COMPLETED", content: whole, usage }
   if (stream) response.end(eventText(`${runId}:${sequence + 1}`, { type: "run_ended", ...reply }))

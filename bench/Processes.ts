@@ -11,6 +11,7 @@ import type { Stats } from "./Child.ts"
 export type Program =
   | "Baseline"
   | "BundledSubject"
+  | "Raw"
   | "Subject"
   | "Upstream"
   | "VoiceRelay"

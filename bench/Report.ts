@@ -8,8 +8,8 @@ export interface Row {
   readonly kernel: number
   /** Null where there is nothing to compare with. */
   readonly baseline: number | null
-  /** The same baseline, asking its provider with `fetch`; only where that was measured. */
-  readonly onFetch?: number
+  /** The leanest program; only where it was measured. */
+  readonly raw?: number
   /** Of the ratio in the rounds, or of the kernel's figure where nothing is compared. Absent: it was taken once. */
   readonly spread?: Spread
   /** A bound of `kernel / baseline`, or of `kernel` where there is no baseline. */
@@ -54,12 +54,13 @@ export const table = (rows: ReadonlyArray<Row>): string => {
     plain(row.baseline),
     plain(ratioOf(row)),
     spreadText(row),
-    plain(row.onFetch ?? null),
+    plain(row.raw ?? null),
+    plain(row.raw === undefined ? null : row.kernel / row.raw),
     targetText(row),
     verdict(row)
   ])
   const all = [
-    ["store", "what", "unit", "kernel", "baseline", "ratio", "of rounds", "on fetch", "target", ""],
+    ["store", "what", "unit", "kernel", "baseline", "ratio", "of rounds", "raw", "to raw", "target", ""],
     ...lines
   ]
   const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? []

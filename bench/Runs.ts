@@ -1,19 +1,16 @@
 /** The runs of `npm run bench` by their names, in the order in which they are made: what is measured alone, and on which stores. */
 import type { Row } from "./Report.ts"
 import { files } from "./runs/Files.ts"
-import { frames } from "./runs/Frames.ts"
 import { longThread } from "./runs/LongThreads.ts"
 import { memories } from "./runs/Memories.ts"
 import { search } from "./runs/Search.ts"
-import { sizes } from "./runs/Sizes.ts"
 import { smallPool } from "./runs/SmallPool.ts"
 import { startUp } from "./runs/Start.ts"
 import { realTimeStreams, slowStreams } from "./runs/Streams.ts"
-import { toolRounds } from "./runs/ToolRounds.ts"
-import { coldTurns, leanTurns, plainTurns, streamedTurns, turnsOnOtherThreads } from "./runs/Turns.ts"
+import { coldTurns, plainTurns, streamedTurns, turnsOnOtherThreads } from "./runs/Turns.ts"
 import { voice } from "./runs/Voice.ts"
 import { wings } from "./runs/Wings.ts"
-import { stop, type Store } from "./Side.ts"
+import { type Env, stop, type Store } from "./Side.ts"
 import type { World } from "./World.ts"
 
 export interface Run {
@@ -41,7 +38,7 @@ export const runs: ReadonlyArray<Run> = [
       const start = [
         () => world.startKernel("postgres"),
         () => world.startBaseline("baseline"),
-        () => world.startBaseline("fetch")
+        () => world.startBaseline("raw")
       ]
       return coldTurns(start, world.isQuick ? 2 : 5, world.effort.databaseCpu)
     }
@@ -58,7 +55,7 @@ export const runs: ReadonlyArray<Run> = [
   },
   {
     name: "turns",
-    says: "plain turns, 1, 16 and 64 at once, and the size of their prompts",
+    says: "plain turns, 1, 16 and 64 at once, and the size of their prompts, beside the leanest program too",
     stores: everywhere,
     quick: onPostgres,
     measure: async (world, store) => {
@@ -70,16 +67,16 @@ export const runs: ReadonlyArray<Run> = [
   },
   {
     name: "stream",
-    says: "streamed turns of 200 deltas",
+    says: "streamed turns of 200 deltas, and the size of their prompts",
     stores: everywhere,
     quick: onPostgres,
-    measure: async (world, store) => streamedTurns(store, await world.sides(store), world.effort)
+    measure: async (world, store) => streamedTurns(store, await world.sides(store), world)
   },
   {
     name: "others",
     says: "plain turns, each on a thread that the process has not answered before",
     stores: onPostgres,
-    quick: onPostgres,
+    quick: [],
     measure: async (world, store) => {
       const { baseline, kernel } = await world.sides(store)
       const both = [
@@ -88,19 +85,6 @@ export const runs: ReadonlyArray<Run> = [
       ]
       const effort = world.isQuick ? { rounds: 3, turns: 64 } : { rounds: 7, turns: 160 }
       return turnsOnOtherThreads(both, effort, world.effort.databaseCpu)
-    }
-  },
-  {
-    name: "lean",
-    says: "plain and streamed turns against a baseline without key, foreign keys and log",
-    stores: onPostgres,
-    quick: [],
-    measure: async (world, store) => {
-      const { kernel } = await world.sides(store)
-      const lean = await world.warm(world.startBaseline("lean"))
-      const rows = await leanTurns(kernel, lean, world.effort)
-      await stop([lean])
-      return rows
     }
   },
   {
@@ -116,16 +100,6 @@ export const runs: ReadonlyArray<Run> = [
       const rows = await wings(installed, without, effort)
       await stop([without, installed])
       return rows
-    }
-  },
-  {
-    name: "tools",
-    says: "rounds with a tool of the client",
-    stores: everywhere,
-    quick: [],
-    measure: async (world, store) => {
-      const { baseline, kernel } = await world.sides(store)
-      return toolRounds(store, kernel, baseline, world.effort)
     }
   },
   {
@@ -191,10 +165,13 @@ export const runs: ReadonlyArray<Run> = [
     quick: onPostgres,
     measure: async (world, store) => {
       const rounds = world.isQuick ? 2 : 5
-      const published = await startUp(store, (env) => world.startKernel(store, "start", env), rounds)
-      if (store !== "postgres") return published
-      const bundled = await startUp(store, (env) => world.startBundledKernel(store, "start", env), rounds)
-      return [...published, ...bundled.map((row) => ({ ...row, what: `${row.what}, bundled`, target: null }))]
+      const baseline = store === "postgres" ? () => world.startBaseline("baseline") : null
+      const published = (env: Env) => world.startKernel(store, "start", env)
+      const rows = await startUp(store, { kernel: published, baseline }, rounds)
+      if (store !== "postgres") return rows
+      const bundled = (env: Env) => world.startBundledKernel(store, "start", env)
+      const ofBundle = await startUp(store, { kernel: bundled, baseline }, rounds)
+      return [...rows, ...ofBundle.map((row) => ({ ...row, what: `${row.what}, bundled`, target: null }))]
     }
   },
   {
@@ -203,20 +180,6 @@ export const runs: ReadonlyArray<Run> = [
     stores: ["in-memory"],
     quick: ["in-memory"],
     measure: ({ isQuick }) => (isQuick ? voice(20, 3, 3) : voice(80, 5, 8))
-  },
-  {
-    name: "frames",
-    says: "one piece of audio there and back, against a relay",
-    stores: ["in-memory"],
-    quick: ["in-memory"],
-    measure: ({ isQuick }) => (isQuick ? frames(4, 1) : frames(8, 3))
-  },
-  {
-    name: "sizes",
-    says: "what is installed, and what a bundle weighs",
-    stores: ["in-memory"],
-    quick: ["in-memory"],
-    measure: () => sizes()
   }
 ]
 

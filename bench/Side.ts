@@ -50,8 +50,8 @@ const succeed = async (work: Promise<number>): Promise<void> => {
 
 export type Env = Readonly<Record<string, string>>
 
-export const startBaseline = async (upstream: string, env: Env): Promise<Side> => {
-  const process = await Process.start("Baseline", { BENCH_UPSTREAM: upstream, ...env })
+export const startBaseline = async (program: "Baseline" | "Raw", upstream: string, env: Env): Promise<Side> => {
+  const process = await Process.start(program, { BENCH_UPSTREAM: upstream, ...env })
   const target = targetOf(process)
   return {
     process,

@@ -1,7 +1,6 @@
 /**
  * The model provider of the benchmark: a raw server that speaks the streamed chat dialect. The model's name says what it does:
- * `burst-200` writes 200 deltas one after the other, `paced-200-20` one every 20 ms with the time of writing as its text, and
- * `tools-1` asks for one tool call until it sees a result.
+ * `burst-200` writes 200 deltas one after the other, `paced-200-20` one every 20 ms with the time of writing as its text.
  */
 import { createServer, type ServerResponse } from "node:http"
 import { serve } from "./Child.ts"
@@ -11,15 +10,26 @@ const chunk = (delta: object, finish: string | null = null): string =>
 
 const usage = `data: ${JSON.stringify({ id: "c", choices: [], usage: { prompt_tokens: 20, completion_tokens: 20, total_tokens: 40 } })}\n\n`
 
-/** Twenty of them are as long as a message of the load. */
-const word = chunk({ content: " lorem ipsum" })
+/** As long as a message of the load, however many deltas it comes in: prompts grow alike in streams and in plain turns. */
+const answer = " lorem ipsum".repeat(20)
+
+const answers = new Map<number, ReadonlyArray<string>>()
+
+const deltasOf = (count: number): ReadonlyArray<string> => {
+  const at = (index: number) => Math.round((index * answer.length) / count)
+  const made =
+    answers.get(count) ??
+    Array.from({ length: count }, (_, index) => chunk({ content: answer.slice(at(index), at(index + 1)) }))
+  answers.set(count, made)
+  return made
+}
 
 const end = (response: ServerResponse, finish: string): void => {
   response.end(`${chunk({}, finish)}${usage}data: [DONE]\n\n`)
 }
 
 const burst = (response: ServerResponse, count: number): void => {
-  for (let index = 0; index < count; index++) response.write(word)
+  for (const delta of deltasOf(count)) response.write(delta)
   end(response, "stop")
 }
 
@@ -32,12 +42,6 @@ const paced = (response: ServerResponse, count: number, millis: number): void =>
     end(response, "stop")
   }, millis)
   response.on("close", () => clearInterval(timer))
-}
-
-const callTool = (response: ServerResponse): void => {
-  const call = { index: 0, id: `call_${Math.random()}`, type: "function", function: { name: "look", arguments: "{}" } }
-  response.write(chunk({ tool_calls: [call] }))
-  end(response, "tool_calls")
 }
 
 export interface Prompts {
@@ -81,7 +85,6 @@ const server = createServer((request, response) => {
     const [kind, deltas, millis] = String(model).split("-")
     response.writeHead(200, { "content-type": "text/event-stream" })
     if (kind === "paced") paced(response, Number(deltas), Number(millis))
-    else if (kind === "tools" && messages.at(-1).role !== "tool") callTool(response)
     else burst(response, Number(deltas))
   })
 })

@@ -7,11 +7,11 @@ import { warmUp } from "./runs/Turns.ts"
 import { type Env, type Side, startBaseline, startKernel, stop, type Store } from "./Side.ts"
 import type { Prompts } from "./Upstream.ts"
 
-/** The kernel, its baseline, and the baseline that asks with `fetch`. */
+/** The kernel, its baseline, and the leanest program. */
 export interface Sides {
   readonly kernel: Side
   readonly baseline: Side
-  readonly onFetch: Side
+  readonly raw: Side
 }
 
 export class World {
@@ -22,7 +22,7 @@ export class World {
   private readonly provider: Process
   private readonly watched: Awaited<ReturnType<typeof watchDatabase>>
   private readonly databases = new Map<string, Promise<string>>()
-  private baselines: Promise<Pick<Sides, "baseline" | "onFetch">> | null = null
+  private baselines: Promise<Pick<Sides, "baseline" | "raw">> | null = null
   private readonly kernels = new Map<Store, Promise<Side>>()
 
   private constructor(database: string, isQuick: boolean, provider: Process, watched: World["watched"]) {
@@ -67,9 +67,9 @@ export class World {
     return startKernel(this.upstream(name), store, database, "BundledSubject")
   }
 
-  async startBaseline(name: "baseline" | "fetch" | "lean"): Promise<Side> {
-    const env: Env = name === "fetch" ? { BENCH_FETCH: "1" } : name === "lean" ? { BENCH_LEAN: "1" } : {}
-    return startBaseline(this.upstream(name), { DATABASE_URL: await this.databaseFor(name), ...env })
+  async startBaseline(name: "baseline" | "raw"): Promise<Side> {
+    const program = name === "raw" ? "Raw" : "Baseline"
+    return startBaseline(program, this.upstream(name), { DATABASE_URL: await this.databaseFor(name) })
   }
 
   /** Warm. The baselines are on Postgres, whatever the kernel's store is. */
@@ -80,9 +80,9 @@ export class World {
     return { ...(await this.baselines), kernel: await kernel }
   }
 
-  private async startBaselines(): Promise<Pick<Sides, "baseline" | "onFetch">> {
+  private async startBaselines(): Promise<Pick<Sides, "baseline" | "raw">> {
     const baseline = await this.warm(this.startBaseline("baseline"))
-    return { baseline, onFetch: await this.warm(this.startBaseline("fetch")) }
+    return { baseline, raw: await this.warm(this.startBaseline("raw")) }
   }
 
   async warm(starting: Promise<Side>): Promise<Side> {

@@ -2,28 +2,39 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { inRounds } from "../Figures.ts"
+import { inRounds, inTurns } from "../Figures.ts"
 import type { Row } from "../Report.ts"
 import { type Env, type Side, stop, type Store } from "../Side.ts"
 
+/** A baseline is on Postgres, and has no start on the other stores. */
+interface Starts {
+  readonly kernel: (env: Env) => Promise<Side>
+  readonly baseline: (() => Promise<Side>) | null
+}
+
+type Start = Awaited<ReturnType<typeof firstTurn>>
+
 export const startUp = async (
   store: Store,
-  start: (env: Env) => Promise<Side>,
+  { baseline, kernel }: Starts,
   rounds: number
 ): Promise<ReadonlyArray<Row>> => {
   const folder = await mkdtemp(join(tmpdir(), "colloquy-bench-"))
-  const begin = () => start({ BENCH_DATA_DIR: join(folder, "data") })
+  const both = [() => kernel({ BENCH_DATA_DIR: join(folder, "data") }), ...(baseline === null ? [] : [baseline])]
   try {
-    await firstTurn(begin)
-    const found: Array<Awaited<ReturnType<typeof firstTurn>>> = []
-    for (let round = 0; round < rounds; round++) found.push(await firstTurn(begin))
+    const found: Array<Array<Start>> = both.map(() => [])
+    for (const begin of both) await firstTurn(begin)
+    for (let round = 0; round < rounds; round++) {
+      for (const [index, begin] of inTurns(both, round)) found[index]?.push(await firstTurn(begin))
+    }
+    const [ours = [], theirs] = found
+    const of = (key: keyof Start) =>
+      inRounds(
+        ours.map((each) => each[key]),
+        theirs?.map((each) => each[key]) ?? null
+      )
     const target = (bound: number) => (store === "postgres" ? ({ value: "at most", bound } as const) : null)
     const row = { store, what: "process start to first turn" }
-    const of = (key: "megabytes" | "millis") =>
-      inRounds(
-        found.map((each) => each[key]),
-        null
-      )
     return [
       { ...row, unit: "ms", ...of("millis"), target: target(500) },
       { ...row, unit: "MB after it", ...of("megabytes"), target: target(110) }

@@ -28,35 +28,35 @@ export const turnsOn = async (side: Side, concurrency: number, turn: Turn) => {
 
 export const plainTurns = async (
   store: Store,
-  { baseline, kernel, onFetch }: Sides,
+  { baseline, kernel, raw }: Sides,
   concurrency: number,
   world: World
 ): Promise<ReadonlyArray<Row>> => {
   const jobs = []
-  for (const side of [kernel, baseline, onFetch]) jobs.push(await turnsOn(side, concurrency, plain))
+  for (const side of [kernel, baseline, raw]) jobs.push(await turnsOn(side, concurrency, plain))
   await world.prompts()
-  const [ours, raw, fetched] = await compare(jobs, concurrency, world.effort)
+  const [ours, theirs, least] = await compare(jobs, concurrency, world.effort)
   const prompts = await world.prompts()
-  if (ours === undefined || raw === undefined || fetched === undefined) return []
+  if (ours === undefined || theirs === undefined || least === undefined) return []
   const what = `plain turns, ${concurrency} at once`
   const bounds = { perSecond: concurrency > 1 ? 0.7 : null, cpuMillis: 1.8, databaseMillis: 1.6 }
-  const found = rows(store, what, [ours, raw, fetched], bounds)
-  return concurrency === 16 ? [...found, promptRow(store, prompts)] : found
+  const found = rows(store, what, [ours, theirs, least], bounds)
+  return concurrency === 16 ? [...found, promptRow(store, "prompt of these turns", prompts)] : found
 }
 
 /** Both sides must send about as much, or the comparison is none. */
-const promptRow = (store: Store, prompts: Readonly<Record<string, Prompts>>): Row => {
+const promptRow = (store: Store, what: string, prompts: Readonly<Record<string, Prompts>>): Row => {
   const bytes = (name: string): number => {
     const sent = prompts[name]
     return sent === undefined ? Number.NaN : sent.bytes / sent.count
   }
   return {
     store,
-    what: "prompt of these turns",
+    what,
     unit: "bytes",
     kernel: bytes("kernel"),
     baseline: bytes("baseline"),
-    onFetch: bytes("fetch"),
+    raw: bytes("raw"),
     target: null
   }
 }
@@ -70,7 +70,7 @@ interface Bounds {
 const rows = (
   store: Store,
   what: string,
-  [ours, raw, fetched]: readonly [Rounds, Rounds, Rounds | undefined],
+  [ours, theirs, least]: readonly [Rounds, Rounds, Rounds | undefined],
   bounds: Bounds
 ): ReadonlyArray<Row> => {
   const row = (unit: string, key: keyof Bounds & keyof Measured, ratio: "at least" | "at most"): Row => {
@@ -79,8 +79,8 @@ const rows = (
       store,
       what,
       unit,
-      ...compared(ours, raw, key),
-      ...(fetched === undefined ? {} : { onFetch: fetched[key] }),
+      ...compared(ours, theirs, key),
+      ...(least === undefined ? {} : { raw: least[key] }),
       target: bound === null ? null : { ratio, bound }
     }
   }
@@ -109,9 +109,9 @@ export const coldTurns = async (
       await stop([side])
     }
   }
-  const [ours, raw, fetched] = found.map(medians)
-  if (ours === undefined || raw === undefined) return []
-  return rows("postgres", "the first 1,000 plain turns of a process, 16 at once", [ours, raw, fetched], {
+  const [ours, theirs, least] = found.map(medians)
+  if (ours === undefined || theirs === undefined) return []
+  return rows("postgres", "the first 1,000 plain turns of a process, 16 at once", [ours, theirs, least], {
     perSecond: 0.6,
     cpuMillis: null,
     databaseMillis: null
@@ -142,39 +142,24 @@ export const turnsOnOtherThreads = async (
       found[index]?.push(await once({ side, work }, 16, databaseCpu, (job) => hammerTimes(16, turns, job)))
     }
   }
-  const [ours, raw] = found.map(medians)
-  if (ours === undefined || raw === undefined) return []
+  const [ours, theirs] = found.map(medians)
+  if (ours === undefined || theirs === undefined) return []
   const what = "plain turns, each on a thread that the process has not answered, 16 at once"
-  return rows("postgres", what, [ours, raw, undefined], { perSecond: null, cpuMillis: null, databaseMillis: null })
+  return rows("postgres", what, [ours, theirs, undefined], { perSecond: null, cpuMillis: null, databaseMillis: null })
 }
 
 export const streamedTurns = async (
   store: Store,
-  { baseline, kernel, onFetch }: Sides,
-  effort: Effort
+  { baseline, kernel, raw }: Sides,
+  world: World
 ): Promise<ReadonlyArray<Row>> => {
   const jobs = []
-  for (const side of [kernel, baseline, onFetch]) jobs.push(await turnsOn(side, 8, streamed))
-  const [ours, raw, fetched] = await compare(jobs, 8, effort)
-  if (ours === undefined || raw === undefined || fetched === undefined) return []
+  for (const side of [kernel, baseline, raw]) jobs.push(await turnsOn(side, 8, streamed))
+  await world.prompts()
+  const [ours, theirs, least] = await compare(jobs, 8, world.effort)
+  const prompts = await world.prompts()
+  if (ours === undefined || theirs === undefined || least === undefined) return []
   const bounds = { perSecond: null, cpuMillis: 1.3, databaseMillis: null }
-  return rows(store, "streamed turns of 200 deltas, 8 at once", [ours, raw, fetched], bounds)
-}
-
-/** Against the least that gives the same answers: what keys, foreign keys and a log are worth to the baseline. */
-export const leanTurns = async (kernel: Side, lean: Side, effort: Effort): Promise<ReadonlyArray<Row>> => {
-  const found: Array<Row> = []
-  for (const [turn, concurrency, what] of [
-    [plain, 16, "plain turns, 16 at once"],
-    [streamed, 8, "streamed turns of 200 deltas, 8 at once"]
-  ] as const) {
-    const jobs = [await turnsOn(kernel, concurrency, turn), await turnsOn(lean, concurrency, turn)]
-    const [ours, raw] = await compare(jobs, concurrency, effort)
-    if (ours === undefined || raw === undefined) continue
-    const against = `${what}, against a baseline without key, foreign keys and log`
-    found.push(
-      ...rows("postgres", against, [ours, raw, undefined], { perSecond: null, cpuMillis: null, databaseMillis: null })
-    )
-  }
-  return found
+  const found = rows(store, "streamed turns of 200 deltas, 8 at once", [ours, theirs, least], bounds)
+  return [...found, promptRow(store, "prompt of these streamed turns", prompts)]
 }
