@@ -1,7 +1,8 @@
 /** Runs the small examples unchanged, and checks what they print. */
 import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 
@@ -30,5 +31,25 @@ describe("examples", { timeout: 60_000 }, () => {
 
   it("custom store", async () => {
     assert.strictEqual(await run("custom-store/main.ts"), "The key belongs to ada.")
+  })
+
+  it("are short: what one of them has for a reader to copy is less than 100 lines", () => {
+    const cwd = fileURLToPath(new URL(".", import.meta.url))
+    const files = globSync("*/**/*.{ts,tsx,mjs,css}", { cwd }).filter(
+      (file) => !/\.test\.ts$|node_modules|\.next/.test(file)
+    )
+    const lines = new Map<string, number>()
+    for (const file of files) {
+      // `embed` has one example for each framework.
+      const [folder = "", second = ""] = file.split(/[\\/]/)
+      const example = folder === "embed" && !second.includes(".") ? `${folder}/${second}` : folder
+      const count = readFileSync(join(cwd, file), "utf8").trim().split("\n").length
+      lines.set(example, (lines.get(example) ?? 0) + count)
+    }
+    assert.isAbove(lines.size, 15)
+    assert.deepStrictEqual(
+      [...lines].filter(([, count]) => count >= 100),
+      []
+    )
   })
 })

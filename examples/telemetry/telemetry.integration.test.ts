@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { once } from "node:events"
 import { readFile } from "node:fs/promises"
 import parsePrometheus from "parse-prometheus-text-format"
-import { openCollector } from "./Collector.ts"
+import { openCollector } from "../../test/Collector.ts"
 
 const secret = "the parcel of Mrs. Ferguson"
 
