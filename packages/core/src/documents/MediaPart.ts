@@ -10,7 +10,7 @@ import type { ContentPart } from "../models/ChatRequest.ts"
 import { describeModel } from "../models/ModelInfo.ts"
 import { DocumentId } from "../primitives/Ids.ts"
 import { onOneLine } from "../prompts/Frame.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { Reading, TurnCase } from "../turns/TurnPart.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import { BlobStore } from "./BlobStore.ts"
@@ -88,7 +88,10 @@ export const makeMedia = Effect.gen(function* () {
       onSome: ({ attachments }) => attachments.filter(({ mimeType }) => mediaKindOf(mimeType) !== null)
     })
     if (files.length === 0) return []
-    const found = yield* retryForSeconds(documents.getMany(files.map(({ documentId }) => documentId)))
+    const found = yield* repeatWhileUnavailable(
+      documents.getMany(files.map(({ documentId }) => documentId)),
+      readingTime
+    )
     const parts: Array<ContentPart> = []
     let { room } = reading
     for (const file of files) {
@@ -96,7 +99,7 @@ export const makeMedia = Effect.gen(function* () {
       const part =
         document === undefined
           ? absent(file, "It was deleted.")
-          : yield* retryForSeconds(rendered(document, { ...reading, room })).pipe(
+          : yield* repeatWhileUnavailable(rendered(document, { ...reading, room }), readingTime).pipe(
               Effect.catchTags({
                 BlobNotFound: () => Effect.succeed(absent(file, "It was deleted.")),
                 PictureUnreadable: ({ sentence }) => Effect.succeed(absent(file, sentence))
@@ -119,19 +122,8 @@ export const makeMedia = Effect.gen(function* () {
 
 type Sent = Extract<MediaUse, { readonly _tag: "Sent" }>
 
-/** Retries for some seconds while the store is unavailable: without the files, the model would answer as if none had been sent. */
-const retryForSeconds = <A, E, R>(
-  effect: Effect.Effect<A, E | StoreUnavailable, R>,
-  left = 5
-): Effect.Effect<A, E | StoreUnavailable, R> =>
-  Effect.catchIf(
-    effect,
-    (error): error is StoreUnavailable => left > 0 && isUnavailable(error),
-    () => Effect.andThen(Effect.sleep("1 second"), retryForSeconds(effect, left - 1))
-  )
-
-const isUnavailable = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnavailable"
+/** How long the store is asked again: without the files, the model would answer as if none had been sent. */
+const readingTime = "5 seconds"
 
 /** Tells the model which file it does not get. */
 const absent = ({ filename, mimeType }: Pick<Document, "filename" | "mimeType">, because: string): ContentPart => ({

@@ -24,6 +24,7 @@ import {
   type VideoOrder
 } from "../models/VideoModel.ts"
 import type { ThreadId } from "../primitives/Ids.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
@@ -198,11 +199,8 @@ const journal = (
   { account, job }: OrderedJob
 ): Effect.Effect<void, never, Principal> => {
   const entry = { job_id: job.id, run_id: runId, model: account.model, status: job.status, cost_usd: job.costUsd }
-  const attempt = (left: number): Effect.Effect<void, StoreUnavailable, Principal> =>
-    Effect.catchTag(writeJob(threads, threadId, entry, toolCallId), "StoreUnavailable", (away) =>
-      left === 0 ? Effect.fail(away) : Effect.andThen(Effect.sleep("1 second"), attempt(left - 1))
-    )
-  return Effect.catchTag(attempt(5), "StoreUnavailable", () =>
+  const write = repeatWhileUnavailable(writeJob(threads, threadId, entry, toolCallId), "5 seconds")
+  return Effect.catchTag(write, "StoreUnavailable", () =>
     Effect.logError(
       `Video job ${job.id} (${job.status}) could not be written into its thread: the store is unavailable`
     )

@@ -17,7 +17,7 @@ import type { NewMessage } from "../threads/Message.ts"
 import { supplementsOf } from "../threads/Supplement.ts"
 import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder } from "../turns/TurnPart.ts"
-import { repeatWhileUnavailable } from "../turns/StoreRetry.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { type Entry, isCutShort, textOf } from "./Conversation.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
 

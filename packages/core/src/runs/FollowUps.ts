@@ -23,6 +23,7 @@ import { makeAlarm } from "../primitives/Alarm.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { UnderWay } from "../primitives/UnderWay.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
@@ -359,15 +360,8 @@ const lastProcessEnded =
 const stopped = { error: "The server was stopped.", pause: Duration.zero, isCounted: false }
 
 /** Repeats the write while the store is unavailable. If the result is not stored, the work is done again. */
-const persist = <A, R>(write: Effect.Effect<A, StoreUnavailable, R>): Effect.Effect<void, StoreUnavailable, R> => {
-  const again = (left: number): Effect.Effect<A, StoreUnavailable, R> =>
-    Effect.catchTag(write, "StoreUnavailable", (unavailable) =>
-      left === 0 || unavailable.isErasing === true
-        ? Effect.fail(unavailable)
-        : Effect.andThen(Effect.sleep("1 second"), again(left - 1))
-    )
-  return Effect.asVoid(again(10))
-}
+const persist = <A, R>(write: Effect.Effect<A, StoreUnavailable, R>): Effect.Effect<void, StoreUnavailable, R> =>
+  Effect.asVoid(repeatWhileUnavailable(write, "10 seconds"))
 
 const failureOf = (
   followUp: FollowUp,

@@ -15,7 +15,7 @@ import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Lease, RunStore, type Settled, type Settlement } from "../runs/RunStore.ts"
 import { type LegEndEvent, storable } from "./Settlement.ts"
-import { repeatWhileUnavailable } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 

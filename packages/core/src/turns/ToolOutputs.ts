@@ -36,7 +36,7 @@ import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { missingGuard, refusedWithout, rewriteBy } from "./Rewriting.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { repeatWhileUnavailable } from "./StoreRetry.ts"
+import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import {
   IdempotencyConflict,
   NothingPending,

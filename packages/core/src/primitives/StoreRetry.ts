@@ -6,7 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { StoreUnavailable } from "./StoreUnavailable.ts"
 
 const longestPause = 1000
 
