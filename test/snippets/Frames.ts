@@ -47,7 +47,25 @@ import * as KernelLayer from "effect/Layer"
 const kernel = Kernel.layer.pipe(KernelLayer.provide([providers, ${name}]))
 ${says("kernel")}`
 
+/** A page of the cookbook is a file of the examples. */
+const cooked = (name: string, has: string): Frame => ({
+  page: "docs/cookbook.md",
+  has,
+  runBy: { file: `examples/cookbook/${name}.ts`, test: "examples/cookbook/cookbook.integration.test.ts" }
+})
+
 export const frames: ReadonlyArray<Frame> = [
+  cooked("terminal-chat", "createInterface({"),
+  cooked("express-sessions", "express-session"),
+  cooked("documents", "rooms: [documents()]"),
+  cooked("memory", "rooms: [memory()]"),
+  cooked("gateway", "GATEWAY_URL"),
+  {
+    ...cooked("virtual-time.test", 'fail("overloaded")'),
+    runBy: { file: "examples/cookbook/virtual-time.test.ts", test: "examples/cookbook/virtual-time.test.ts" }
+  },
+  cooked("use-chat", "chatRoute({"),
+  cooked("guarded-loop", "parts: [noKeys]"),
   { page: "README.md", has: 'from "colloquy/testing"', prints: "It is sunny in Paris." },
   {
     page: "README.md",

@@ -7,14 +7,16 @@ export type { Handlers, WithHandler } from "./Handler.ts"
 export { HostedToolFailed, type HostedTool } from "@colloquy/core"
 export { tool, type ToolContext, type ToolOptions } from "@colloquy/core/promises"
 
-/** Providers and parts of turns from plain async code. */
+/** Providers, parts of turns and guards from plain async code. */
 export { ModelError } from "@colloquy/core/adapters"
 export {
   type AnswerPiece,
+  guard,
   part,
   type PartTurn,
   type PlainChatRequest,
   type PlainEmbeddingRequest,
+  type PlainGuard,
   type PlainPart,
   type PlainProvider,
   provider

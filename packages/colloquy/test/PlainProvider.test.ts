@@ -1,5 +1,5 @@
 /** Providers and parts of turns as plain async code. */
-import { Colloquy, ModelError, part, type PlainProvider, provider, tool } from "colloquy"
+import { Colloquy, guard, ModelError, part, type PlainProvider, provider, tool } from "colloquy"
 import { inMemory } from "colloquy/in-memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Logger from "effect/Logger"
@@ -150,6 +150,41 @@ describe("a part of plain code", () => {
     assert.deepStrictEqual(supplements["orders"], { owner: "ada" })
     assert.include(read[0], "Order A-17 arrives on Friday.")
     assert.notInclude(read[1], "A-17")
+    await colloquy.close()
+  })
+})
+
+describe("a guard of plain code", () => {
+  const echo = async function* ({ messages }: Parameters<Chat>[0]) {
+    const last = messages.at(-1)
+    yield last?.role === "user" && last.content[0]?.type === "text" ? last.content[0].text : ""
+  }
+
+  it("changes or refuses what comes in, and changes or stops what goes out", async () => {
+    const house = guard({
+      before: async (text, { owner }) =>
+        text.includes("bomb") ? { refuse: `Not here, ${owner}.` } : text.replaceAll("sk-123", "[key]"),
+      after: async (text) => {
+        if (text.includes("stop")) return { stop: "It said stop." }
+        return text.includes("replace") ? { replace: "Something else." } : text.replaceAll("Oslo", "[town]")
+      }
+    })
+    const colloquy = await open(echo, { parts: [house] })
+    const said = async (content: string) => (await colloquy.send({ content })).content
+    assert.strictEqual(await said("My key is sk-123."), "My key is [key].")
+    assert.strictEqual(await said("I live in Oslo."), "I live in [town].")
+    assert.strictEqual(await said("Please replace this."), "Something else.")
+    const stopped = await colloquy.send({ content: "It is fine. Please stop. Or not." })
+    assert.deepNestedInclude(stopped, { status: "FAILED", "fault.message": "It said stop." })
+    const refused = await colloquy.send({ content: "A bomb" }).catch((error: unknown) => error)
+    assert.include(JSON.stringify(refused), "Not here, ada.")
+    await colloquy.close()
+  })
+
+  it("that fails lets nothing pass", async () => {
+    const broken = guard({ after: () => Promise.reject(new Error("It broke")) })
+    const colloquy = await open(echo, { parts: [broken] })
+    assert.deepInclude(await colloquy.send({ content: "Hi." }), { status: "FAILED", content: "" })
     await colloquy.close()
   })
 })

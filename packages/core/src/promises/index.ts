@@ -23,6 +23,7 @@ export {
 } from "./Room.ts"
 
 /** Providers and parts of turns from plain async code. */
+export { guard, type PlainGuard } from "./PlainGuard.ts"
 export { part, type PartTurn, type PlainPart } from "./PlainPart.ts"
 export {
   type AnswerMembers,

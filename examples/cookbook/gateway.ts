@@ -1,0 +1,24 @@
+/** A company's own gateway as a provider: it takes the conversation as JSON and streams its answer as text. */
+import { Colloquy, provider } from "colloquy"
+import { inMemory } from "colloquy/in-memory"
+
+const gateway = provider({
+  id: "house",
+  models: ["house-1"],
+  chat: async function* ({ messages, system }, { signal }) {
+    const body = JSON.stringify({ system, messages })
+    const response = await fetch(process.env["GATEWAY_URL"] ?? "http://127.0.0.1:8080", {
+      method: "POST",
+      body,
+      signal
+    })
+    if (!response.ok || response.body === null) throw Object.assign(new Error("The gateway refused"), response)
+    yield* response.body.pipeThrough(new TextDecoderStream())
+  }
+})
+
+const colloquy = await Colloquy.open({ store: inMemory(), providers: [gateway], model: "house-1", owner: "me" })
+for await (const event of colloquy.stream({ content: "Hello" })) {
+  if (event._tag === "TextDelta") process.stdout.write(event.text)
+  if (event._tag === "RunFailed") process.stdout.write(event.error)
+}
