@@ -7,7 +7,7 @@ import { root, sourceFiles } from "./rules/SourceFile.ts"
 
 const read = (path: string) => readFileSync(join(root, path), "utf8")
 const suites = "packages/testing/src/contracts"
-const { ports, withoutSuite } = readPage(read("test/contracts.md"))
+const ports = readPage(read("test/contracts.md"))
 
 const inWords = (path: string, { member, sentence }: Promised) =>
   `${path}, ${member === "module" ? "The whole port" : member}: ${sentence}`
@@ -41,18 +41,6 @@ describe("the page of promises", () => {
       })
     })
     assert.deepStrictEqual(absent, [])
-  })
-
-  it("lists no other port without a suite than those that wait for theirs, each with the reason", () => {
-    const waiting = ["TurnPart"]
-    assert.deepStrictEqual(
-      withoutSuite.map(({ name }) => name),
-      waiting
-    )
-    for (const { name, reason } of withoutSuite) {
-      assert.isAbove(reason.length, 20)
-      assert.notInclude(sourceFiles(suites), `${suites}/${name}Contract.ts`)
-    }
   })
 })
 

@@ -62,20 +62,11 @@ const promisesIn = (member: string, body: string): ReadonlyArray<TestedPromise> 
       return { member, sentence, cases: lines.flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : [])) }
     })
 
-/** The ports of the page, and the names of those that it lists without a suite. */
-export const readPage = (page: string) => {
-  const sections = sectionsOf(page, "##")
-  const ports: ReadonlyArray<PortOnPage> = sections
+export const readPage = (page: string): ReadonlyArray<PortOnPage> =>
+  sectionsOf(page, "##")
     .filter(([heading]) => heading.startsWith("`"))
     .map(([heading, body]) => ({
       path: quotedIn(heading)[0] ?? "",
       suites: quotedIn(body.split("\n").find((line) => line.startsWith("Suites: ")) ?? ""),
       promises: sectionsOf(body, "###").flatMap(([member, lines]) => promisesIn(member, lines))
     }))
-  const [, rest = ""] = sections.find(([heading]) => heading === "Ports without a suite") ?? []
-  const withoutSuite = Array.from(rest.matchAll(/^- `(\w+)`: (.+)$/gmu), ([, name = "", reason = ""]) => ({
-    name,
-    reason
-  }))
-  return { ports, withoutSuite }
-}

@@ -253,6 +253,7 @@ export interface SessionExchange {
 export interface TurnPart<Plan> {
   /** The key of the part's slice of the plan, of the explanation and of a message's supplements. */
   readonly name: string
+  /** A plan MUST be read again as it was stored, and so MUST supplements. */
   readonly plan: Schema.Codec<Plan, Schema.Json>
   /**
    * Time limits of steps that wait by design; a part that lets its host set such a time states it here. Absent: `listenTimeout` and
@@ -260,9 +261,9 @@ export interface TurnPart<Plan> {
    */
   readonly limits?: { readonly listen?: Duration.Input; readonly decide?: Duration.Input }
   /**
-   * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do; then
-   * `rewrite`, `refuse`, `listen` and `decide` are not called, so a part that is installed but not used costs a turn only this call. Absent:
-   * these four are called in every turn.
+   * Called first, without effects, with the message as written, the assistant and the thread. False if the part has nothing to do: `decide`
+   * MUST then be null. `rewrite`, `refuse`, `listen` and `decide` are not called in such a turn, so a part that is installed but not used costs only
+   * this call. Absent: these four are called in every turn.
    */
   readonly concerns?: (turn: TurnCase) => boolean
   /**
@@ -285,7 +286,8 @@ export interface TurnPart<Plan> {
   ) => Effect.Effect<Heard | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
   /**
    * 3 decide. Null if the part has nothing to do in this turn; then the later steps that get a plan are not called. `decide` is called again
-   * for the same message when the assistant or the thread has changed since they were read, so it must not have effects.
+   * for the same message when the assistant or the thread has changed since they were read, so it MUST NOT have effects. Options that the
+   * part cannot read MUST be refused or left, here or in `refuse`; no options and no text are a reason for a defect.
    */
   readonly decide: (
     turn: TurnCase
@@ -298,7 +300,7 @@ export interface TurnPart<Plan> {
   ) => Effect.Effect<ReadonlyArray<PromptPart>, unknown, Principal>
   /**
    * 5 recall: what the model reads of this part's supplement of a user's message, also in later turns: pictures, or a conversation that the
-   * client sent with its message. `tokens` of the decision must include its size. The same input must give the same output.
+   * client sent with its message. `tokens` of the decision must include its size. The same input MUST give the same output.
    */
   readonly render?: (
     supplement: Schema.Json,
@@ -306,7 +308,7 @@ export interface TurnPart<Plan> {
     reading: Reading
   ) => Effect.Effect<Rendering, never, Principal>
   /**
-   * 7 converse: tools for the model. A name is a tool that the model's vendor runs itself. Also called in step 3, for the names. It must not
+   * 7 converse: tools for the model. A name is a tool that the model's vendor runs itself. Also called in step 3, for the names. It MUST NOT
    * have effects.
    */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool | OwnTool>
@@ -329,7 +331,7 @@ export interface TurnPart<Plan> {
    */
   readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
   /**
-   * 8 settle: pure. The follow-ups are stored in the settlement's transaction. Also called for a message that is only saved (status `SAVED`);
+   * 8 settle: it MUST be pure, and its payloads JSON. The follow-ups are stored in the settlement's transaction. Also called for a message that is only saved (status `SAVED`);
    * its follow-ups are stored with the message.
    */
   readonly followUps?: (plan: Plan, ended: SettledLeg | SavedMessage) => ReadonlyArray<FollowUpOrder>

@@ -1,0 +1,69 @@
+// The parts of the wings, and parts as hosts write them, keep the contract of parts. That of documents joins only where a file is stored.
+import { Providers } from "@colloquy/core"
+import { answersPart } from "@colloquy/core/answers"
+import { DocumentLinks } from "@colloquy/core/documents"
+import { Images, Videos } from "@colloquy/core/media"
+import { Memory } from "@colloquy/core/memory"
+import { Summaries } from "@colloquy/core/summaries"
+import { Voice } from "@colloquy/core/voice"
+import { WebSearch } from "@colloquy/core/web-search"
+import { say, scripted, ScriptedVideo } from "@colloquy/testing"
+import { turnPartSuite } from "@colloquy/testing/contracts"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { newDeeds, toyOptions, toyParts } from "../support/ToyParts.ts"
+import { voiceProvider } from "../voice/VoiceRoom.ts"
+import { painted, png } from "../media/Painter.ts"
+
+const studio = ScriptedVideo.make()
+
+/** Providers of everything that parts ask for, beside a conversation model. */
+const providers = Providers.layer({
+  providers: [
+    scripted([], { otherwise: say("Hi.") }),
+    { id: "painter", image: { generate: () => Effect.succeed(painted(png(1))) } },
+    studio.provider,
+    voiceProvider({})
+  ],
+  defaults: { provider: "scripted", model: "scripted-model" }
+})
+
+const engine = { id: "engine", priceUsd: 0, search: () => Effect.succeed({ results: [], costUsd: null }) }
+
+turnPartSuite("memory", {
+  part: Memory.layer(),
+  turns: [{ options: { mode: "Auto" } }, { options: { mode: "Readonly", pro: true, citation: true } }, {}]
+})
+
+turnPartSuite("summaries", { part: Summaries.layer(), turns: [{}] })
+
+turnPartSuite("web search", { part: WebSearch.layer(engine), turns: [{ options: { mode: "Auto" } }, {}] })
+
+turnPartSuite("answers", {
+  part: answersPart,
+  providers,
+  turns: [{ options: { questions: { urgent: { type: "noul", instructions: "Is it urgent?" } } } }, {}]
+})
+
+turnPartSuite("pictures", {
+  part: Images.layer(),
+  providers,
+  turns: [{ options: { provider: "painter", model: "oil" } }, {}]
+})
+
+turnPartSuite("videos", {
+  part: Layer.provide(Videos.layer(), DocumentLinks.layer),
+  providers,
+  turns: [{ options: { provider: studio.provider.id, model: "acme/clip" } }, {}]
+})
+
+turnPartSuite("voice", {
+  part: Voice.layer(),
+  providers,
+  turns: [{ options: { tts: { provider: "toy" } } }, {}]
+})
+
+turnPartSuite("three toys", {
+  part: toyParts(newDeeds()),
+  turns: [...Object.values(toyOptions).map((options) => ({ options })), {}]
+})
