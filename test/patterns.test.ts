@@ -31,6 +31,7 @@ const ownText: Readonly<Record<string, string>> = {
 
 const madeOf: Readonly<Record<string, string>> = {
   "packages/adapters/src/providers/AiSdk.ts": "patterns of addresses that a library of a vendor brings",
+  "packages/core/src/tools/LinearPattern.ts": "single characters and classes of patterns that users write",
   "packages/http/src/endpoints/Methods.ts": "paths of the declared endpoints, one part for each segment"
 }
 

@@ -10,7 +10,7 @@ interface PackageRule {
 
 const effectRoot = /^effect\/[A-Z]\w*$/
 const core =
-  /^@colloquy\/core(\/(adapters|wings|prepare|promises|retrieval|documents|memory|summaries|answers|media|web-search|voice|realtime|retention))?$/
+  /^@colloquy\/core(\/(adapters|wings|prepare|promises|retrieval|documents|memory|summaries|answers|outputs|media|web-search|voice|realtime|retention))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -84,6 +84,7 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   memory: ["retrieval"],
   summaries: [],
   answers: [],
+  outputs: [],
   media: ["documents", "retrieval"],
   "web-search": [],
   voice: ["documents"],

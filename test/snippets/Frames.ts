@@ -215,6 +215,7 @@ process.stdout.write(messages.at(-1)?.status === "COMPLETED" ? "|stored" : "|not
       test: "examples/search-and-images/search-and-images.test.ts"
     }
   })),
+  { page: "docs/objects.md", has: 'from "zod"', prints: "2 tea\n" },
   {
     page: "docs/memory.md",
     has: "Memory.layer().pipe(",

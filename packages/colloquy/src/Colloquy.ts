@@ -16,6 +16,7 @@ import {
   TurnSettings
 } from "@colloquy/core"
 import { type DeepPartial, type ProvidersOptions, withDefaults } from "@colloquy/core/adapters"
+import { Outputs } from "@colloquy/core/outputs"
 import {
   type Joined,
   openKernel,
@@ -69,7 +70,7 @@ export const kernelOf = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
     ...(options.layers ?? [])
   )
   const rooms = (options.rooms ?? []).map(({ layer }) => layer)
-  return Layer.mergeAll(HostedTools.tools(tools), ...(options.parts ?? []), ...rooms).pipe(
+  return Layer.mergeAll(HostedTools.tools(tools), Outputs.layer(), ...(options.parts ?? []), ...rooms).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide(references),
     Layer.provideMerge(providers),

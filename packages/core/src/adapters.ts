@@ -72,6 +72,7 @@ export {
   type ChatMessage,
   type ChatRequest,
   type ContentPart,
+  type OutputForm,
   ProviderData,
   Routing,
   Thinking

@@ -87,6 +87,9 @@ export type { QuestionReport } from "./answers/Judgement.ts"
 export { Outcome, type OutcomeRefused } from "./answers/Outcome.ts"
 export { OutcomeStore } from "./answers/OutcomeStore.ts"
 
+/** outputs: what is kept with an answer that is one JSON value. */
+export { KeptOutput, outputIn, outputsPartName } from "./turns/WantedOutput.ts"
+
 /** media and web search: the supplements that they keep with an answer. */
 export { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "./media/GeneratedMedia.ts"
 export { sourcesIn } from "./web-search/Sources.ts"

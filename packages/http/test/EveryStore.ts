@@ -44,6 +44,24 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
     )
   })
 
+  it("an answer of a schema is stored with its value, and one that does not fit with every problem", async () => {
+    const output_schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+    await using service = await open([say(`{"name":"Ada"}`), say("no"), say(`{"name":[1]}`)], { stores: shared })
+    const { body: good } = await service.call("POST", "/threads/messages", { content: "Who?", output_schema })
+    assert.deepInclude(good, { status: "COMPLETED", output: { name: "Ada" }, output_method: "instructed" })
+    const path = `/threads/${good.thread_id}`
+    const { body: bad } = await service.call("POST", `${path}/messages`, { content: "And?", output_schema })
+    const problems = [{ path: ["name"], message: "must be a text, and is a list" }]
+    assert.deepInclude(bad, { status: "FAILED", output: null, partial_content: `{"name":[1]}` })
+    assert.deepInclude(bad.fault, { code: "output_invalid", detail: { problems } })
+    const { messages } = (await service.call("GET", path)).body
+    assert.deepInclude(messages[1], { output: good.output, output_method: "instructed", content: `{"name":"Ada"}` })
+    assert.deepInclude(messages[3], { output: null, fault: bad.fault })
+    assert.notProperty(messages[0], "output")
+    const run = (await service.call("GET", `${path}/runs/${bad.run_id}`)).body
+    assert.deepStrictEqual(run.error, bad.fault)
+  })
+
   it("another process follows a run live, and cancels it", async () => {
     const count = [say("One, "), gate(), say("two, "), gate("never"), say("three.")]
     await using here = await open([count], { stores: shared })

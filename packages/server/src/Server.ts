@@ -20,6 +20,7 @@ import { documentSummaries } from "@colloquy/core/documents"
 import { Memory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
 import { Retention } from "@colloquy/core/retention"
+import { Outputs } from "@colloquy/core/outputs"
 import { Voice } from "@colloquy/core/voice"
 import { WebSearch } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
@@ -135,6 +136,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   const rooms = Layer.mergeAll(
     atStart,
     Layer.provide(answersPart, documentSummaries),
+    Outputs.layer(),
     Memory.layer(),
     Retention.layer(settings.retention),
     Images.layer(),

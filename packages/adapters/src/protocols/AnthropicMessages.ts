@@ -35,6 +35,7 @@ import {
   systemWithJson,
   type WireTurn
 } from "./Lowering.ts"
+import { anthropicSubset, fitted } from "./OutputForms.ts"
 import type { TextChunk } from "./RepeatedChunk.ts"
 import { bearer, type Call, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
@@ -124,8 +125,21 @@ export const lower = (request: ChatRequest, dialect: MessagesDialect): WireReque
     messages: lowerMessages(request),
     stream: true,
     ...mark,
-    ...lowerThinking(request, dialect, maxTokens)
+    ...lowerThinking(request, dialect, maxTokens),
+    ...lowerConfig(request, dialect)
   }
+}
+
+/** Effort and form share a field. */
+const lowerConfig = (request: ChatRequest, dialect: MessagesDialect): WireRecord => {
+  const { info, output } = request
+  const schema =
+    output === undefined || info.supportsOutputSchema === false ? null : fitted(output.schema, anthropicSubset)
+  const config = {
+    ...effortOf(request, dialect),
+    ...(schema === null ? {} : { format: { type: "json_schema", schema } })
+  }
+  return Object.keys(config).length === 0 ? {} : { output_config: config }
 }
 
 const cacheMark = ({ promptCache }: MessagesDialect): WireRecord =>
@@ -160,15 +174,18 @@ const lowerThinking = (request: ChatRequest, dialect: MessagesDialect, maxTokens
   // A model that always thinks refuses a request with thinking disabled.
   const canStop = isBudget || info.thinkingControls?.efforts.includes("none") === true
   if (thinking.budgetTokens === 0) return canStop ? { thinking: { type: "disabled" } } : {}
-  return isBudget ? lowerBudget(thinking, request, maxTokens) : lowerEffort(thinking, request)
+  if (isBudget) return lowerBudget(thinking, request, maxTokens)
+  return { thinking: { type: "adaptive", display: thinking.excludeReasoning === true ? "omitted" : "summarized" } }
 }
 
-const lowerEffort = (thinking: Thinking, request: ChatRequest): WireRecord => {
+/** The effort of a model that decides itself how much it thinks. */
+const effortOf = (request: ChatRequest, dialect: MessagesDialect): WireRecord => {
+  const { info, thinking } = request
+  const style = info.thinkingControls?.style ?? dialect.thinkingStyle
+  if (thinking === null || info.supportsThinking === false || thinking.budgetTokens === 0 || style === "budget")
+    return {}
   const effort = effortWord(request)
-  return {
-    thinking: { type: "adaptive", display: thinking.excludeReasoning === true ? "omitted" : "summarized" },
-    ...(effort === undefined ? {} : { output_config: { effort } })
-  }
+  return effort === undefined ? {} : { effort }
 }
 
 const lowerBudget = (thinking: Thinking, request: ChatRequest, maxTokens: number): WireRecord => {

@@ -34,6 +34,7 @@ import {
   textOfFile,
   type WireTurn
 } from "./Lowering.ts"
+import { fitted, geminiSubset } from "./OutputForms.ts"
 import { type Call, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -112,15 +113,23 @@ const lowerSystem = (request: ChatRequest): WireRecord => {
 const lowerConfig = (request: ChatRequest, dialect: GeminiDialect): WireRecord => {
   // Many models refuse JSON mode together with functions. Then only the system prompt asks for JSON.
   const isJson = request.jsonOutput && request.tools.length === 0 && request.info.supportsJsonOutput !== false
+  const form = formOf(request)
   const answersIn = list(request.info.details?.response_modalities)
   const config = {
     ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
-    ...(isJson ? { responseMimeType: "application/json" } : {}),
+    ...(isJson || form !== null ? { responseMimeType: "application/json" } : {}),
+    ...(form === null ? {} : { responseJsonSchema: form }),
     ...(answersIn.length === 0 ? {} : { responseModalities: answersIn }),
     ...lowerThinking(request, dialect)
   }
   return Object.keys(config).length === 0 ? {} : { generationConfig: config }
 }
+
+/** As with JSON mode, many models refuse a schema together with functions. */
+const formOf = ({ info, output, tools }: ChatRequest): Schema.JsonObject | null =>
+  output === undefined || tools.length > 0 || info.supportsOutputSchema === false
+    ? null
+    : fitted(output.schema, geminiSubset)
 
 const lowerThinking = (request: ChatRequest, dialect: GeminiDialect): WireRecord => {
   const { thinking, info } = request

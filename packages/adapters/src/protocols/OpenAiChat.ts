@@ -23,6 +23,7 @@ import type { ChatDialect } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
 import { countNameless, type NamelessPieces } from "./NamelessPieces.ts"
+import { openAiFormat } from "./OutputForms.ts"
 import type { TextChunk } from "./RepeatedChunk.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
@@ -89,13 +90,18 @@ export const lower = (request: ChatRequest, dialect: ChatDialect): WireRequest =
   stream: true,
   ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
   ...(request.maxOutputTokens === null ? {} : { [dialect.maxTokensField]: request.maxOutputTokens }),
-  ...(request.jsonOutput && dialect.jsonMode && request.info.supportsJsonOutput !== false
-    ? { response_format: { type: "json_object" } }
-    : {}),
+  ...lowerFormat(request, dialect),
   ...(dialect.conversationField === null ? {} : { [dialect.conversationField]: request.conversationId }),
   ...dialect.thinking(request),
   ...dialect.extra(request)
 })
+
+const lowerFormat = ({ info, jsonOutput, output }: ChatRequest, { jsonMode, jsonSchema }: ChatDialect): WireRecord => {
+  const { supportsOutputSchema: listed } = info
+  if (output !== undefined && listed !== false && (jsonSchema === true || (jsonSchema === "listed" && listed === true)))
+    return { response_format: { type: "json_schema", json_schema: openAiFormat(output) } }
+  return jsonOutput && jsonMode && info.supportsJsonOutput !== false ? { response_format: { type: "json_object" } } : {}
+}
 
 const lowerTools = (request: ChatRequest): WireRecord =>
   request.tools.length === 0

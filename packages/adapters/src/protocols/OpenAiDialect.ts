@@ -13,6 +13,8 @@ export interface ChatDialect {
   readonly asksForUsage: boolean
   /** Whether the server accepts `response_format: json_object`. Otherwise only the prompt asks for JSON. */
   readonly jsonMode: boolean
+  /** Whether the server accepts `response_format: json_schema`. `listed`: only for models of which its list says so. */
+  readonly jsonSchema: boolean | "listed"
   /** The field for an id of the conversation, which servers use as a key of the prompt cache. */
   readonly conversationField: "prompt_cache_key" | "session_id" | null
   /** The kinds of parts that the server's protocol supports. The model's `ModelInfo` says whether the model supports them too. */
@@ -44,6 +46,7 @@ export const plainDialect: ChatDialect = {
   maxTokensField: "max_tokens",
   asksForUsage: true,
   jsonMode: true,
+  jsonSchema: false,
   conversationField: null,
   parts: ["image"],
   audioFormats: ["wav", "mp3"],

@@ -20,6 +20,7 @@ import type { Fault } from "./Fault.ts"
 import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, urlOf } from "./Lowering.ts"
 import { reasoningEffort } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
+import { openAiFormat } from "./OutputForms.ts"
 import { type AnswerPart, keepParts, type KeptPart, partsOf } from "./Replay.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
@@ -87,12 +88,16 @@ export const lower = (request: ChatRequest): WireRequest => ({
   store: false,
   ...(request.info.supportsThinking === false ? {} : { include: ["reasoning.encrypted_content"] }),
   ...(request.maxOutputTokens === null ? {} : { max_output_tokens: request.maxOutputTokens }),
-  ...(writesJson(request) ? { text: { format: { type: "json_object" } } } : {}),
+  ...lowerFormat(request),
   prompt_cache_key: request.conversationId,
   ...lowerThinking(request)
 })
 
-const writesJson = ({ jsonOutput, info }: ChatRequest): boolean => jsonOutput && info.supportsJsonOutput !== false
+const lowerFormat = ({ info, jsonOutput, output }: ChatRequest): WireRecord => {
+  if (output !== undefined && info.supportsOutputSchema !== false)
+    return { text: { format: { type: "json_schema", ...openAiFormat(output) } } }
+  return jsonOutput && info.supportsJsonOutput !== false ? { text: { format: { type: "json_object" } } } : {}
+}
 
 /** The vendor refuses JSON mode unless the input contains the word "JSON". The instructions do not count as input, so a message asks for it. */
 const requestForJson = (request: ChatRequest): ReadonlyArray<WireItem> =>

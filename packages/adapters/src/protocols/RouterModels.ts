@@ -78,6 +78,7 @@ const readAs = (modelType: ModelType, entry: WireRecord): ReturnType<ReadEntry> 
     maxOutputTokens: wholeNumber(record(entry.top_provider).max_completion_tokens),
     supportsTools: includes(parameters, "tools"),
     supportsJsonOutput: includes(parameters, "response_format"),
+    supportsOutputSchema: includes(parameters, "structured_outputs"),
     supportsThinking: thinks,
     supportsVision: includes(inputs, "image"),
     supportsPdfInput: includes(inputs, "file"),

@@ -226,11 +226,16 @@ const lowerOptions = (request: ChatRequest, settings: AiSdkSettings, abortSignal
     ? {}
     : { tools: request.tools.map(lowerTool), toolChoice: { type: request.toolChoice } }),
   ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
-  ...(request.jsonOutput && request.info.supportsJsonOutput !== false
-    ? { responseFormat: { type: "json" as const } }
-    : {}),
+  ...lowerFormat(request),
   ...(settings.options === undefined ? {} : { providerOptions: settings.options(request) })
 })
+
+const lowerFormat = ({ info, jsonOutput, output }: ChatRequest) => {
+  if (output !== undefined && isSchema(output.schema)) {
+    return { responseFormat: { type: "json" as const, schema: output.schema, name: output.name } }
+  }
+  return jsonOutput && info.supportsJsonOutput !== false ? { responseFormat: { type: "json" as const } } : {}
+}
 
 type Effort = NonNullable<LanguageModelV4CallOptions["reasoning"]>
 

@@ -93,6 +93,7 @@ const withSearch = /^(gpt-4o|gpt-4\.1|gpt-5|o3|o4)(?!.*(audio|realtime|transcrib
 
 const dialect: ChatDialect = {
   ...plainDialect,
+  jsonSchema: true,
   maxTokensField: "max_completion_tokens",
   conversationField: "prompt_cache_key",
   parts: ["image", "pdf", "audio"]

@@ -87,12 +87,16 @@ export const deepSeek: Preset = {
   embeddings: false
 }
 
-export const together: Preset = { id: "together", baseUrl: "https://api.together.xyz/v1", quirks: { thinkTags: true } }
+export const together: Preset = {
+  id: "together",
+  baseUrl: "https://api.together.xyz/v1",
+  quirks: { jsonSchema: true, thinkTags: true }
+}
 
 export const xAi: Preset = {
   id: "xai",
   baseUrl: "https://api.x.ai/v1",
-  quirks: { maxTokensField: "max_completion_tokens" },
+  quirks: { maxTokensField: "max_completion_tokens", jsonSchema: true },
   embeddings: false,
   speech: "xai"
 }
@@ -100,13 +104,17 @@ export const xAi: Preset = {
 export const vLlm: Preset = {
   id: "vllm",
   baseUrl: "http://127.0.0.1:8000/v1",
-  quirks: { parts: ["image", "audio", "video"], thinkTags: true }
+  quirks: { jsonSchema: true, parts: ["image", "audio", "video"], thinkTags: true }
 }
 
-export const ollama: Preset = { id: "ollama", baseUrl: "http://127.0.0.1:11434/v1", quirks: { thinkTags: true } }
+export const ollama: Preset = {
+  id: "ollama",
+  baseUrl: "http://127.0.0.1:11434/v1",
+  quirks: { jsonSchema: true, thinkTags: true }
+}
 
 export const lmStudio: Preset = {
   id: "lmstudio",
   baseUrl: "http://127.0.0.1:1234/v1",
-  quirks: { jsonMode: false, thinkTags: true }
+  quirks: { jsonMode: false, jsonSchema: true, thinkTags: true }
 }

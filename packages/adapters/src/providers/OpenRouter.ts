@@ -148,6 +148,7 @@ const isEmpty = (value: Field): boolean =>
 
 const dialect: ChatDialect = {
   ...plainDialect,
+  jsonSchema: "listed",
   // This vendor always sends the usage, with the cost.
   asksForUsage: false,
   conversationField: "session_id",

@@ -92,6 +92,7 @@ describe("readModel", () => {
       maxOutputTokens: 8192,
       supportsTools: true,
       supportsJsonOutput: false,
+      supportsOutputSchema: false,
       supportsThinking: true,
       supportsVision: true,
       supportsPdfInput: true,

@@ -4,6 +4,7 @@
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { OutputForm } from "../models/ChatRequest.ts"
 import { isInstruction } from "./Instructions.ts"
 import { dateOf, dayOf } from "./MemoryDates.ts"
 import { memoryKey, type MemoryRecord } from "./MemoryRecord.ts"
@@ -91,6 +92,30 @@ const form =
   '"target": number of the known memory (UPDATE, DELETE, NONE), "text": the memory (ADD, UPDATE), ' +
   '"message": number of the message, "quote": words copied from that message, ' +
   '"from": date or null, "until": date or null}]}. An empty list is a good answer.'
+
+const textOr = { type: ["string", "null"] }
+const numberOr = { type: ["integer", "null"] }
+const operationFields = {
+  op: { enum: ["ADD", "UPDATE", "DELETE", "NONE"] },
+  target: numberOr,
+  text: textOr,
+  message: numberOr,
+  quote: textOr,
+  from: textOr,
+  until: textOr
+}
+const objectOf = (properties: Schema.JsonObject) => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false
+})
+
+/** The same for providers that can hold a model to it. What others write is read as far as it can be read. */
+export const extractionForm: OutputForm = {
+  name: "memory_operations",
+  schema: objectOf({ operations: { type: "array", items: objectOf(operationFields) } })
+}
 
 const always = [
   "You keep the long-term memory of an assistant. You read what was said in one turn, and decide what to remember of it.",

@@ -36,6 +36,7 @@ import {
   type CheckedOperation,
   checkOperations,
   type ExtractionCase,
+  extractionForm,
   promptOf,
   readOperations,
   type SaidMessage,
@@ -123,7 +124,7 @@ const makeLearner = Effect.gen(function* () {
         )
       )
     const { chat, target } = yield* extractor(assistant, runId)
-    const question = { system: systemOf(asked), prompt: promptOf(asked), jsonOutput: true }
+    const question = { system: systemOf(asked), prompt: promptOf(asked), jsonOutput: true, output: extractionForm }
     const payee = { provider: target.provider, model: target.model, purpose: "memory" }
     for (let attempt = 0; attempt < 2; attempt++) {
       const answer = yield* paid(beginOutside(account, runId), {

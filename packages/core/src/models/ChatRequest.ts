@@ -63,6 +63,14 @@ export type ChatMessage =
   /** The answer to one call of the assistant message before it. Every call has an answer, in the order of the calls. */
   | { readonly role: "tool"; readonly toolCallId: string; readonly toolName: string; readonly output: string }
 
+/** The form of an answer that is one JSON value. */
+export interface OutputForm {
+  /** 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-`. */
+  readonly name: string
+  /** The JSON Schema of an object. */
+  readonly schema: Schema.JsonObject
+}
+
 /** A tool that a vendor runs itself, on request. */
 export type OwnTool = "web_search"
 
@@ -84,6 +92,11 @@ export interface ChatRequest {
   readonly routing: Routing | null
   /** The answer should be one JSON object. */
   readonly jsonOutput: boolean
+  /**
+   * The answer must be JSON of this schema. A driver whose wire can enforce the schema, or a wider one, must ask for it; every other driver
+   * must leave its request as it is without the form.
+   */
+  readonly output?: OutputForm
   readonly maxOutputTokens: number | null
   /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import { converse, defaultChatPolicy } from "./ChatModel.ts"
-import type { ChatRequest } from "./ChatRequest.ts"
+import type { ChatRequest, OutputForm } from "./ChatRequest.ts"
 import { ModelError } from "./ModelError.ts"
 import { estimateTokens } from "./EstimateTokens.ts"
 
@@ -24,10 +24,18 @@ export interface Completion {
   readonly usage: Usage
 }
 
+export interface Question {
+  readonly system: string
+  readonly prompt: string
+  readonly jsonOutput: boolean
+  /** For providers that can hold a model to a schema. What the others write may be anything. */
+  readonly output?: OutputForm
+}
+
 export const complete = (
   chat: ChatDriver,
   request: CompletionTarget,
-  { system, prompt, jsonOutput }: { readonly system: string; readonly prompt: string; readonly jsonOutput: boolean },
+  { jsonOutput, output, prompt, system }: Question,
   settings: CompletionPolicy
 ): Effect.Effect<Completion, ModelError> =>
   Effect.suspend(() => {
@@ -45,6 +53,7 @@ export const complete = (
       thinking: null,
       routing: null,
       jsonOutput,
+      ...(output === undefined ? {} : { output }),
       maxOutputTokens: null
     }
     const heard = { text: "", model: null as string | null, usage: null as Usage | null, isFiltered: false }

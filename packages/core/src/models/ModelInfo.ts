@@ -19,6 +19,8 @@ export const ModelInfo = Schema.Struct({
   maxOutputTokens: Known(Schema.Int),
   supportsTools: Known(Schema.Boolean),
   supportsJsonOutput: Known(Schema.Boolean),
+  /** Whether the provider can hold the model to a JSON Schema of its answer. */
+  supportsOutputSchema: Known(Schema.Boolean),
   supportsThinking: Known(Schema.Boolean),
   supportsVision: Known(Schema.Boolean),
   supportsPdfInput: Known(Schema.Boolean),
@@ -64,6 +66,7 @@ const nothingKnown: Omit<ModelInfo, "name" | "provider" | "modelType"> = {
   maxOutputTokens: null,
   supportsTools: null,
   supportsJsonOutput: null,
+  supportsOutputSchema: null,
   supportsThinking: null,
   supportsVision: null,
   supportsPdfInput: null,

@@ -5,15 +5,20 @@
 
 const longest = 300
 
-/** Words that look like keys: a known prefix, or many letters and digits without a vowel rhythm of words. */
-const keyLike = /\b(?:sk|pk|rk|key|gsk|xai|ghp|AIza|Bearer)[-_ ]?[\w\-.*]{6,}|\b(?=[\w-]{24,})(?=[a-z_-]*\d)[\w-]+/giu
+/** Words that look like keys: by a known prefix, or long and with a digit. */
+const keyByPrefix = /\b(?:sk|pk|rk|key|gsk|xai|ghp|AIza|Bearer)[-_ ]?[\w\-.*]{6,}/giu
+const longWord = /[\w-]{24,}/gu
+const hidden = "[hidden]"
+
+const withoutKeys = (text: string): string =>
+  text.replaceAll(keyByPrefix, hidden).replaceAll(longWord, (word) => (/\d/u.test(word) ? hidden : word))
 
 /** Five words of the request that follow each other are a quotation of it. */
 const quotedWords = 5
 
 /** `request`: the text that was sent, whose words must not be repeated. */
 export const operatorDetail = (sentence: string, request = ""): string => {
-  const line = sentence.replaceAll(/\s+/gu, " ").trim().slice(0, 2000).replaceAll(keyLike, "[hidden]")
+  const line = withoutKeys(sentence.slice(0, 8000).replaceAll(/\s+/gu, " ").trim().slice(0, 2000))
   const shown = withoutQuotations(line, request)
   return shown.length <= longest ? shown : `${shown.slice(0, longest)}…`
 }

@@ -13,6 +13,15 @@ import { type RunList, type RunReport, Turns } from "../turns/TurnUseCases.ts"
 import { type CallOptions, type Calls, unlessLeft, type Watch, watchSignal } from "./Calls.ts"
 import { readable, type Source } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
+import {
+  type GoodOutputReply,
+  type OutputOf,
+  type OutputReply,
+  type OutputSchema,
+  readOutput,
+  type ReadOutput,
+  type WantedOutput
+} from "./Output.ts"
 import { type GoodReply, orThrow, type Reply } from "./Reply.ts"
 import type { JoinedRooms } from "./JoinedRooms.ts"
 import {
@@ -36,21 +45,41 @@ export interface SendOptions extends TurnOptions {
 }
 
 /** A turn that has begun. */
-export interface OpenTurn<Types extends RoomTypes = NoRooms> {
+export interface OpenTurn<Types extends RoomTypes = NoRooms, Answer = Reply> {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
   readonly runId: RunId
   /** The events of this leg, live, from its first to its terminal event. Every loop begins at the first event. */
   readonly events: AsyncIterable<TurnEvent | Types["event"]>
   /** Waits for the end of the leg. */
-  readonly reply: () => Promise<Reply & Types["reply"]>
+  readonly reply: () => Promise<Answer & Types["reply"]>
 }
+
+/** A message whose answer is to be an object. */
+type Asking<Types extends RoomTypes, Wanted> = SendRequest & Types["request"] & WantedOutput<Wanted>
 
 export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   /** Begins a turn. When this resolves, the message and the run are stored. */
-  readonly start: (request: SendRequest & Types["request"], options?: TurnOptions) => Promise<OpenTurn<Types>>
-  /** Begins a turn and waits for its reply. Its `content` is what the model said, also if the run failed. */
+  readonly start: {
+    <Wanted extends OutputSchema>(
+      request: Asking<Types, Wanted>,
+      options?: TurnOptions
+    ): Promise<OpenTurn<Types, OutputReply<OutputOf<Wanted>>>>
+    (request: SendRequest & Types["request"], options?: TurnOptions): Promise<OpenTurn<Types>>
+  }
+  /**
+   * Begins a turn and waits for its reply. Its `content` is what the model said, also if the run failed. With `output` the reply has the
+   * object that the model wrote: `output`, which fits the schema when the status is `COMPLETED`, and is null otherwise.
+   */
   readonly send: {
+    <Wanted extends OutputSchema>(
+      request: Asking<Types, Wanted>,
+      options: SendOptions & { readonly throw: true }
+    ): Promise<GoodOutputReply<OutputOf<Wanted>> & Types["reply"]>
+    <Wanted extends OutputSchema>(
+      request: Asking<Types, Wanted>,
+      options?: SendOptions
+    ): Promise<OutputReply<OutputOf<Wanted>> & Types["reply"]>
     (
       request: SendRequest & Types["request"],
       options: SendOptions & { readonly throw: true }
@@ -59,7 +88,7 @@ export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   }
   /** Begins a turn with the first step of the loop and returns its events live. Each loop begins a new turn. */
   readonly stream: (
-    request: SendRequest & Types["request"],
+    request: SendRequest & Types["request"] & Partial<WantedOutput<OutputSchema>>,
     options?: TurnOptions
   ) => AsyncIterable<TurnEvent | Types["event"]>
   /** Resumes a run that waits for the outputs of the client's tools. */
@@ -105,27 +134,44 @@ export const turnCalls = <Services>(
     leave: () => leaver(options)(turn)
   })
 
-  const opened = (turn: StartedTurn, options: TurnOptions): OpenTurn => ({
+  const opened = (turn: StartedTurn, options: TurnOptions, finish?: ReadOutput["finish"]): OpenTurn => ({
     threadId: turn.threadId,
     assistantId: turn.assistantId,
     runId: turn.runId,
     events: readable(calls, rooms.show, async () => sourceOf(turn, options)),
-    reply: () =>
-      unlessLeft(
+    reply: async () => {
+      const reply = await unlessLeft(
         calls.runToItsEnd(() => Effect.flatMap(turn.reply, rooms.reply), options),
         watching(options),
         () => leaver(options)(turn)
       )
+      return finish === undefined ? reply : finish(reply)
+    }
   })
 
   const startTurn = (request: SendRequest) => rooms.begin(request, turns.start)
 
-  const start: TurnCalls["start"] = async (request, given) => {
+  /** All forms of `start` are this function. */
+  async function start<Wanted extends OutputSchema>(
+    asked: Asking<NoRooms, Wanted>,
+    options?: TurnOptions
+  ): Promise<OpenTurn<NoRooms, OutputReply<OutputOf<Wanted>>>>
+  async function start(asked: SendRequest, options?: TurnOptions): Promise<OpenTurn>
+  async function start(asked: SendRequest, given?: TurnOptions): Promise<OpenTurn> {
     const options = { ...bound, ...given }
-    return opened(await begin(() => startTurn(request), options), options)
+    const { finish, request } = readOutput(asked)
+    return opened(await begin(() => startTurn(request), options), options, finish)
   }
 
-  /** Both forms of `send` are this function. */
+  /** All forms of `send` are this function. */
+  async function send<Wanted extends OutputSchema>(
+    request: Asking<NoRooms, Wanted>,
+    options: SendOptions & { readonly throw: true }
+  ): Promise<GoodOutputReply<OutputOf<Wanted>>>
+  async function send<Wanted extends OutputSchema>(
+    request: Asking<NoRooms, Wanted>,
+    options?: SendOptions
+  ): Promise<OutputReply<OutputOf<Wanted>>>
   async function send(request: SendRequest, options: SendOptions & { readonly throw: true }): Promise<GoodReply>
   async function send(request: SendRequest, options?: SendOptions): Promise<Reply>
   async function send(request: SendRequest, options: SendOptions = {}): Promise<Reply> {
@@ -139,7 +185,7 @@ export const turnCalls = <Services>(
     send,
     stream: (request, given) => {
       const options = { ...bound, ...given }
-      const startIt = () => startTurn({ stream: true, ...request })
+      const startIt = () => startTurn({ stream: true, ...readOutput(request).request })
       return readable(calls, rooms.show, async () => sourceOf(await begin(startIt, options), options))
     },
     submitToolOutputs: async (request, given) => {

@@ -60,6 +60,15 @@ const read = (parameters: ToolParameters): Described => {
   return describeJsonSchema(parameters)
 }
 
+/** The schema of a value in any of the forms, as JSON Schema and as a check. A value of JSON Schema is checked by whoever asks for it. */
+export const readSchema = (schema: DescribedSchema | Schema.Codec<unknown, unknown> | Schema.JsonObject) => {
+  const isChecked = !Schema.isSchema(schema) && !isStandard(schema)
+  const { jsonSchema, validate }: Described = isChecked
+    ? { jsonSchema: schema, validate: (value) => ({ value }) }
+    : read(schema)
+  return { jsonSchema: decodeJson(jsonSchema), validate, isChecked }
+}
+
 /** Effect schemas read JSON: a `Schema.Date` accepts the text that its JSON Schema describes. */
 const standardOf = (schema: Schema.Codec<unknown, unknown>): DescribedSchema => {
   const codec = Schema.toCodecJson(schema)
@@ -119,4 +128,5 @@ const followed = (schema: Schema.JsonObject, reference: string): Schema.JsonObje
 
 const Definitions = Schema.Struct({ $defs: Schema.Record(Schema.String, Schema.JsonObject) })
 
+const decodeJson = Schema.decodeUnknownSync(Schema.Json)
 const decodeJsonObject = Schema.decodeUnknownSync(Schema.JsonObject)

@@ -7,6 +7,15 @@ export { readId } from "./PlainIds.ts"
 export type { OpenTurn, SendOptions, TurnCalls, TurnOptions } from "./OpenTurn.ts"
 export type { FollowRequest, OutputsRequest, RunPlace, SendRequest } from "./Requests.ts"
 export { type FailedReply, type GoodReply, type Reply, TurnFailed } from "./Reply.ts"
+export type {
+  CompletedReply,
+  GoodOutputReply,
+  OutputOf,
+  OutputReply,
+  OutputSchema,
+  UnfinishedReply,
+  WantedOutput
+} from "./Output.ts"
 export type { AssistantCalls, BillingCalls, KeyCalls, ModelCalls, RecordCalls, ThreadCalls } from "./RecordCalls.ts"
 
 /** Rooms: what a host adds as a plain value. */

@@ -77,6 +77,8 @@ export interface PromptInput {
   readonly history: History
   /** The steps of the current leg, which are not part of a stored message yet. */
   readonly steps: ReadonlyArray<Step>
+  /** Messages at the end that belong to no answer: what the kernel itself has to say to the model. */
+  readonly asides: ReadonlyArray<ChatMessage>
   readonly recalled: ReadonlyArray<PromptPart>
   readonly rendered: Rendered
   readonly counter: TokenCounterPort
@@ -89,6 +91,7 @@ export const assemble = (input: PromptInput): Result.Result<AssembledPrompt, Con
   for (const message of history.messages) (message.runId === runId ? current : earlier).push(message)
   const stepMessages: Array<ChatMessage> = []
   for (const step of input.steps) addStep(stepMessages, step, [], provider)
+  stepMessages.push(...input.asides)
   const turnTokens =
     current.reduce((sum, message) => sum + sizeOf(message), 0) +
     stepMessages.reduce((sum, message) => sum + counter.count(textOf(message)) + tokensPerMessage, 0)

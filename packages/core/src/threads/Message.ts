@@ -26,7 +26,13 @@ export const Step = Schema.Struct({
 export type Step = typeof Step.Type
 
 /** Why a run failed, as the client gets it. */
-export const RunFault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
+export const RunFault = Schema.Struct({
+  code: Schema.String,
+  message: Schema.String,
+  retryable: Schema.Boolean,
+  /** What a program can do something with, such as the problems of an output. */
+  detail: Schema.optionalKey(Schema.Json)
+})
 export type RunFault = typeof RunFault.Type
 
 /** Each part of a turn reads and writes only the entry of its own name. */

@@ -25,6 +25,7 @@ import { assemble } from "../prompts/PromptAssembly.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Leg } from "./Leg.ts"
 import type { Recalled } from "./Recall.ts"
+import { outputLoop, type OutputUnusable } from "./OutputLoop.ts"
 import { ReviewedStep } from "./ReviewedStep.ts"
 import type { ReviewFailed, ReviewStopped } from "./ReviewVerdict.ts"
 import { rewriteBy } from "./Rewriting.ts"
@@ -67,6 +68,7 @@ const outputProblems: { readonly [kind in OutputNotSupported["kind"]]: string } 
 }
 
 export type LegError =
+  | OutputUnusable
   | ModelError
   | BudgetExceeded
   | ContextTooLong
@@ -107,12 +109,16 @@ export class ModelLoop extends Context.Service<
         const { hosted, model, plan, preamble } = leg
         const clientTools = new Set(plan.tools.map((tool) => tool.name))
         const ownTools = leg.parts.flatMap((part) => part.ownTools)
+        const output = outputLoop(leg)
+        const asking = output?.asking ?? ((request: ChatRequest) => request)
+        /** An answer that is no JSON value of the wanted form is asked for once more. */
+        const mostRounds = output === null ? hostedRounds : hostedRounds + 1
 
         /** Names of missing tools that the model has called before. The model was told that they do not exist. */
         const unknown = new Set<string>()
         let mayCall = true
 
-        for (let round = 0; round <= hostedRounds; round++) {
+        for (let round = 0; round <= mostRounds; round++) {
           const recorded = round === 0 ? null : recordLeg(leg.log.events, counter)
           const prompt = yield* Effect.fromResult(
             assemble({
@@ -125,39 +131,42 @@ export class ModelLoop extends Context.Service<
               recalled: recalled.prompt,
               rendered: recalled.rendered,
               steps: recorded?.steps ?? [],
+              asides: output?.asides ?? [],
               counter
             })
           )
           leg.explanation = withNotes(prompt.explanation, recalled.notes)
           if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded?.usage ?? noUsage)
-          const step: StepResult = yield* runStep(
-            leg,
-            chat,
-            { review, promptTokens: prompt.promptTokens },
-            {
-              provider: model.provider,
-              model: model.model,
-              info: model.info,
-              system: preamble.system,
-              tools: preamble.tools,
-              ...(ownTools.length === 0 ? {} : { ownTools }),
-              toolChoice: mayCall && round < hostedRounds ? "auto" : "none",
-              messages: prompt.messages,
-              thinking: plan.thinking,
-              routing: plan.routing,
-              jsonOutput: plan.jsonOutput,
-              maxOutputTokens: null,
-              apiKey: leg.apiKey,
-              conversationId: leg.lease.threadId
-            }
-          )
-          if (review !== null && !(yield* review.goesOn)) return LegOutcome.Answered()
+          const request = asking({
+            provider: model.provider,
+            model: model.model,
+            info: model.info,
+            system: preamble.system,
+            tools: preamble.tools,
+            ...(ownTools.length === 0 ? {} : { ownTools }),
+            toolChoice: mayCall && round < hostedRounds ? "auto" : "none",
+            messages: prompt.messages,
+            thinking: plan.thinking,
+            routing: plan.routing,
+            jsonOutput: plan.jsonOutput,
+            maxOutputTokens: null,
+            apiKey: leg.apiKey,
+            conversationId: leg.lease.threadId
+          })
+          const step: StepResult = yield* runStep(leg, chat, { review, promptTokens: prompt.promptTokens }, request)
+          if (review !== null && !(yield* review.goesOn)) {
+            if (output !== null) yield* output.take(recordLeg(leg.log.events, counter), turnOf, true)
+            return LegOutcome.Answered()
+          }
           const notKept = step.media.length + step.sources.length === 0 ? null : yield* receive(leg, turnOf, step)
           if (step.calls.length === 0 && !step.spoke && notKept !== null) {
             return yield* new OutputNotSupported({ kind: notKept })
           }
           if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
-          if (step.calls.length === 0 && step.reason !== "continue") return LegOutcome.Answered()
+          if (step.calls.length === 0 && step.reason !== "continue") {
+            const isTaken = output === null || (yield* output.take(recordLeg(leg.log.events, counter), turnOf))
+            if (isTaken) return LegOutcome.Answered()
+          }
           if (!mayCall && step.calls.length > 0) return yield* new TooManyRounds({ rounds: round + 1 })
           const open = yield* answerCalls(leg, turnOf, step.calls, { clientTools, mayRun: round < hostedRounds })
           if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
@@ -297,6 +306,8 @@ export const faultOf = (error: LegError): RunFault => {
       return { code: "budget_exceeded", message: error.message, retryable: false }
     case "ContextTooLong":
       return { code: "context_too_long", message: error.message, retryable: false }
+    case "OutputUnusable":
+      return error.fault
     case "OutputNotSupported":
       return { code: "output_not_supported", message: error.message, retryable: false }
     case "ReviewStopped":

@@ -40,6 +40,7 @@ import type {
   TurnPart
 } from "./TurnPart.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
+import type { WantedOutput } from "./WantedOutput.ts"
 
 type Times = Pick<
   TurnSettings,
@@ -163,6 +164,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
       tools,
       /** The tools that the model's vendor runs. */
       ownTools: offered.filter((tool) => typeof tool === "string"),
+      output: (): WantedOutput | null => part.output?.(plan) ?? null,
       recall: (turn: LiveTurn, history: History): Effect.Effect<Recollection, never, Principal> => {
         const recalled = Effect.suspend(() => part.recall?.(plan, turn, history) ?? Effect.succeed([]))
         return within(times.recallTimeout, Effect.map(Effect.flatMap(recalled, checkPrompt), recollection), () =>

@@ -51,7 +51,8 @@ export const terminalEvent = (
         ...common,
         error: end.fault.message,
         code: end.fault.code,
-        retryable: end.fault.retryable
+        retryable: end.fault.retryable,
+        ...(end.fault.detail === undefined ? {} : { detail: end.fault.detail })
       }
   }
 }

@@ -8,6 +8,7 @@ import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { Leg } from "./Leg.ts"
 import type { ModelMedia, ModelSource } from "./TurnPart.ts"
+import type { TurnEvent } from "./TurnEvent.ts"
 import { stepSeparator } from "./TurnRecorder.ts"
 
 export interface StepResult {
@@ -51,9 +52,7 @@ export class StepRecorder implements Listener {
     this.provider = provider
     // The texts before and after a call are one text for the reader, so a blank line separates them. An answer that the provider
     // interrupted continues without a separator.
-    const before = leg.log.events.findLast((event) => event._tag === "ToolCallReady" || event._tag === "StepStarted")
-    const hasSpoken = leg.log.events.some((event) => event._tag === "TextDelta")
-    this.separator = hasSpoken && before?._tag === "ToolCallReady" ? stepSeparator : ""
+    this.separator = followsCall(leg.log.events) ? stepSeparator : ""
     this.callIds = new Set(
       leg.log.events.flatMap((event) =>
         event._tag === "ToolCallStart" ? [event.toolCallId] : event._tag === "ToolCallReady" ? [event.call.id] : []
@@ -188,4 +187,14 @@ export class StepRecorder implements Listener {
     const { calls, hasCut, media, reason, sources, spoke } = this
     return { calls, reason, spoke, media, sources, hasCut }
   }
+}
+
+/** Whether the next text is the first one after a call, and there was text before that call. */
+const followsCall = (events: ReadonlyArray<TurnEvent>): boolean => {
+  const before = events.findLast(
+    ({ _tag }) => _tag === "ToolCallReady" || _tag === "StepStarted" || _tag === "AnswerWithdrawn"
+  )
+  if (before?._tag !== "ToolCallReady" && before?._tag !== "AnswerWithdrawn") return false
+  const call = events.findLastIndex(({ _tag }) => _tag === "ToolCallReady")
+  return events.some(({ _tag }, index) => _tag === "TextDelta" && index < call)
 }

@@ -89,6 +89,14 @@ export interface StepEnded extends Event {
   readonly at?: number
 }
 
+/**
+ * What the model has written since its last call (or since the beginning of the leg) is no part of the answer: it could not be used, and the
+ * model is asked again. Live readers have seen it; the terminal event has the text that counts.
+ */
+export interface AnswerWithdrawn extends Event {
+  readonly _tag: "AnswerWithdrawn"
+}
+
 /** The kernel answered a call itself: it ran a hosted tool, or it refused the call. */
 export interface HostedResult extends Event {
   readonly _tag: "HostedResult"
@@ -179,6 +187,7 @@ export interface RunFailed extends LegEnd {
   readonly error: string
   readonly code: string
   readonly retryable: boolean
+  readonly detail?: Schema.Json
 }
 
 export interface RunCancelled extends LegEnd {
@@ -207,6 +216,7 @@ export type TurnEvent =
   | ToolCallStart
   | ToolCallReady
   | StepEnded
+  | AnswerWithdrawn
   | HostedResult
   | PartTold
   | LiveMissed

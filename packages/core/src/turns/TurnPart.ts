@@ -31,6 +31,7 @@ import type { TurnRefused } from "./TurnErrors.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
+import type { WantedOutput } from "./WantedOutput.ts"
 
 /** A turn before any of it is stored. */
 export interface TurnCase {
@@ -317,6 +318,11 @@ export interface TurnPart<Plan> {
    * media were kept. `false`: media came, and none of them could be kept. Undefined: this part keeps no media.
    */
   readonly receive?: (output: ModelOutput, turn: LiveTurn) => Effect.Effect<boolean | undefined, never, Principal>
+  /**
+   * 7 converse: the answer has to be one JSON value. Of the parts of a turn, the first one by name with this step decides. It must not have
+   * effects.
+   */
+  readonly output?: (plan: Plan) => WantedOutput
   /** 5 to 7: answers instead of the model, if `decide` said so. The `usage` of an error is charged. */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**

@@ -44,6 +44,8 @@ interface OpenStep {
   promptTokens: number
   usage: Usage | null
   ended: boolean
+  /** Its text is no part of the answer. It is paid for all the same. */
+  withdrawn: boolean
 }
 
 export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
@@ -53,6 +55,8 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   const begun = new Map<number, Charge>()
   const kept = new Map<string, Supplement>()
   let content = ""
+  /** Characters of the content since the last call. */
+  let sinceCall = 0
   const steps: Array<OpenStep> = []
   for (const event of events) {
     const step = steps.at(-1)
@@ -69,12 +73,19 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
           step.text +=
             step.text === "" && content !== "" && followsCalls(steps) ? withoutSeparator(event.text) : event.text
         content += event.text
+        sinceCall += event.text.length
         break
       case "ReasoningDelta":
         if (step !== undefined) step.reasoning += event.text
         break
       case "ToolCallReady":
         step?.calls.push(event.call)
+        sinceCall = 0
+        break
+      case "AnswerWithdrawn":
+        for (const each of stepsSinceCall(steps)) each.withdrawn = true
+        content = content.slice(0, content.length - sinceCall)
+        sinceCall = 0
         break
       case "StepEnded":
         answeredBy = event.model ?? answeredBy
@@ -128,7 +139,19 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
 const withoutUnknownCost = (usage: Usage): Usage =>
   totalTokens(usage) === 0 && !usage.estimated && usage.costUsd === null ? { ...usage, costUsd: 0 } : usage
 
-const followsCalls = (steps: ReadonlyArray<OpenStep>): boolean => (steps.at(-2)?.calls.length ?? 0) > 0
+/** Whether the text of the last step is the first one after calls. */
+const followsCalls = (steps: ReadonlyArray<OpenStep>): boolean =>
+  (steps.findLast((step, index) => index < steps.length - 1 && !step.withdrawn)?.calls.length ?? 0) > 0
+
+const stepsSinceCall = (steps: ReadonlyArray<OpenStep>): ReadonlyArray<OpenStep> =>
+  steps.slice(steps.findLastIndex(({ calls }) => calls.length > 0) + 1)
+
+/** What the model wrote after its last call. */
+export const lastAnswer = ({ steps }: RecordedLeg): string =>
+  steps
+    .slice(steps.findLastIndex(({ toolCalls }) => toolCalls.length > 0) + 1)
+    .map(({ text }) => text)
+    .join("")
 
 /**
  * Separates the text before a call from the text after it, in `content` and in the deltas. The model does not see this separator in its own
@@ -150,7 +173,8 @@ const openStep = (promptTokens: number): OpenStep => ({
   providerData: null,
   promptTokens,
   usage: null,
-  ended: false
+  ended: false,
+  withdrawn: false
 })
 
 const resultOf = (event: { readonly toolCallId: string; readonly toolName: string; readonly output: string }) => ({
@@ -160,7 +184,7 @@ const resultOf = (event: { readonly toolCallId: string; readonly toolName: strin
 })
 
 const saysSomething = (step: OpenStep): boolean =>
-  step.text !== "" || step.calls.length > 0 || step.providerData !== null
+  !step.withdrawn && (step.text !== "" || step.calls.length > 0 || step.providerData !== null)
 
 const openCallsOf = (step: OpenStep): ReadonlyArray<ToolCall> =>
   step.calls.filter((call) => !step.results.some((result) => result.toolCallId === call.id))

@@ -75,7 +75,14 @@ const statusOf: { readonly [Tag in TerminalEvent["_tag"]]: MessageStatus } = {
 }
 
 const faultIn = (end: TerminalEvent): RunFault | null =>
-  end._tag === "RunFailed" ? { code: end.code, message: end.error, retryable: end.retryable } : null
+  end._tag === "RunFailed"
+    ? {
+        code: end.code,
+        message: end.error,
+        retryable: end.retryable,
+        ...(end.detail === undefined ? {} : { detail: end.detail })
+      }
+    : null
 
 const savedReply = (
   place: ReplyPlace,

@@ -146,6 +146,7 @@ describe("a prompt", () => {
     runId: RunId.make(`r${thread.length / 2 - 1}`),
     history: windowOf(thread, room.forPrompt),
     steps: [],
+    asides: [],
     recalled: [],
     rendered: () => undefined,
     counter

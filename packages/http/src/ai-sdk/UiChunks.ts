@@ -74,11 +74,14 @@ class MessageInChunks {
         return [...this.close(), { type: "file", url: event.media.url, mediaType: event.media.mime_type }]
       case "memory_retrieved":
         return [{ type: "data-memories", data: event.memories }]
+      case "output_streaming":
+        return [{ type: "data-output", id: "output", data: event.partial }]
       case "tool_submit_required":
         return this.end(event, new Set(event.tool_calls.map(({ id }) => id)), "tool-calls")
       case "run_ended":
         return [
           ...this.close(),
+          ...(event.output === undefined ? [] : [{ type: "data-output", id: "output", data: event.output } as const]),
           ...documentParts(event.retrieved_files ?? []),
           ...pageParts(event.metadata_),
           ...this.end(event, new Set(), "stop")

@@ -87,6 +87,7 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
         error: event.error,
         code: event.code,
         retryable: event.retryable,
+        ...(event.detail === undefined ? {} : { detail: event.detail }),
         message_id: event.messageId,
         content: event.content
       }
@@ -96,6 +97,7 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
       return messageSaved(event, wings, runId)
     case "StepStarted":
     case "StepEnded":
+    case "AnswerWithdrawn":
     case "HostedResult":
     case "PartKept":
     case "PartRecalled":

@@ -17,6 +17,7 @@ import { answersWing } from "./AnswersWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
 import { imageWing, videoWing } from "./MediaWings.ts"
 import { memoryWing } from "./MemoryWing.ts"
+import { outputWing } from "./OutputWing.ts"
 import { searchWing } from "./SearchWing.ts"
 import { voiceWing } from "./VoiceWing.ts"
 import type { MessageFields, PartFields, PartTold, Wing } from "./Wing.ts"
@@ -25,6 +26,7 @@ export const ownWings: ReadonlyArray<Wing> = [
   documentsWing,
   memoryWing,
   answersWing,
+  outputWing,
   searchWing,
   imageWing,
   videoWing,

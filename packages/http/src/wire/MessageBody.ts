@@ -124,6 +124,10 @@ const fields = {
   web_search: maybeOr(Schema.Literals(["off", "Auto"]), "off"),
   send_to_llm: maybeOr(SendToLlm, "true"),
   json_output: maybeOr(Schema.Boolean, false),
+  /** JSON Schema (2020-12) of the answer: at most 64 KiB and 20 levels. */
+  output_schema: maybe(Schema.Union([Schema.JsonObject, Schema.Boolean])),
+  /** What the value is: 1 to 64 letters, digits, `_` and `-`. */
+  output_name: maybe(Schema.String),
   custom_timestamp: maybe(DateTime),
   voice: maybe(VoiceRequest),
   /** Ids of documents of the thread or its assistant: files that were sent before, and are meant with this message. */
@@ -181,6 +185,7 @@ export const jsonFields = [
   "image_config",
   "video_config",
   "system_one",
+  "output_schema",
   "attachments"
 ] as const
 export const booleanFields = ["stream", "json_output", "memory_response_citation", "memory_citation"] as const
@@ -208,6 +213,8 @@ const formText = {
   web_search: fields.web_search,
   send_to_llm: maybeOr(BooleanWord, "true"),
   json_output: Flag,
+  output_schema: JsonText,
+  output_name: fields.output_name,
   custom_timestamp: fields.custom_timestamp,
   metadata: JsonText,
   voice: JsonText,

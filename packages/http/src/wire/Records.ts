@@ -108,7 +108,20 @@ export const VoiceRecords = Schema.Struct({
 export type VoiceRecords = typeof VoiceRecords.Type
 
 /** Why a run failed. */
-const Fault = Schema.Struct({ code: Schema.String, message: Schema.String, retryable: Schema.Boolean })
+const Fault = Schema.Struct({
+  code: Schema.String,
+  message: Schema.String,
+  retryable: Schema.Boolean,
+  /** Of `output_invalid`: `problems`, each with its `path` and `message`. */
+  detail: Schema.optionalKey(Schema.Json)
+})
+
+/** Of messages with an `output_schema`. */
+const output = {
+  /** The value of that schema; null when the answer did not fit. */
+  output: Schema.optionalKey(Schema.Json),
+  output_method: Schema.optionalKey(Schema.Literals(["native", "instructed", "repaired"]))
+}
 
 export const StoredMessage = Schema.Struct({
   message_id: Id,
@@ -133,6 +146,7 @@ export const StoredMessage = Schema.Struct({
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
   memory_operation_id: text,
   retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
+  ...output,
   /** The recording of a spoken question, or of an answer that was read aloud. */
   voice_records: Schema.NullOr(VoiceRecords),
   reasoning: text,
@@ -187,6 +201,7 @@ const reply = {
   reasoning: text,
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
+  ...output,
   /** `sources`: the pages that the answer rests on. */
   metadata_: object,
   voice_records: Schema.NullOr(VoiceRecords),

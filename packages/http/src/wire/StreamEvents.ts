@@ -33,6 +33,7 @@ export const StreamEvent = Schema.Union([
   delta("reasoning_streaming", { content: text }),
   event("reasoning_ended", {}),
   delta("content_streaming", { content: text }),
+  event("output_streaming", { partial: Schema.Json }),
   event("tool_call_start", { tool_call_id: text, name: text }),
   event("tool_call_ready", { tool_call: ToolCall }),
   event("tool_submit_required", { tool_calls: Schema.Array(ToolCall), message_id: text, ...tokens }),
@@ -52,13 +53,22 @@ export const StreamEvent = Schema.Union([
     model_name: text,
     ...tokens,
     cost_usd: Schema.NullOr(Schema.Finite),
+    output: Schema.optionalKey(Schema.Json),
+    output_method: Schema.optionalKey(Schema.Literals(["native", "instructed", "repaired"])),
     memory_operation_id: Schema.NullOr(text),
     retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
     retrieved_files: Schema.NullOr(Schema.Array(text)),
     metadata_: Schema.optionalKey(Schema.JsonObject),
     context_usage: Schema.NullOr(ContextUsage)
   }),
-  event("run_failed", { error: text, code: text, retryable: Schema.Boolean, message_id: text, content: text }),
+  event("run_failed", {
+    error: text,
+    code: text,
+    retryable: Schema.Boolean,
+    detail: Schema.optionalKey(Schema.Json),
+    message_id: text,
+    content: text
+  }),
   event("run_cancelled", { message_id: text, content: text }),
   event("message_saved", { message_id: text, memory_operation_id: Schema.NullOr(text) })
 ]).annotate({ identifier: "StreamEvent" })

@@ -19,6 +19,8 @@ export interface ScriptedOptions {
   readonly info?: Partial<ModelInfo>
   /** The step for every call after the end of the script. If it is given, the number of calls may differ from the number of steps. */
   readonly otherwise?: ScriptStep
+  /** True: the provider takes JSON Schemas of answers (`ChatRequest.output`), as OpenAI does. */
+  readonly takesSchemas?: boolean
 }
 
 export class ScriptedModel extends Context.Service<
@@ -115,7 +117,12 @@ const player = (
     )
 
   return {
-    provider: { id, chat, describe: () => options.info },
+    provider: {
+      id,
+      chat,
+      describe: () => options.info,
+      ...(options.takesSchemas === true ? { wire: ({ apiKey: _, ...request }) => request } : {})
+    },
     requests,
     interrupted: () => interrupted,
     append: (...more) => {

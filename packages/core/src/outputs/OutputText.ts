@@ -1,0 +1,66 @@
+/** From what a model wrote to the value that was asked for, and from what is wrong with it to words for the model. Pure. */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { SchemaProblem } from "../tools/CheckedSchema.ts"
+
+/** Whether a provider that takes only objects at the top takes this schema. */
+const isObjectSchema = (schema: Schema.Json): schema is Schema.JsonObject =>
+  isRecord(schema) && schema["type"] === "object"
+
+/** The schema of an object, with the schema that was asked for as its field `value` where that is not one of an object itself. */
+export const objectSchema = (schema: Schema.Json): Schema.JsonObject =>
+  isObjectSchema(schema)
+    ? schema
+    : {
+        type: "object",
+        properties: { value: moved(schema, "#/properties/value") },
+        required: ["value"],
+        additionalProperties: false
+      }
+
+/** The value that was asked for, in what was written for `objectSchema`. A model may have left the object around it out. */
+export const unwrapped = (schema: Schema.Json, written: Schema.Json): Schema.Json =>
+  isObjectSchema(schema) || !isRecord(written) ? written : (written["value"] ?? written)
+
+/** A schema that stands at another place of its document: references into the document name the new place. */
+const moved = (schema: Schema.Json, place: string): Schema.Json => {
+  if (Array.isArray(schema)) return schema.map((each) => moved(each, place))
+  if (!isRecord(schema)) return schema
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => {
+      if (name === "$ref" && typeof value === "string") return [name, value.replace("#", place)]
+      return [name, valueKeywords.has(name) ? value : moved(value, place)]
+    })
+  )
+}
+
+/** Their values are no schemas. */
+const valueKeywords = new Set(["const", "default", "enum", "examples"])
+
+/** None: the text is no JSON, also without a fence of code around it. */
+export const jsonIn = (text: string): Option.Option<Schema.Json> =>
+  Option.orElse(parse(text), () => Option.flatMap(inFence(text), parse))
+
+const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
+
+const inFence = (text: string): Option.Option<string> => {
+  const fence = text.indexOf("```")
+  const begin = text.indexOf("\n", fence)
+  const end = text.lastIndexOf("```")
+  return fence >= 0 && begin > fence && end > begin ? Option.some(text.slice(begin, end)) : Option.none()
+}
+
+export const instruction = (schema: Schema.Json): string =>
+  `Answer with one JSON value that fits the following JSON Schema, and with nothing else: no words around it, no fence of code.\n${JSON.stringify(schema)}`
+
+export const repairOf = (problems: ReadonlyArray<SchemaProblem>): string =>
+  [
+    "Your answer cannot be used. It has these problems:",
+    ...problems.map(
+      ({ message, path }) => `- ${path.length === 0 ? "the whole answer" : `/${path.join("/")}`} ${message}`
+    ),
+    "Answer again, with the whole corrected JSON value and nothing else."
+  ].join("\n")
+
+const isRecord = (value: Schema.Json): value is Schema.JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
