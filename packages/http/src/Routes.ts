@@ -104,10 +104,23 @@ const everythingElse = (wings: ReadonlyArray<Wing>) => {
   const methodsAt = methodsAmong(wings.flatMap(({ endpoints: own }) => own?.reflect ?? []))
   /** A path that has this method but reached no route holds a value that no route takes: 404. */
   const refuse = Effect.map(HttpServerRequest, ({ method, url }) => {
-    const allowed = methodsAt((inOneSegment(url) ?? url).split("?", 1)[0] ?? "")
-    if (allowed.length === 0 || allowed.includes(method)) return notFound
+    const path = (inOneSegment(url) ?? url).split("?", 1)[0] ?? ""
+    const allowed = methodsAt(path)
+    if (allowed.length === 0) return underOther(path) ?? notFound
+    if (allowed.includes(method)) return notFound
     return HttpServerResponse.setHeader(errorResponse(405, "Method Not Allowed"), "allow", allowed.join(", "))
   })
+  /** The API is mounted under a path, and was not told so. */
+  const underOther = (path: string) => {
+    const [, first = "", second = ""] = path.split("/")
+    const mounts = [`/${first}`, `/${first}/${second}`]
+    const mount = mounts.find((each) => methodsAt(path.slice(each.length)).length > 0)
+    if (mount === undefined) return null
+    return errorResponse(
+      404,
+      `Not Found. If this API is mounted under "${mount}", give its handler \`basePath: "${mount}"\`.`
+    )
+  }
   return HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       for (const method of otherMethods) yield* router.add(method, "/*", withSlashedNames(router, refuse))

@@ -16,7 +16,7 @@ import type * as Scope from "effect/Scope"
 import { type App, type Apps, type Handler, noSniffing, notStarted } from "./App.ts"
 import { withEnvelopeOutside } from "./guards/Envelope.ts"
 import { defaultHttpSettings } from "./HttpSettings.ts"
-import type { NodeHandler } from "./node/HostedMessage.ts"
+import { bodyTaken, type NodeHandler } from "./node/HostedMessage.ts"
 import { nodeHandler } from "./node/NodeHandler.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
 import { Startup } from "./Startup.ts"
@@ -65,13 +65,16 @@ export const webHandler = <E = never, Source = unknown>({
     open ??= { answer, services, web }
     return open
   }
-  const handler: Handler = (request) =>
-    open === null
+  const handler: Handler = (request) => {
+    if (request.bodyUsed)
+      return Promise.resolve(Response.json({ detail: bodyTaken }, { status: 500, headers: noSniffing }))
+    return open === null
       ? whenNeeded().then(
           ({ web }) => web(request),
           () => refuse(startup.secondsToRetry)
         )
       : open.web(request)
+  }
   const bodyTimeout = Duration.toMillis(options.bodyTimeout ?? defaultHttpSettings.bodyTimeout)
   const apps: Apps = { whenNeeded, secondsToRetry: () => startup.secondsToRetry, bodyTimeout }
   return {

@@ -3,6 +3,7 @@
  * models contains their limits and capabilities, including thinking.
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import { errorDialect } from "../protocols/AnthropicErrors.ts"
 import * as AnthropicMessages from "../protocols/AnthropicMessages.ts"
@@ -42,6 +43,7 @@ export const provider = (settings: AnthropicSettings = {}): Provider => {
     families: modelFamilies,
     ...settings
   }
+  checkedUrl(full.baseUrl)
   return {
     id: full.id,
     chat: AnthropicMessages.driver(full),

@@ -1,5 +1,6 @@
 /** Cohere, for embeddings. A host registers it with `Cohere.provider({ apiKey })`; the protocol is in `protocols/CohereEmbeddings`. */
 import type { ModelInfo, Provider } from "@colloquy/core"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as CohereEmbeddings from "../protocols/CohereEmbeddings.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
@@ -26,7 +27,7 @@ export const provider = (settings: CohereSettings = {}): Provider => {
     id: settings.id ?? "cohere",
     embedding: CohereEmbeddings.driver({
       ...settings,
-      baseUrl: settings.baseUrl ?? "https://api.cohere.com",
+      baseUrl: checkedUrl(settings.baseUrl) ?? "https://api.cohere.com",
       ownDimensions: (model) => describe(model)?.embeddingDimensions
     }),
     describe

@@ -4,6 +4,7 @@
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ModelType } from "@colloquy/core/adapters"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as GeminiProtocol from "../protocols/Gemini.ts"
@@ -45,6 +46,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
     families: modelFamilies,
     ...settings
   }
+  checkedUrl(full.baseUrl)
   const describe = (model: string) => ({ ...familyOf(model, full.families), ...lookUp(full.models, model) })
   return {
     id: full.id,

@@ -5,6 +5,7 @@
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ModelType } from "@colloquy/core/adapters"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
@@ -48,7 +49,7 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   const full = {
     ...rest,
     id: settings.id ?? "openai",
-    baseUrl: settings.baseUrl ?? "https://api.openai.com/v1",
+    baseUrl: checkedUrl(settings.baseUrl) ?? "https://api.openai.com/v1",
     headers: {
       ...settings.headers,
       ...(organization === undefined ? {} : { "openai-organization": organization }),

@@ -4,6 +4,7 @@
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import { type ChatDialect, plainDialect, reasoningEffort, type WireFields } from "../protocols/OpenAiDialect.ts"
@@ -34,6 +35,7 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
 }
 
 export const provider = (settings: OpenAiCompatibleSettings): Provider => {
+  checkedUrl(settings.baseUrl)
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
   const chat = { ...plainDialect, ...settings.quirks }
   const dialect = settings.embeddings !== false && { ...OpenAiEmbeddings.plainEmbeddings, ...settings.embeddings }

@@ -5,6 +5,7 @@
  */
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ChatRequest, Routing } from "@colloquy/core/adapters"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
@@ -39,7 +40,7 @@ export const provider = (settings: OpenRouterSettings = {}): Provider => {
   const full = {
     ...rest,
     id: settings.id ?? "router",
-    baseUrl: settings.baseUrl ?? "https://openrouter.ai/api/v1",
+    baseUrl: checkedUrl(settings.baseUrl) ?? "https://openrouter.ai/api/v1",
     headers: {
       ...settings.headers,
       ...(site === undefined ? {} : { "http-referer": site.url, "x-openrouter-title": site.title })

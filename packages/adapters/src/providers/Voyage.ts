@@ -1,5 +1,6 @@
 /** Voyage, for embeddings. A host registers it with `Voyage.provider({ apiKey })`; the protocol is that of `protocols/OpenAiEmbeddings`. */
 import type { ModelInfo, Provider } from "@colloquy/core"
+import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
@@ -25,7 +26,7 @@ export const provider = (settings: VoyageSettings = {}): Provider => {
     id: settings.id ?? "voyage",
     embedding: OpenAiEmbeddings.driver({
       ...settings,
-      baseUrl: settings.baseUrl ?? "https://api.voyageai.com/v1",
+      baseUrl: checkedUrl(settings.baseUrl) ?? "https://api.voyageai.com/v1",
       dialect,
       ownDimensions: (model) => describe(model)?.embeddingDimensions
     }),

@@ -50,6 +50,19 @@ const addressOf = (target: string): string | null => {
 
 export const mayHaveBody = ({ method = "GET" }: IncomingMessage): boolean => method !== "GET" && method !== "HEAD"
 
+/** Told where code of the host has read a body and has left nothing of it for this API. */
+export const bodyTaken =
+  "The body of this request was read before the request came to this API, and nothing of it is left. " +
+  "Mount the API before parsers of bodies, or keep them off its path."
+
+/** Whether a parser has read the body and has kept none of it, or only the fields of a form with files. */
+export const isBodyTaken = (message: HostedMessage): boolean => {
+  if (!message.readableEnded || !mayHaveBody(message)) return false
+  const { body, headers } = message
+  if (headers["content-type"]?.startsWith("multipart/") === true) return !(body instanceof Uint8Array)
+  return body == null && (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0)
+}
+
 /** The body in the form in which it was sent; null: the host has not read it. */
 export const readByHost = (message: HostedMessage): string | Uint8Array<ArrayBuffer> | null => {
   const { body } = message

@@ -10,7 +10,7 @@ import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { ServerResponse } from "node:http"
 import { type App, type Apps, notStarted } from "../App.ts"
-import { type HostedMessage, isRoundabout, type NodeHandler } from "./HostedMessage.ts"
+import { bodyTaken, type HostedMessage, isBodyTaken, isRoundabout, type NodeHandler } from "./HostedMessage.ts"
 import { NodeRequest, requestOf } from "./NodeRequest.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import { write } from "./NodeResponse.ts"
@@ -51,6 +51,10 @@ const serving = ({ answer, services }: App): Serve => {
     if (response.destroyed) return
     if (isRoundabout(message)) {
       notFound(response)
+      return
+    }
+    if (isBodyTaken(message)) {
+      refuse(response, 500, bodyTaken)
       return
     }
     const request = requestOf(message, response)

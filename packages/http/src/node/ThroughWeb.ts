@@ -9,7 +9,9 @@ import { defaultHttpSettings } from "../HttpSettings.ts"
 import { sourceOf, withSource } from "../Source.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import {
+  bodyTaken,
   type HostedMessage,
+  isBodyTaken,
   isRoundabout,
   mayHaveBody,
   type NodeHandler,
@@ -17,7 +19,7 @@ import {
   requestLine
 } from "./HostedMessage.ts"
 import { hostHeaders } from "./HostHeaders.ts"
-import { badRequest, fault, notFound } from "./Refusals.ts"
+import { badRequest, fault, notFound, refuse } from "./Refusals.ts"
 import { readable } from "./RequestStream.ts"
 
 const bodyTimeout = Duration.toMillis(defaultHttpSettings.bodyTimeout)
@@ -27,6 +29,7 @@ export const toNodeHandler =
   (message, response) => {
     endHalfSent(message, response, bodyTimeout)
     if (isRoundabout(message)) notFound(response)
+    else if (isBodyTaken(message)) refuse(response, 500, bodyTaken)
     else void answer(handler, message, response)
   }
 
