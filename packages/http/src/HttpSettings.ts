@@ -6,7 +6,7 @@ import type * as Redacted from "effect/Redacted"
 
 /** Bytes, except `files` and `parts`. */
 export interface Limits {
-  /** Of a message's text. */
+  /** Of any one text, and of metadata as a whole. */
   readonly text: number
   /** Of a JSON or URL-encoded body, and of one form field. */
   readonly body: number

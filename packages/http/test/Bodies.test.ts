@@ -50,6 +50,35 @@ describe("a message body", () => {
     }
   })
 
+  it("whose form breaks off anywhere is malformed", async () => {
+    await using service = await open([])
+    const whole = '--B\r\nContent-Disposition: form-data; name="content"\r\n\r\nHello\r\n--B--'
+    const headers = { "content-type": "multipart/form-data; boundary=B" }
+    for (let end = 0; end < whole.length; end++) {
+      const answer = await service.call("POST", "/threads/messages", whole.slice(0, end), { headers })
+      assert.strictEqual(answer.status, 400, whole.slice(0, end))
+    }
+  })
+
+  it("may not hold a text, or metadata, longer than a text may be", async () => {
+    await using service = await open([])
+    const long = "a".repeat(1024 * 1024 + 1)
+    const metadata = Object.fromEntries(Array.from({ length: 4 }, (_, at) => [`k${at}`, long.slice(0, 300_000)]))
+    const assistant = { name: "A" }
+    const bodies = [
+      ["/threads/messages", { content: long }],
+      ["/assistants", { ...assistant, system_prompt: long }],
+      ["/assistants", { ...assistant, tools: [{ ...tool("f"), description: long }] }],
+      ["/threads/messages", { content: "a", metadata: JSON.stringify({ long }) }],
+      ["/assistants", { ...assistant, metadata }]
+    ] as const
+    for (const [path, body] of bodies) {
+      const answer = await service.call("POST", path, body)
+      assert.strictEqual(answer.status, 413, path)
+      assert.strictEqual(answer.body.detail, "The text is over the limit of 1048576 bytes")
+    }
+  })
+
   const options = {
     content: "Hello",
     system_prompt: "Be short.",

@@ -5,14 +5,18 @@ import { Worker } from "node:worker_threads"
 const program = `
 const { request } = require("node:http")
 const { parentPort } = require("node:worker_threads")
-parentPort.on("message", ({ url, headers, body }) => {
+parentPort.on("message", ({ method, url, headers, body }) => {
   const bytes = Buffer.from(body)
-  const asked = request(url, { method: "POST", headers: { ...headers, "content-length": bytes.length } }, (answer) => {
+  const asked = request(url, { method, headers: { ...headers, "content-length": bytes.length } }, (answer) => {
     let text = ""
-    answer.on("data", (piece) => { if (text.length < 10000) text += piece })
-    answer.on("end", () => parentPort.postMessage({ status: answer.statusCode, text }))
+    let size = 0
+    answer.on("data", (piece) => {
+      size += piece.length
+      if (text.length < 10000) text += piece
+    })
+    answer.on("end", () => parentPort.postMessage({ status: answer.statusCode, text, size }))
   })
-  asked.on("error", (error) => parentPort.postMessage({ status: 0, text: String(error) }))
+  asked.on("error", (error) => parentPort.postMessage({ status: 0, text: String(error), size: 0 }))
   let at = 0
   const next = () => {
     while (at < bytes.length) {
@@ -24,24 +28,33 @@ parentPort.on("message", ({ url, headers, body }) => {
   next()
 })`
 
+type Headers = Readonly<Record<string, string>>
+
+export interface FarAnswer {
+  readonly status: number
+  /** The beginning of the answer. */
+  readonly text: string
+  /** Bytes of the whole answer. */
+  readonly size: number
+}
+
 export interface FarClient {
-  readonly post: (
-    url: string,
-    body: string,
-    headers: Readonly<Record<string, string>>
-  ) => Promise<{ readonly status: number; readonly text: string }>
+  readonly post: (url: string, body: string, headers: Headers) => Promise<FarAnswer>
+  readonly get: (url: string, headers: Headers) => Promise<FarAnswer>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
 export const farClient = (): FarClient => {
   const worker = new Worker(program, { eval: true })
+  const send = async (method: string, url: string, body: string, headers: Headers): Promise<FarAnswer> => {
+    const bytes = new TextEncoder().encode(body)
+    worker.postMessage({ method, url, headers, body: bytes }, [bytes.buffer])
+    const [answer] = await once(worker, "message")
+    return answer
+  }
   return {
-    post: async (url, body, headers) => {
-      const bytes = new TextEncoder().encode(body)
-      worker.postMessage({ url, headers, body: bytes }, [bytes.buffer])
-      const [answer] = await once(worker, "message")
-      return answer
-    },
+    post: (url, body, headers) => send("POST", url, body, headers),
+    get: (url, headers) => send("GET", url, "", headers),
     [Symbol.asyncDispose]: async () => {
       await worker.terminate()
     }

@@ -58,7 +58,7 @@ const cases: ReadonlyArray<Case> = [
     body: () => `{"content":"a","tools":[${many(9_900, () => "{}")}]}`,
     status: 422
   },
-  { what: "a form of spaces", path: "message", type: form, body: () => `content=${megabytes(7.9, "+")}`, status: 422 },
+  { what: "a form of spaces", path: "message", type: form, body: () => `content=${megabytes(7.9, "+")}`, status: 413 },
   {
     what: "a form of escapes",
     path: "message",
@@ -148,6 +148,22 @@ describe("a large body leaves others their turn:", () => {
     const least = await quietest(async () => {
       const answer = await client.post(url(path), sent, { "x-api-key": keys.ada, "content-type": type })
       assert.strictEqual(answer.status, status, answer.text)
+    })
+    assert.isAtMost(least, most)
+  })
+
+  it("a list of 40 MB, and what it is made of", { timeout: 120_000 }, async () => {
+    await using service = await openRemembering(InMemory.layer, {})
+    const { server, url } = await behind(service)
+    await using _server = server
+    await using client = farClient()
+    const headers = { "x-api-key": keys.ada, "content-type": "application/json" }
+    const text = JSON.stringify({ content: megabytes(0.9, "a"), send_to_llm: false })
+    for (let message = 0; message < 45; message++) await client.post(url("message"), text, headers)
+    const thread = url("message").replace("/messages", "")
+    const least = await quietest(async () => {
+      const answer = await client.get(thread, headers)
+      assert.isAbove(answer.size, 40 * 1024 * 1024)
     })
     assert.isAtMost(least, most)
   })

@@ -12,8 +12,10 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === "string")
 
+const isTypeName = (value: unknown): boolean => typeof value === "string" && types.has(value)
+
 const isType = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length > 0 && value.every(isType) : typeof value === "string" && types.has(value)
+  Array.isArray(value) ? value.length > 0 && value.every(isTypeName) : isTypeName(value)
 
 /** The keywords that contain schemas, and how. */
 const inside: Readonly<Record<string, "one" | "list" | "named" | "oneOrList">> = {

@@ -25,7 +25,7 @@ import type { FollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { learnKind } from "./Learning.ts"
 import { embedLater, findMemories, indexMemories, makeFinder, retryAfterFailure } from "./MemoryIndexing.ts"
-import { type MemoryLine, MemoryLinesUnusable, readingLines, toLines } from "./MemoryLines.ts"
+import { type MemoryLine, MemoryLinesUnusable, readingLines, writingLines } from "./MemoryLines.ts"
 import { isBegun, textTrueAt } from "./Validity.ts"
 import { candidates } from "../retrieval/Ranking.ts"
 import {
@@ -220,7 +220,7 @@ export const memoriesLayer: Layer.Layer<
       }),
       export: tracedFn("Memories.export")(function* (assistantId) {
         yield* assistantOf(assistantId)
-        return toLines((yield* store.list(assistantId, null)).memories)
+        return yield* runYielding(writingLines((yield* store.list(assistantId, null)).memories))
       }),
       import: tracedFn("Memories.import")(function* (assistantId, text) {
         const assistant = yield* assistantOf(assistantId)
@@ -250,12 +250,12 @@ export const memoriesLayer: Layer.Layer<
   })
 )
 
-/** Memories that an import stores in one step, which may take a second. */
-const mostAtOnce = 200
+/** Memories that an import stores in one step: in an embedded database all others wait for a step, and these take about 30 ms. */
+const mostAtOnce = 50
 
 const unusableReason = (content: string): MemoryUnusable["reason"] | null => {
+  if (content.length > longestMemory) return content.trim() === "" ? "empty" : "too_long"
   if (memoryKey(content) === "") return "empty"
-  if (content.length > longestMemory) return "too_long"
   return hasSecret(content) ? "secret" : null
 }
 

@@ -46,14 +46,16 @@ const Line = Schema.Struct({
 })
 const decodeLine = Schema.decodeUnknownOption(Line)
 
-export const toLines = (memories: ReadonlyArray<MemoryRecord>): string =>
-  memories
-    .map(({ content, createdAt, metadata, saidAt, session, speaker, validFrom, validUntil }) => {
-      const dates = { learned: createdAt, from: validFrom, until: validUntil, said_at: saidAt }
-      return JSON.stringify({ content, metadata, ...dates, session, speaker })
-    })
-    .map((line) => `${line}\n`)
-    .join("")
+/** In steps, some lines each. */
+export function* writingLines(memories: ReadonlyArray<MemoryRecord>): Steps<string> {
+  const lines: Array<string> = []
+  for (const { content, createdAt, metadata, saidAt, session, speaker, validFrom, validUntil } of memories) {
+    const dates = { learned: createdAt, from: validFrom, until: validUntil, said_at: saidAt }
+    lines.push(`${JSON.stringify({ content, metadata, ...dates, session, speaker })}\n`)
+    if (lines.length % 16 === 0) yield
+  }
+  return lines.join("")
+}
 
 const facts: { readonly [Reason in MemoryUnusable["reason"]]: string } = {
   empty: "it has no words.",

@@ -20,6 +20,16 @@ const waitingPieces = 16
  */
 const togetherCharacters = 600
 
+/** Longer pieces are cut, and other work has its turn between them. In characters. */
+const longestPiece = 2_000
+
+const inShortPieces = (text: string): ReadonlyArray<string> =>
+  text.length <= longestPiece
+    ? [text]
+    : Array.from({ length: Math.ceil(text.length / longestPiece) }, (_, at) =>
+        text.slice(at * longestPiece, (at + 1) * longestPiece)
+      )
+
 /** The first sentence is sent alone, so that it is heard soon. */
 export const textsOf = (words: Stream.Stream<string>, maxCharacters: number): Stream.Stream<string> =>
   Stream.suspend(() => {
@@ -40,8 +50,18 @@ export const textsOf = (words: Stream.Stream<string>, maxCharacters: number): St
       if (texts.length > 0) isFirst = false
       return texts
     }
+    const feed = (pieces: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>> => {
+      const short = pieces.flatMap(inShortPieces)
+      if (short.length === pieces.length) return Effect.sync(() => together(pieces.flatMap(spoken.feed)))
+      const each = (piece: string) =>
+        Effect.andThen(
+          Effect.yieldNow,
+          Effect.sync(() => spoken.feed(piece))
+        )
+      return Effect.map(Effect.forEach(short, each), (found) => together(found.flat()))
+    }
     return Stream.chunks(words).pipe(
-      Stream.map((pieces) => together(pieces.flatMap(spoken.feed))),
+      Stream.mapEffect(feed),
       Stream.concat(Stream.sync(() => together(spoken.end()))),
       Stream.flattenIterable
     )

@@ -9,6 +9,12 @@
 /** A sentence without an end is cut between two words after this number of characters. */
 export const longestSentence = 400
 
+/** A longer line whose kind is not decided yet is looked at again when it has doubled. */
+const shortLine = 64
+
+/** A longer row of a table is read like any text, while it comes. */
+const longestRow = 4_000
+
 export interface SpokenText {
   /** Sentences that `text` completes. */
   readonly feed: (text: string) => ReadonlyArray<string>
@@ -18,10 +24,13 @@ export interface SpokenText {
 
 export const makeSpokenText = (): SpokenText => {
   const language = makeLanguageOf()
-  /** The line that is being written. */
+  /** The line that is being written, until it is decided what it is. */
   let line = ""
-  /** The number of characters of that line's content that are already in `paragraph`. */
-  let taken = 0
+  /** What it is. From then on it is handed on as it comes, so that a line without an end is not read again for every word. */
+  let begun: LineContent | null = null
+  /** How long a line is when it is looked at again. */
+  let look = 0
+  let carriage = ""
   let state: LineState = { fence: null, isParagraph: false }
   /** The text of the block that is being written, as Markdown. */
   let paragraph = ""
@@ -38,20 +47,39 @@ export const makeSpokenText = (): SpokenText => {
     paragraph = ""
   }
 
-  const take = (isWhole: boolean): void => {
-    const content = contentOf(line, isWhole, state)
-    if (content === null) return
-    if (taken === 0 && content.beginsBlock) endBlock()
-    if (taken === 0 && content.text !== "" && paragraph !== "") paragraph += " "
-    paragraph += content.text.slice(taken)
-    taken = content.text.length
+  const add = (text: string): void => {
+    const isInWord = /^\p{L}+$/u.test(text) && /\p{L}$/u.test(paragraph.slice(-2))
+    paragraph += text
+    // No sentence ends inside of a word.
+    if (isInWord && paragraph.length <= longestSentence) return
     const { rest, sentences } = cutBegun(paragraph, language)
     for (const sentence of sentences) say(sentence)
     paragraph = rest
-    if (!isWhole) return
-    if (content.endsBlock) endBlock()
-    state = content.next
-    taken = 0
+  }
+
+  const begin = (piece: string, isWhole: boolean): LineContent | null => {
+    line += piece
+    if (!isWhole && line.length < look) return null
+    const content = contentOf(line, isWhole, state)
+    if (content === null) {
+      look = line.length < shortLine ? 0 : line.length * 2
+      return null
+    }
+    line = ""
+    look = 0
+    if (content.beginsBlock) endBlock()
+    if (content.text !== "" && paragraph !== "") paragraph += " "
+    add(content.text)
+    return content
+  }
+
+  const take = (piece: string, isWhole: boolean): void => {
+    if (begun === null) begun = begin(piece, isWhole)
+    else if (begun.text !== "") add(piece)
+    if (begun === null || !isWhole) return
+    if (begun.endsBlock) endBlock()
+    state = begun.next
+    begun = null
   }
 
   const flush = (): ReadonlyArray<string> => {
@@ -62,17 +90,17 @@ export const makeSpokenText = (): SpokenText => {
 
   return {
     feed: (text) => {
-      for (const piece of text.split(/(?<=\n)/u)) {
+      const all = carriage + text
+      // The line break that it begins may come with the next piece.
+      carriage = all.endsWith("\r") ? "\r" : ""
+      for (const piece of all.slice(0, all.length - carriage.length).split(/(?<=\n)/u)) {
         const isWhole = piece.endsWith("\n")
-        line += isWhole ? piece.replace(/\r?\n$/u, "") : piece
-        take(isWhole)
-        if (isWhole) line = ""
+        take(isWhole ? piece.replace(/\r?\n$/u, "") : piece, isWhole)
       }
       return flush()
     },
     end: () => {
-      take(true)
-      line = ""
+      take("", true)
       endBlock()
       return flush()
     }
@@ -111,7 +139,7 @@ const contentOf = (line: string, isWhole: boolean, { fence, isParagraph }: LineS
   if (opened !== undefined) return isWhole ? silent({ fence: opened, isParagraph: false }) : null
   if (/^\s*$/u.test(line) || isRuler(line)) return silent(outside)
   if (!isParagraph && /^( {4}|\t)/u.test(line) && !/^\s+([-*+]|\d{1,9}[.)])\s/u.test(line)) return silent(outside)
-  if (line.trimStart().startsWith("|")) return isWhole ? tableRow(line) : null
+  if (line.length <= longestRow && line.trimStart().startsWith("|")) return isWhole ? tableRow(line) : null
   const [mark = ""] = marks.exec(line) ?? []
   const isHeading = /#/u.test(mark)
   const number = /(\d{1,9})[.)]\s+$/u.exec(mark)?.[1]
@@ -128,7 +156,7 @@ const marks = /^\s*(?:>\s?)*\s*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,9}[.)
 
 /** The beginning of a line that is not decided yet. */
 const mayBecomeMark = (line: string): boolean =>
-  /^(?:#{0,6}|[-*+](?:\s+(?:\[[ xX]?\]?)?)?|\d{1,9}[.)]?|[-*_=\s]+|`{1,2}|~{1,2})$/u.test(
+  /^(?:#{0,6}|[-*+](?:\s+(?:\[[ xX]?\]?)?)?|\d{1,9}[.)]?|[-*_=\s]+|(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:`{1,2}|~{1,2})?)$/u.test(
     line.trim().replace(/^[>\s]+/u, "")
   )
 
@@ -153,10 +181,12 @@ const segmenters = {
 }
 const wordsOf = new Intl.Segmenter("en", { granularity: "word" })
 
-/** Whole sentences at the beginning of a text that is still being written, and the rest. */
 /** How far the end of a sentence is looked for. What stands behind is looked at when its turn comes, so that no text is read often. */
 const reach = 4 * longestSentence
+/** Most sentences end within so many characters. */
+const nearReach = 200
 
+/** Whole sentences at the beginning of a text that is still being written, and the rest. */
 const cutBegun = (
   text: string,
   language: LanguageOf
@@ -165,7 +195,10 @@ const cutBegun = (
   let rest = text
   while (true) {
     const near = rest.slice(0, reach)
-    const end = firstEnd(near, language) ?? (rest.length > longestSentence ? cutOfLong(near) : null)
+    const end =
+      (rest.length > nearReach ? firstEnd(rest.slice(0, nearReach), language) : null) ??
+      firstEnd(near, language) ??
+      (rest.length > longestSentence ? cutOfLong(near) : null)
     if (end === null) return { sentences, rest }
     sentences.push(rest.slice(0, end))
     language.add(rest.slice(0, end))
@@ -185,19 +218,23 @@ const firstEnd = (text: string, language: LanguageOf): number | null => {
   const held = inlineMarks(text)
   for (const segment of segmenters[language.of(text)].segment(text)) {
     // The segmenter leaves a bracket that opens at the end of the sentence before it.
-    const index = segment.index - (/[「『（【《]{1,9}$/u.exec(text.slice(0, segment.index))?.[0].length ?? 0)
-    if (index === 0 || index > longestSentence || isInside(held, index)) continue
-    const before = text.slice(0, index)
+    const index = segment.index - (/[「『（【《]{1,9}$/u.exec(endOf(text, segment.index))?.[0].length ?? 0)
+    if (index > longestSentence) return null
+    if (index === 0 || isInside(held, index)) continue
+    const before = endOf(text, index)
     const next = /\p{L}+/u.exec(text.slice(index))
     if (next === null) return null
     if (endsInAbbreviation(before) || isQuoted(before, next[0])) continue
     if (!endsInNumber.test(before)) return index
     // Whether a number with a dot is a day is certain only when the next word is complete.
     if (index + next.index + next[0].length === text.length) return null
-    if (language.of(before) !== "de" && !months.has(next[0].toLowerCase())) return index
+    if (language.of(text.slice(0, index)) !== "de" && !months.has(next[0].toLowerCase())) return index
   }
   return null
 }
+
+/** The last characters before a place: enough to tell an abbreviation or a number. */
+const endOf = (text: string, index: number): string => text.slice(Math.max(0, index - 50), index)
 
 /** In German, `3.` is also "the third". */
 const endsInNumber = /(?:^|[\s(])\d{1,2}\.\s+$/u
@@ -278,7 +315,7 @@ const cutOfLong = (text: string): number => {
       (isWordLike !== true || /^\s/u.test(text[index - 1] ?? "") || isDense(segment))
     ) {
       if (!/^[\p{P}]/u.test(segment)) best = index
-      if (/[,;:–—]\s$/u.test(text.slice(0, index))) clause = index
+      if (/[,;:–—]\s$/u.test(text.slice(Math.max(0, index - 2), index))) clause = index
     }
     isNumber = /[\p{N}.,:]$/u.test(segment)
   }

@@ -32,7 +32,7 @@ export class FormParts {
       maxParts: limits.parts,
       maxFieldSize: limits.body,
       maxTotalSize: limits.upload,
-      onField: ({ name }, value) => this.addField(name, value),
+      onField: (info: MultipartParser.PartInfo | undefined, value) => this.addField(info, value),
       onFile: (info) => this.addFile(info),
       // What stands behind the end of a form is not a part of it.
       onError: (error) => {
@@ -68,7 +68,13 @@ export class FormParts {
     return this.isWhole && this.queue.length === 0
   }
 
-  private addField(name: string, value: Uint8Array): void {
+  /** The parser has read no headers of a field that a body breaks off in. */
+  private addField(info: MultipartParser.PartInfo | undefined, value: Uint8Array): void {
+    if (info === undefined) {
+      this.fault ??= malformed()
+      return
+    }
+    const { name } = info
     if (name === "") this.fault ??= nameless()
     this.fieldBytes += value.length
     if (this.fieldBytes > this.limits.body) this.fault ??= over("fields are")

@@ -31,7 +31,7 @@ import { type LiftedBody, MediaLifter } from "./LiftedMedia.ts"
 import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
 import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
-import { decodeFormText, decodingText } from "./Text.ts"
+import { decodeFormText, decodingText, hasTextOver, textOverLimit } from "./Text.ts"
 import {
   type BodyFault,
   dropFile,
@@ -151,6 +151,8 @@ export interface DecodedBody<A> {
   readonly discard: Effect.Effect<void>
 }
 
+type Decoded<A> = Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError>
+
 /** Decodes the body of a request, or fails with every problem that it has. */
 export const decodeBody = <A>(
   body: Body<A>,
@@ -163,7 +165,9 @@ export const decodeBody = <A>(
   const within =
     body.most === undefined ? bounds : { ...bounds, limits: { ...limits, body: Math.min(limits.body, body.most) } }
   const read = (keep: KeepFile, discard: Effect.Effect<void>) =>
-    Effect.flatMap(readBody(request, accepts, within, { fields: body.files, keep }), (raw) => {
+    Effect.flatMap(readBody(request, accepts, within, { fields: body.files, keep }), (raw): Decoded<A> => {
+      if (hasTextOver(raw.value, limits.text))
+        return Effect.fail(new PayloadTooLarge({ detail: textOverLimit(limits.text) }))
       const decoded = body.decode(raw, parts)
       return Result.isSuccess(decoded)
         ? Effect.succeed({ value: decoded.success, raw, discard })

@@ -1,6 +1,7 @@
 /** Bytes to text without guessing: what is not UTF-8 is an error, not a question mark. */
 import type { Steps } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
+import { isRecord } from "../wire/Json.ts"
 
 const decoder = new TextDecoder("utf-8", { fatal: true })
 
@@ -65,6 +66,23 @@ const hexDigit = (code: number): number => {
 }
 
 const encoder = new TextEncoder()
+
+/** The error of a text that is over the limit of one text. */
+export const textOverLimit = (limit: number): string => `The text is over the limit of ${limit} bytes`
+
+/** Whether a text of a body, or its metadata as a whole, is longer than a text may be. */
+export const hasTextOver = (body: unknown, limit: number): boolean => {
+  if (!isRecord(body)) return false
+  let ofMetadata = limit
+  const isOver = (value: unknown, isMetadata: boolean): boolean => {
+    if (typeof value === "string") {
+      if (isMetadata) ofMetadata -= value.length
+      return ofMetadata < 0 || isLongerThan(value, limit)
+    }
+    return typeof value === "object" && value !== null && Object.values(value).some((each) => isOver(each, isMetadata))
+  }
+  return Object.entries(body).some(([name, value]) => isOver(value, name === "metadata"))
+}
 
 /** Bytes that a text takes in UTF-8; counted only when it could be over the limit at all. */
 export const isLongerThan = (text: string, bytes: number): boolean =>

@@ -4,6 +4,7 @@
  * costs more memory and time than thirty small ones.
  */
 import { isPlain, type ListedMessage, type ListedThread, type PlainMessage, totalTokens } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { timestampOf } from "../wire/Fields.ts"
@@ -85,6 +86,14 @@ function* textsOfThreads(threads: ReadonlyArray<ListedThread>, wings: Parts): Ge
   yield "]"
 }
 
+function* textsOf(records: ReadonlyArray<object>): Generator<string> {
+  yield "["
+  for (const [index, record] of records.entries()) yield `${index > 0 ? "," : ""}${JSON.stringify(record)}`
+  yield "]"
+}
+
+/** Records that may be large, such as assistants with their instructions. */
+export const writeList = (records: ReadonlyArray<object>) => written(textsOf(records))
 export const writeThread = (thread: ListedThread, wings: Parts) => written(textsOfThread(thread, wings))
 export const writeThreads = (threads: ReadonlyArray<ListedThread>, wings: Parts) =>
   written(textsOfThreads(threads, wings))
@@ -92,20 +101,30 @@ export const writeThreads = (threads: ReadonlyArray<ListedThread>, wings: Parts)
 /** Characters in a piece. */
 const pieceLength = 32 * 1024
 
+/** Characters after which others get a turn: a list may have hundreds of megabytes. */
+const turnLength = 1024 * 1024
+
 const contentType = "application/json"
 const encoder = new TextEncoder()
 
-const written = (texts: Iterable<string>): HttpServerResponse.HttpServerResponse => {
+const written = Effect.fnUntraced(function* (
+  texts: Iterable<string>
+): Effect.fn.Return<HttpServerResponse.HttpServerResponse> {
   const pieces: Array<Uint8Array> = []
   let piece = ""
+  let sinceTurn = 0
   for (const text of texts) {
     piece += text
     if (piece.length < pieceLength) continue
     pieces.push(encoder.encode(piece))
+    sinceTurn += piece.length
     piece = ""
+    if (sinceTurn < turnLength) continue
+    sinceTurn = 0
+    yield* Effect.yieldNow
   }
   if (pieces.length === 0) return HttpServerResponse.text(piece, { contentType })
   pieces.push(encoder.encode(piece))
   const contentLength = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
   return HttpServerResponse.stream(Stream.fromIterable(pieces), { contentType, contentLength })
-}
+})

@@ -12,7 +12,7 @@ import { toWireError } from "../wire/ErrorStatus.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { Wings } from "../wings/Wings.ts"
 import { assistantToWire, threadToWire } from "../encoding/Encode.ts"
-import { writeThreads } from "../encoding/EncodeList.ts"
+import { writeList, writeThreads } from "../encoding/EncodeList.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -33,7 +33,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handle("list", ({ query: { name, ...page } }) =>
         assistants.list(pageOf(page), name).pipe(
-          Effect.map((found) => found.map(assistantToWire)),
+          Effect.flatMap((found) => writeList(found.map(assistantToWire))),
           Effect.mapError(toWireError)
         )
       )
@@ -88,7 +88,7 @@ export const layer = HttpApiBuilder.group(
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
           const found = yield* threads.showAll({ page: pageOf(query), assistantId, includeMessages: true })
-          return writeThreads(found, wings)
+          return yield* writeThreads(found, wings)
         }).pipe(Effect.mapError(toWireError))
       )
   })

@@ -15,13 +15,10 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
-import { PayloadTooLarge } from "../wire/Errors.ts"
 import { compact, given, givenName } from "../wire/Fields.ts"
 import type { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
 import { messageBodies } from "../endpoints/MessagesApi.ts"
-import { HttpSettings } from "../HttpSettings.ts"
 import { idempotencyOf } from "./Idempotency.ts"
-import { isLongerThan } from "../bodies/Text.ts"
 import type { DecodedBody, RawBody } from "../bodies/RequestBody.ts"
 import { Wings } from "../wings/Wings.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
@@ -35,13 +32,8 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const read = yield* bodyReader
     const deliver = yield* delivery
-    const { limits } = yield* HttpSettings
     const start = yield* turnStarter
     const wings = yield* Wings
-
-    const textTooLong = Effect.suspend(() =>
-      Effect.fail(new PayloadTooLarge({ detail: `The text is over the limit of ${limits.text} bytes` }))
-    )
 
     /** The files of a message that is refused are deleted before the answer is sent. */
     const answer = <A extends MessageBody | StatelessMessageBody>(
@@ -51,7 +43,6 @@ export const layer = HttpApiBuilder.group(
     ) =>
       Effect.gen(function* () {
         const files = filesOf(raw)
-        if (isLongerThan(value.content ?? "", limits.text)) return yield* Effect.andThen(discard, textTooLong)
         const request: TurnRequest = {
           ...commonOf(value),
           ...compact({ options: wings.options(value, raw), ignored: ignoredOf(wings, value) }),

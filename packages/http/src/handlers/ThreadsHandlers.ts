@@ -22,13 +22,13 @@ export const layer = HttpApiBuilder.group(
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
         threads.showAll({ page: pageOf(page), includeMessages: include_messages }).pipe(
-          Effect.map((found) => writeThreads(found, wings)),
+          Effect.flatMap((found) => writeThreads(found, wings)),
           Effect.mapError(toWireError)
         )
       )
       .handle("get", ({ params }) =>
         threads.show(ThreadId.make(params.thread_id)).pipe(
-          Effect.map((found) => writeThread(found, wings)),
+          Effect.flatMap((found) => writeThread(found, wings)),
           Effect.mapError(toWireError)
         )
       )

@@ -17,7 +17,7 @@ import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { compact } from "../wire/Fields.ts"
-import { isLongerThan } from "../bodies/Text.ts"
+import { isLongerThan, textOverLimit } from "../bodies/Text.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { HeldMedia } from "./HeldMedia.ts"
@@ -138,7 +138,7 @@ const faultIn = ({ developer, instructions, items, media }: AskedTurn, limit: nu
     item.role === "user" ? textOf(item) : item.role === "tool" ? item.output : item.content
   )
   if ([...texts, ...developer, ...instructions].some((text) => isLongerThan(text, limit)))
-    return new OpenAiError({ status: 413, message: `The text is over the limit of ${limit} bytes` })
+    return new OpenAiError({ status: 413, message: textOverLimit(limit) })
   const taken = items.flatMap((item) => (item.role === "user" ? mediaOf(item).flatMap(({ held }) => held ?? []) : []))
   return taken.length < media.size ? invalid("A file stands in a field that takes none.", null) : null
 }

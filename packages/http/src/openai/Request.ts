@@ -9,7 +9,8 @@ import { toProblems } from "../bodies/Problems.ts"
 import type { LiftedBody } from "../bodies/LiftedMedia.ts"
 import { type JsonReader, readBody, readLifted } from "../bodies/RequestBody.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { fromWire, invalid, type OpenAiError, pathOf } from "./Errors.ts"
+import { hasTextOver, textOverLimit } from "../bodies/Text.ts"
+import { fromWire, invalid, OpenAiError, pathOf } from "./Errors.ts"
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -37,6 +38,8 @@ export const readRequest: Effect.Effect<ReadRequest, OpenAiError, HttpServerRequ
     fromWire
   )
   if (value === undefined) return { fields: {}, media }
+  if (hasTextOver(value, bounds.limits.text))
+    return yield* new OpenAiError({ status: 413, message: textOverLimit(bounds.limits.text) })
   return isRecord(value) ? { fields: value, media } : yield* invalid("The body must be a JSON object.", null)
 })
 

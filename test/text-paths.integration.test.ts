@@ -1,0 +1,303 @@
+/**
+ * Whatever a client, a file, a vendor or a tool server sends: the work for it grows in line with its length. Each path of text gets every
+ * pattern below, and those that cost it the most once, twice and four times.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { makeSseReader } from "../packages/adapters/src/protocols/Sse.ts"
+import { makeTagSplitter } from "../packages/adapters/src/protocols/ThinkTags.ts"
+import { hasWords } from "../packages/adapters/src/protocols/Lowering.ts"
+import { isUsableSchema } from "../packages/adapters/src/mcp/UsableSchema.ts"
+import { sentenceOf } from "../packages/adapters/src/mcp/McpTools.ts"
+import { readListing } from "../packages/adapters/src/blobs/S3Xml.ts"
+import { readFile } from "../packages/adapters/src/files/readFile.ts"
+import { checkTypedAsk } from "../packages/core/src/answers/CheckQuestions.ts"
+import { readStated } from "../packages/core/src/answers/StatedAnswers.ts"
+import { extensionOf } from "../packages/core/src/documents/FileType.ts"
+import { readOperations } from "../packages/core/src/memory/Extraction.ts"
+import { isInstruction } from "../packages/core/src/memory/Instructions.ts"
+import { dateOf } from "../packages/core/src/memory/MemoryDates.ts"
+import { readingLines } from "../packages/core/src/memory/MemoryLines.ts"
+import { memoryKey } from "../packages/core/src/memory/MemoryRecord.ts"
+import { readOrder } from "../packages/core/src/memory/Reranker.ts"
+import { hasSecret } from "../packages/core/src/memory/Secrets.ts"
+import { estimateTokens } from "../packages/core/src/models/EstimateTokens.ts"
+import { runSteps } from "../packages/core/src/primitives/Steps.ts"
+import { framed, newFrameWord, onOneLine } from "../packages/core/src/prompts/Frame.ts"
+import { spokenDates } from "../packages/core/src/retrieval/Dates.ts"
+import { languageOf } from "../packages/core/src/retrieval/Language.ts"
+import { termsByLanguage } from "../packages/core/src/retrieval/Retrieval.ts"
+import { noteOnQuery, termsOf } from "../packages/core/src/retrieval/Terms.ts"
+import { cut } from "../packages/core/src/summaries/SummaryPrompt.ts"
+import { makeSpokenText } from "../packages/core/src/voice/SpokenText.ts"
+import { textOfResults } from "../packages/core/src/web-search/Sources.ts"
+import { FormParts } from "../packages/http/src/bodies/FormParts.ts"
+import { MediaLifter } from "../packages/http/src/bodies/LiftedMedia.ts"
+import { decodeFormText } from "../packages/http/src/bodies/Text.ts"
+import { inOneSegment } from "../packages/http/src/endpoints/SlashedNames.ts"
+import { withoutLineEnds } from "../packages/http/src/streams/LineEnds.ts"
+import { parseJson } from "../packages/http/src/wire/Json.ts"
+import { growsInLine, repeated } from "./growth.ts"
+
+/** Names have at most 1,024 characters, and headers 16 KB. */
+const longestName = 16_384
+
+/** The work of a path on one text. */
+type Work = (text: string) => unknown
+
+const word = Effect.runSync(newFrameWord)
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+/** In the smallest pieces in which a text may come. */
+const inPieces = (text: string, feed: (piece: string) => void): void => {
+  for (let at = 0; at < text.length; at += 4) feed(text.slice(at, at + 4))
+}
+
+const spoken = (text: string, feedAll: (text: string, feed: (piece: string) => void) => void) => {
+  const reader = makeSpokenText()
+  feedAll(text, reader.feed)
+  reader.end()
+}
+
+const form = (text: string) => {
+  const headers = { "content-type": "multipart/form-data; boundary=B" }
+  const megabyte = 1024 * 1024
+  const limits = {
+    text: megabyte,
+    body: 8 * megabyte,
+    file: 50 * megabyte,
+    upload: 200 * megabyte,
+    files: 20,
+    parts: 200
+  }
+  const parts = new FormParts(headers, limits)
+  const bytes = bytesOf(text)
+  for (let at = 0; at < bytes.length; at += 65_536) {
+    parts.write(bytes.subarray(at, at + 65_536))
+    while (parts.take() !== undefined);
+  }
+  parts.end()
+}
+
+const named = (disposition: string) => `--B\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`
+
+const lifted = (text: string) => {
+  const lifter = new MediaLifter({ text: 1e9, media: 1e9 })
+  lifter.write(bytesOf(text))
+  lifter.end()
+}
+
+const asJson = (text: string): unknown => {
+  const parsed = parseJson(text)
+  return Result.isSuccess(parsed) ? parsed.success : null
+}
+
+const read = (extension: string) => (text: string) =>
+  readFile({ extension, tables: null }, bytesOf(text)).catch(() => null)
+
+const paths: Readonly<Record<string, Work>> = {
+  "a query": (text) => termsByLanguage(text),
+  "the note on a query": noteOnQuery,
+  "terms of a document": (text) => termsOf(text, "de"),
+  "the language of a text": languageOf,
+  "dates in a conversation": (text) => spokenDates(text, new Date(0)),
+  "tokens of a text": estimateTokens,
+  "a text for a summary": (text) => cut(text, 50_000, { count: estimateTokens }),
+  "a name in a prompt": (text) => onOneLine(text.slice(0, longestName)),
+  "a text in its frame": (text) => framed(word, text),
+  "the name of a file": (text) => extensionOf(text.slice(0, longestName)),
+  "a memory": (text) => [memoryKey(text), hasSecret(text), isInstruction(text)],
+  "a date of a memory": dateOf,
+  "lines of memories": (text) => runSteps(readingLines(text, (content) => (hasSecret(content) ? "secret" : null))),
+  "a line of memories": (text) => runSteps(readingLines(JSON.stringify({ content: text }), () => null)),
+  "what a model learned": readOperations,
+  "what a model learned, as JSON": (text) => readOperations(JSON.stringify({ operations: [{ content: text }] })),
+  "the order of a model": (text) => readOrder(text, 50),
+  "the answer to a typed question": (text) => readStated(text, []),
+  "a typed question": (text) => checkTypedAsk({ questions: { [text]: { question: text, options: { [text]: text } } } }),
+  "typed options": (text) =>
+    checkTypedAsk({
+      questions: {
+        q: {
+          question: "?",
+          options: Object.fromEntries(Array.from(text.slice(0, 50_000), (each, at) => [`${each}${at}`, each]))
+        }
+      }
+    }),
+  "results of a web search": (text) => {
+    const url = "https://example.org/"
+    return textOfResults([{ url, title: text }], [{ url, title: text, text, publishedAt: text }], 10_000, word)
+  },
+  "markdown that is spoken": (text) => spoken(text, (all, feed) => feed(all)),
+  "markdown that is spoken in pieces": (text) => spoken(text, inPieces),
+  "a line of a table that is spoken in pieces": (text) => spoken(`|${text}`, inPieces),
+  "code that is spoken in pieces": (text) => spoken(`\`\`\`\n${text}`, inPieces),
+  "events of a vendor in pieces": (text) => {
+    const reader = makeSseReader(Number.POSITIVE_INFINITY)
+    inPieces(text, (piece) => reader.feed(piece))
+    reader.end()
+  },
+  "thoughts of a model in pieces": (text) => {
+    const reader = makeTagSplitter()
+    inPieces(text, (piece) => reader.feed(piece, []))
+    reader.end([])
+  },
+  "a text of a model": hasWords,
+  "a sentence of a tool server": sentenceOf,
+  "a schema of a tool server": (text) =>
+    isUsableSchema({ type: "object", properties: { [text]: asJson(text), a: { enum: [text], required: [text] } } }),
+  "a listing of a bucket": readListing,
+  "a JSON body": parseJson,
+  "a text in a JSON body": (text) => parseJson(JSON.stringify({ text })),
+  "a body of /v1": lifted,
+  "a picture in a body of /v1": (text) => lifted(`{"url":"data:image/png;base64,${text}`),
+  "sound in a body of /v1": (text) => lifted(`{"data":"${text}"}`),
+  "a field of a form": (text) => decodeFormText(bytesOf(text)),
+  "a multipart body": form,
+  "a field of a multipart body": (text) => form(`${named('name="a"')}${text}`),
+  "a file of a multipart body": (text) => form(`${named('name="a"; filename="a.txt"')}${text}`),
+  "a name in a multipart body": (text) => form(named(`name="${text.slice(0, 60_000)}"`)),
+  "headers of a part": (text) => form(`--B\r\n${text}`),
+  "a path": (text) => inOneSegment(`/models/${text}`),
+  "an event for a client": withoutLineEnds,
+  "a text file": read("txt"),
+  "a page": read("html"),
+  "a table": read("csv"),
+  "a document of markdown": read("md"),
+  "lines of JSON": read("jsonl"),
+  XML: read("xml"),
+  "a program": read("ts")
+}
+
+const patterns = [
+  "a",
+  " ",
+  "\n",
+  "\r\n",
+  "\t",
+  "word ",
+  "word\n",
+  "1",
+  "12 ",
+  ".",
+  "a.",
+  "1.",
+  ",",
+  ":",
+  '"',
+  '"a',
+  "'",
+  "`",
+  "```\n",
+  "[",
+  "[]",
+  "(",
+  ")",
+  "{",
+  "}",
+  "<",
+  "<a>",
+  "<a ",
+  "</a>",
+  "<!--",
+  "<![CDATA[",
+  "&",
+  "&amp;",
+  "&#1",
+  "|",
+  "a|b\n",
+  "-",
+  "-\n",
+  "# a\n",
+  "#",
+  ">",
+  "*",
+  "_",
+  "\\",
+  '\\"',
+  "/",
+  "http://a/",
+  "a@",
+  "=",
+  "%",
+  "%41",
+  "+",
+  "\u0301",
+  "😀",
+  "👩‍👩‍👧",
+  "🇩🇪",
+  "\ud83d",
+  "日本語",
+  "สวัสดี",
+  "नमस्ते ",
+  "\u202e",
+  "\u0000",
+  "\ufeff",
+  "\u2028",
+  "aB",
+  "0f",
+  "aA1/",
+  "[1,",
+  '{"a":',
+  "data: x\n",
+  "data:",
+  "<think>",
+  "</think",
+  "2024-01-01 ",
+  "last monday ",
+  "1 day ago ",
+  "--B\r\n",
+  "\r\n--",
+  "\r\n--B",
+  "x: y\r\n",
+  '"a","b"\n',
+  "class A {\n",
+  "’s",
+  "z.B. ",
+  "A. ",
+  "123-45-",
+  "4111 ",
+  "password is ",
+  "ignore all ",
+  "- a\n",
+  "> ",
+  "<tr><td>",
+  "「行く。」",
+  "3. Oktober ",
+  "![a](b)",
+  "[a]("
+]
+
+const least = (work: Work, text: string): number => {
+  let shortest = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 2; run++) {
+    const before = performance.now()
+    work(text)
+    shortest = Math.min(shortest, performance.now() - before)
+  }
+  return shortest
+}
+
+/** The patterns that cost a path the most, found with short texts. */
+const worstOf = (work: Work): ReadonlyArray<string> =>
+  patterns
+    .map((pattern) => [pattern, least(work, repeated(pattern, 2_000))] as const)
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, 2)
+    .map(([pattern]) => pattern)
+
+describe("work grows in line with", () => {
+  it.each(Object.entries(paths))("%s", { timeout: 120_000 }, async (_name, work) => {
+    for (const pattern of worstOf(work))
+      await growsInLine((length) => repeated(pattern, length), 8_000, work, { longest: 500_000 })
+  })
+})
+
+describe("a schema that a tool server nests without end", () => {
+  it("is refused", () => {
+    let schema: unknown = []
+    for (let depth = 0; depth < 100_000; depth++) schema = [schema]
+    assert.isFalse(isUsableSchema({ type: "object", properties: { a: { type: schema } } }))
+  })
+})
