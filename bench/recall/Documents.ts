@@ -46,7 +46,7 @@ const questions: ReadonlyArray<Question> = [
   asked("How does one install PostgreSQL for the tests?", "install-postgres.sh"),
   asked("When is a terminal event shown?", "shown when it is stored, not before"),
   asked("Is reasoning stored in the log?", "is never stored, so a log read from the store may have gaps"),
-  asked("Who is a principal?", "an owner who is asking"),
+  asked("Who is a principal?", "the owner of the current request"),
   asked(
     "What is replaced when a customer's message supersedes a run?",
     "a new message ends a run that waits for outputs"
