@@ -362,6 +362,35 @@ await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.laye
   { page: "docs/testing.md", has: "TestKernel.open([" },
   { page: "docs/testing.md", has: 'it.effect("waits for its turn"', isTest: true },
   {
+    page: "docs/without-effect.md",
+    has: "after: (text) => (text.includes(",
+    before: `import { provider } from "colloquy"
+import { inMemory } from "colloquy/in-memory"
+import assert from "node:assert"
+const answers = ["It is sk-1.", "BEGIN PRIVATE KEY"]
+const options = {
+  store: inMemory(),
+  providers: [
+    provider({
+      id: "house",
+      chat: async function* ({ messages }) {
+        assert.ok(!JSON.stringify(messages).includes("sk-1"))
+        yield answers.shift() ?? ""
+      }
+    })
+  ],
+  model: "m",
+  owner: "ada"
+}
+`,
+    after: `
+const reply = await colloquy.send({ content: "My key is sk-1" })
+assert.strictEqual(reply.content, "It is [key].")
+assert.strictEqual((await colloquy.send({ content: "Hi" })).status, "FAILED")
+await colloquy.close()
+`
+  },
+  {
     page: "docs/guards.md",
     has: "const guardLayer =",
     before: `${stage}import { expect, say, ScriptedModel } from "@colloquy/testing"

@@ -69,5 +69,6 @@ export {
   ThreadBusy,
   ThreadNotFound,
   ToolNameTaken,
-  ToolOutputsRejected
+  ToolOutputsRejected,
+  TurnRefused
 } from "@colloquy/core"

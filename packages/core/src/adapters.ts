@@ -188,7 +188,7 @@ export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } fro
 
 /** turns: how a message becomes an answer. */
 export type {
-  AnswerPiece,
+  ReviewedPiece,
   FollowUpOrder,
   Heard,
   Listening,

@@ -2,7 +2,7 @@
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import type { AnswerPiece, Review, Verdict } from "./TurnPart.ts"
+import type { ReviewedPiece, Review, Verdict } from "./TurnPart.ts"
 
 /** A part stopped the answer. */
 export class ReviewStopped extends Data.TaggedError("ReviewStopped")<{ readonly reason: string }> {
@@ -23,5 +23,5 @@ export class ReviewFailed extends Data.TaggedError("ReviewFailed")<{ readonly is
 /** The review of a part, which never fails: a fault of the part is a verdict. */
 export interface BoundReview {
   readonly by: Review["by"]
-  readonly judge: (piece: AnswerPiece) => Effect.Effect<Verdict | ReviewFailed, never, Principal>
+  readonly judge: (piece: ReviewedPiece) => Effect.Effect<Verdict | ReviewFailed, never, Principal>
 }

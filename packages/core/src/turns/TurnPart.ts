@@ -85,11 +85,11 @@ export interface Review {
    * tool or ends. The pieces do not depend on how the provider splits its text.
    */
   readonly by: "sentence" | "whole"
-  readonly judge: (piece: AnswerPiece) => Effect.Effect<Verdict, unknown, Principal>
+  readonly judge: (piece: ReviewedPiece) => Effect.Effect<Verdict, unknown, Principal>
 }
 
 /** A piece of an answer that nobody has read yet. */
-export interface AnswerPiece {
+export interface ReviewedPiece {
   readonly text: string
   /** What this part has let pass before, in this leg. */
   readonly before: string

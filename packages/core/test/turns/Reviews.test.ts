@@ -9,7 +9,7 @@ import {
   type TurnRequest,
   Turns
 } from "@colloquy/core"
-import type { AnswerPiece, Review, Verdict } from "@colloquy/core/adapters"
+import type { ReviewedPiece, Review, Verdict } from "@colloquy/core/adapters"
 import {
   callTool,
   Crash,
@@ -51,7 +51,7 @@ const guard = (
 })
 
 const judging =
-  (verdict: (piece: AnswerPiece) => Verdict): Review["judge"] =>
+  (verdict: (piece: ReviewedPiece) => Verdict): Review["judge"] =>
   (piece) =>
     Effect.succeed(verdict(piece))
 
@@ -358,7 +358,7 @@ describe("calls of a reviewed answer", () => {
 })
 
 describe("a review that ends the answer", () => {
-  const bad = ({ text }: AnswerPiece) => text.includes("bomb")
+  const bad = ({ text }: ReviewedPiece) => text.includes("bomb")
 
   it.effect(
     "stops it: the run fails with the reason, the rest is told to nobody, and the model is not listened to",
