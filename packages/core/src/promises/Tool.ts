@@ -24,7 +24,7 @@ export interface ToolOptions<Parameters extends ToolParameters> extends Omit<Hos
   readonly description: string
   /**
    * A zod schema, a valibot schema in `toStandardJsonSchema`, an Effect schema, or JSON Schema (draft 2020-12). Arguments are checked
-   * against JSON Schema too; a keyword that Effect cannot check (`not`, `if`, `dependentRequired`, …) is refused when the tool is made.
+   * against JSON Schema too; a keyword that is not checked (`not`, `if`, `dependentRequired`, …) is refused when the tool is made.
    */
   readonly parameters: Parameters
   /** Asks the provider to enforce the schema, if it can. */

@@ -3,10 +3,10 @@
  * with `toStandardJsonSchema`), an Effect schema, or JSON Schema. Two things are made of the one description: the JSON Schema that the
  * model reads, and the check of the model's arguments. Used by `tool`.
  */
-import * as JsonSchema from "effect/JsonSchema"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaRepresentation from "effect/SchemaRepresentation"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
+import { checkedSchema } from "../tools/CheckedSchema.ts"
 
 /** A Standard Schema of version 1 with the JSON Schema part of the specification. */
 export interface DescribedSchema<Input = unknown, Output = Input> {
@@ -92,21 +92,21 @@ const describe = ({ "~standard": standard }: DescribedSchema): Described => {
   return { jsonSchema: converter.input({ target: "draft-2020-12" }), validate: (args) => standard.validate(args) }
 }
 
-/** Checked by Effect's translation. A keyword that it cannot check is refused here, so that no schema is checked only in part. */
+/** A schema that cannot be checked wholly is refused here, so that no schema is checked only in part. */
 const describeJsonSchema = (jsonSchema: Schema.JsonObject): Described => {
-  const document = JsonSchema.fromSchemaDraft2020_12(Object.assign({}, jsonSchema))
-  try {
-    const schema = SchemaRepresentation.fromJsonSchemaDocument(document, { patterns: "apply" })
-    const standard = Schema.toStandardSchemaV1(Schema.make<Schema.Decoder<unknown>>(schema.ast), {
-      parseOptions: { errors: "all", onExcessProperty: "error" }
-    })
-    return { jsonSchema, validate: (args) => standard["~standard"].validate(args) }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.split("\n", 1)[0] : String(error)
+  const { problemsOf } = Result.getOrElse(checkedSchema(jsonSchema), (problems) => {
+    const found = problems.map(({ message, path }) => `${path.join(".") || "the schema"}: ${message}`).join(" ")
     throw new TypeError(
-      `Arguments cannot be checked against this JSON Schema: ${reason} Leave it out, or give the parameters as a schema of a library.`,
-      { cause: error }
+      `Arguments cannot be checked against this JSON Schema. ${found} Change it, or give the parameters as a schema of a library.`
     )
+  })
+  return {
+    jsonSchema,
+    validate: (args) => {
+      const value = decodeJson(args)
+      const issues = problemsOf(value)
+      return issues.length === 0 ? { value } : { issues }
+    }
   }
 }
 
