@@ -42,7 +42,15 @@ const saidIn = ({ conversation }: Sample): ReadonlyMap<string, { readonly text: 
 
 const openAssistant = Effect.gen(function* () {
   const [id, at] = [yield* newId(AssistantId), new Date(0)]
-  const nothing = { description: null, systemPrompt: null, provider: null, model: null, tools: null, metadata: null }
+  const nothing = {
+    description: null,
+    systemPrompt: null,
+    provider: null,
+    model: null,
+    tools: null,
+    modelOptions: null,
+    metadata: null
+  }
   const prompts = { factExtractionPrompt: null, memoryUpdatePrompt: null }
   const embedding = { provider: null, model: null, dimensions: 3072 }
   const assistant = { id, name: "facts", searchLimit: 10, ...nothing, ...prompts, embedding }

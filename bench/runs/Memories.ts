@@ -41,6 +41,7 @@ const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: numbe
       provider: null,
       model: null,
       tools: null,
+      modelOptions: null,
       searchLimit: 10,
       embedding: { provider: null, model: null, dimensions: 3072 },
       factExtractionPrompt: null,

@@ -88,6 +88,7 @@ export {
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { ModelError, ModelErrorReason, reasonOfStatus } from "./models/ModelError.ts"
 export { operatorDetail, sentenceOf } from "./models/OperatorDetail.ts"
+export { ModelOptions, type Sampling, ToolChoice } from "./models/ModelOptions.ts"
 export { describeModel, mergeModelInfo, ModelType } from "./models/ModelInfo.ts"
 export type {
   NextTokenDriver,
@@ -117,8 +118,8 @@ export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Cata
 
 /** threads: conversations and their messages. */
 export { Metadata } from "./threads/Thread.ts"
-export { type History, MessageStatus, NewMessage, RunFault, Step, Supplements } from "./threads/Message.ts"
-export { isPlain, type ListedMessage, type PlainMessage } from "./threads/ListedMessage.ts"
+export { type History, MessageStatus, NewMessage, RunFault, Step, StopReason, Supplements } from "./threads/Message.ts"
+export { isPlain, usualStop, type ListedMessage, type PlainMessage } from "./threads/ListedMessage.ts"
 export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
 export { type KeptTexts, RecalledTexts, type ShownOf, type TextsShown } from "./threads/RecalledTexts.ts"

@@ -1,6 +1,6 @@
 /** Conversations over the whole surface that must go the same way on every store, and across processes over one store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, gate, say } from "@colloquy/testing"
+import { callTool, finish, gate, say } from "@colloquy/testing"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
@@ -146,6 +146,88 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
     for (const wrong of ["limit=0", "limit=101", "cursor=x", "status=queued"])
       assert.strictEqual((await service.call("GET", `${thread}/runs?${wrong}`)).status, 422)
     assert.strictEqual((await service.call("GET", `${thread}/runs`, undefined, { key: keys.bob })).status, 404)
+  })
+
+  it("model options belong to the assistant, are changed field by field by a message, and what ended an answer is kept", async () => {
+    const steps = [say("a"), [say("b"), finish("length")], say("c"), callTool("weather", {}), say("e"), say("f")]
+    await using service = await open(steps, { stores: shared })
+    const model_options = { temperature: 0.5, stop: ["END"], max_output_tokens: 50 }
+    const created = (await service.call("POST", "/assistants", { name: "Guide", model_options })).body
+    assert.deepStrictEqual(created.model_options, model_options)
+    const path = `/assistants/${created.assistant_id}`
+    const { thread_id } = (await service.call("POST", `${path}/threads`)).body
+    const send = (body: object) => service.call("POST", `/threads/${thread_id}/messages`, body)
+    assert.deepInclude((await send({ content: "1" })).body, { stop_reason: "stop", ignored_options: [] })
+    const cut = await send({ content: "2", model_options: { temperature: 0, top_p: 1, tool_choice: "required" } })
+    assert.deepInclude(cut.body, { status: "COMPLETED", stop_reason: "length", content: "b" })
+    assert.deepStrictEqual(cut.body.ignored_options, [
+      { option: "model_options.tool_choice", because: "the turn has no tools" }
+    ])
+    const run = (await service.call("GET", `/threads/${thread_id}/runs/${cut.body.run_id}`)).body
+    assert.deepStrictEqual(run.ignored_options, cut.body.ignored_options)
+    assert.deepStrictEqual(
+      service.model.requests.map(({ maxOutputTokens, sampling }) => ({ maxOutputTokens, sampling })),
+      [
+        { maxOutputTokens: 50, sampling: { temperature: 0.5, stop: ["END"] } },
+        { maxOutputTokens: 50, sampling: { temperature: 0, stop: ["END"], topP: 1 } }
+      ]
+    )
+    assert.deepStrictEqual((await service.call("PUT", path, { name: "Other" })).body.model_options, model_options)
+    const changed = { max_steps: 2, tool_choice: { name: "weather" } }
+    assert.deepStrictEqual((await service.call("PUT", path, { model_options: changed })).body.model_options, changed)
+    assert.isNull((await service.call("PUT", path, { model_options: null })).body.model_options)
+    await send({ content: "3" })
+    assert.isUndefined(service.model.requests[2]?.sampling)
+    const streamed = await allEvents(
+      await service.fetch("POST", `/threads/${thread_id}/messages`, {
+        content: "4",
+        tools: [tool("weather")],
+        model_options: changed,
+        stream: true
+      })
+    )
+    assert.deepInclude(streamed.at(-1)?.data, { type: "tool_submit_required", stop_reason: "tools" })
+    const { run_id, tool_calls } = streamed.at(-1)?.data ?? {}
+    const outputs = { tool_outputs: [{ tool_call_id: tool_calls[0].id, output: "sun" }] }
+    const next = await service.call("POST", `/threads/${thread_id}/runs/${run_id}/submit-tool-outputs`, outputs)
+    assert.deepInclude(next.body, { stop_reason: "steps", content: "e" })
+    const form = new FormData()
+    form.append("content", "5")
+    form.append("model_options", JSON.stringify({ seed: 7, stop: ["x"] }))
+    assert.strictEqual((await service.call("POST", `/threads/${thread_id}/messages`, form)).status, 200)
+    assert.deepStrictEqual(service.model.requests.at(-1)?.sampling, { seed: 7, stop: ["x"] })
+    const { messages } = (await service.call("GET", `/threads/${thread_id}`)).body
+    assert.deepStrictEqual(
+      messages.map(({ stop_reason }: { stop_reason: string | null }) => stop_reason),
+      [null, "stop", null, "length", null, "stop", null, "tools", "steps", null, "stop"]
+    )
+  })
+
+  it("wrong model options are a 422 with every place, on assistants and messages", async () => {
+    await using service = await open([], { stores: shared })
+    const wrong: ReadonlyArray<readonly [options: unknown, ...places: ReadonlyArray<string>]> = [
+      [{ temperature: 2.1, top_p: -1 }, "temperature", "top_p"],
+      [{ max_output_tokens: 0, seed: 1.5 }, "max_output_tokens", "seed"],
+      [{ stop: [] }, "stop"],
+      [{ stop: Array.from({ length: 9 }, String) }, "stop"],
+      [{ max_steps: 65 }, "max_steps"],
+      [{ max_steps: 0 }, "max_steps"],
+      [{ parallel_tool_calls: "no" }, "parallel_tool_calls"],
+      [{ tool_choice: "any" }, "tool_choice"],
+      [{ top_k: 5 }, "top_k"],
+      ["hot", ""]
+    ]
+    for (const [model_options, ...places] of wrong) {
+      const answers = [
+        await service.call("POST", "/assistants", { name: "Guide", model_options }),
+        await service.call("POST", "/threads/messages", { content: "Hi", model_options })
+      ]
+      for (const { body, status } of answers) {
+        assert.strictEqual(status, 422, JSON.stringify(model_options))
+        const found = body.detail.map(({ loc }: { loc: ReadonlyArray<string> }) => loc.slice(1, 3).join("."))
+        for (const place of places) assert.include(found, place === "" ? "model_options" : `model_options.${place}`)
+      }
+    }
   })
 
   it("text of every kind comes back as it was", async () => {

@@ -3,6 +3,7 @@
  * the record is the one that the API description promises.
  */
 import { Message, MessageId, ThreadId } from "@colloquy/core"
+import { usualStop } from "@colloquy/core/adapters"
 import { plainOf } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
@@ -20,6 +21,7 @@ const Said = Schema.Struct({ content, id, metadata, model, provider, role, runId
 const messageOf = (said: typeof Said.Type, at: number): Message => ({
   ...said,
   fault: null,
+  stopReason: usualStop({ ...said, toolCalls: [] }),
   toolCalls: [],
   toolResults: [],
   steps: [],
@@ -42,12 +44,13 @@ describe("plain messages of lists", () => {
     assert.deepStrictEqual(JSON.parse(JSON.stringify(readPromised(text))), JSON.parse(text))
   })
 
-  it("have every field of the API description", () => {
+  it("have every field of the API description but those of objects", () => {
     const nothing = { metadata: null, model: null, provider: null, runId: null, usage: null }
     const ids = { id: MessageId.make(anId), threadId: ThreadId.make(anId) }
     const message = messageOf({ content: "Hello", role: "user", status: "COMPLETED", ...nothing, ...ids }, 0)
     const written = Object.keys(JSON.parse(messageText(plainOf(message), wings)))
-    assert.sameMembers(written, Object.keys(StoredMessage.fields))
+    const { output: _, output_method: __, ...fields } = StoredMessage.fields
+    assert.sameMembers(written, Object.keys(fields))
   })
 })
 

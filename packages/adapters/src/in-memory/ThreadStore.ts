@@ -106,6 +106,7 @@ const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Me
       content: null,
       status: "IN_PROGRESS",
       fault: null,
+      stopReason: null,
       toolCalls: [],
       toolResults: [],
       steps: [],

@@ -12,6 +12,7 @@ export interface AssistantRow {
   readonly provider: string | null
   readonly model: string | null
   readonly tools: string | null
+  readonly model_options: string | null
   readonly search_limit: number
   readonly embedding: string
   readonly fact_extraction_prompt: string | null
@@ -29,6 +30,7 @@ const columns: ReadonlyArray<keyof AssistantRow> = [
   "provider",
   "model",
   "tools",
+  "model_options",
   "search_limit",
   "embedding",
   "fact_extraction_prompt",
@@ -49,6 +51,7 @@ export const decodeAssistant = (row: AssistantRow): Assistant => ({
   provider: fromTextOrNull(row.provider),
   model: fromTextOrNull(row.model),
   tools: fromJsonOrNull(row.tools),
+  modelOptions: fromJsonOrNull(row.model_options),
   searchLimit: row.search_limit,
   embedding: fromJson(row.embedding),
   factExtractionPrompt: fromTextOrNull(row.fact_extraction_prompt),
@@ -69,6 +72,7 @@ export const assignmentsOf = (patch: AssistantPatch): ReadonlyArray<Assignment> 
   ...assignment("provider", patch.provider, toTextOrNull),
   ...assignment("model", patch.model, toTextOrNull),
   ...assignment("tools", patch.tools, toJson),
+  ...assignment("model_options", patch.modelOptions, toJson),
   ...assignment("search_limit", patch.searchLimit, (value) => value),
   ...assignment("fact_extraction_prompt", patch.factExtractionPrompt, toTextOrNull),
   ...assignment("memory_update_prompt", patch.memoryUpdatePrompt, toTextOrNull),

@@ -4,7 +4,7 @@
  * database builds the answer from the run's row: nothing of the answer is stored yet, so it has no body.
  */
 import type { Message, MessageId, RunId, ThreadId } from "@colloquy/core"
-import type { NewMessage } from "@colloquy/core/adapters"
+import { type NewMessage, usualStop } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 
@@ -29,6 +29,8 @@ type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "mode
   readonly supplements?: Message["supplements"]
   /** Present in failed answers. */
   readonly fault?: Message["fault"]
+  /** Present where it is another one than `usualStop`, so that most answers have no such field and are listed without being parsed. */
+  readonly stopReason?: Message["stopReason"]
 }
 
 /** A history is read as a few rows, usually one. Each is the JSON array of many messages. */
@@ -64,6 +66,8 @@ const decodeMessage = (stored: MessageText): Message => {
     content: fields.content,
     status,
     fault: fields.fault ?? null,
+    stopReason:
+      fields.stopReason === undefined ? usualStop({ role, status, toolCalls: fields.toolCalls }) : fields.stopReason,
     toolCalls: fields.toolCalls,
     toolResults,
     steps: fields.steps,
@@ -88,27 +92,21 @@ const unfinishedBody = (provider = "", model = ""): Body => ({
   metadata: null
 })
 
-const bodyOf = ({
-  content,
-  fault,
-  metadata,
-  model,
-  provider,
-  steps,
-  supplements,
-  toolCalls,
-  usage
-}: NewMessage): Body => ({
-  content,
-  toolCalls,
-  steps,
-  provider,
-  model,
-  usage,
-  metadata,
-  ...(supplements === null ? {} : { supplements }),
-  ...(fault === null ? {} : { fault })
-})
+const bodyOf = (message: NewMessage): Body => {
+  const { content, fault, metadata, model, provider, steps, stopReason, supplements, toolCalls, usage } = message
+  return {
+    content,
+    toolCalls,
+    steps,
+    provider,
+    model,
+    usage,
+    metadata,
+    ...(supplements === null ? {} : { supplements }),
+    ...(fault === null ? {} : { fault }),
+    ...(stopReason === usualStop(message) ? {} : { stopReason })
+  }
+}
 
 /** The arguments of the schema's functions that store a new message. The ids of its thread and its run are separate arguments. */
 export const messageArguments = (message: NewMessage) => ({

@@ -117,15 +117,18 @@ export const lower = (request: ChatRequest, dialect: MessagesDialect): WireReque
   const system = systemWithJson(request)
   // The mark on the system prompt also caches the tools, which come before it. The mark of the whole request caches the history.
   const mark = cacheMark(dialect)
+  const thinking = lowerThinking(request, dialect, maxTokens)
+  const thinks = hasThinking(thinking)
   return {
     model: request.model,
     max_tokens: maxTokens,
-    ...lowerTools(request, system === null ? mark : {}),
+    ...lowerTools(request, system === null ? mark : {}, thinks),
     ...(system === null ? {} : { system: [{ type: "text", text: system, ...mark }] }),
     messages: lowerMessages(request),
     stream: true,
     ...mark,
-    ...lowerThinking(request, dialect, maxTokens),
+    ...lowerSampling(request, thinks),
+    ...thinking,
     ...lowerConfig(request, dialect)
   }
 }
@@ -147,7 +150,7 @@ const cacheMark = ({ promptCache }: MessagesDialect): WireRecord =>
     ? {}
     : { cache_control: { type: "ephemeral", ...(promptCache === "5m" ? {} : { ttl: promptCache }) } }
 
-const lowerTools = (request: ChatRequest, markOfLast: WireRecord): WireRecord => {
+const lowerTools = (request: ChatRequest, markOfLast: WireRecord, thinks: boolean): WireRecord => {
   const own = request.ownTools?.includes("web_search") === true ? [ownSearch] : []
   const functions = request.tools.map((tool) => ({
     name: tool.name,
@@ -159,7 +162,34 @@ const lowerTools = (request: ChatRequest, markOfLast: WireRecord): WireRecord =>
   if (tools.length === 0) return {}
   return {
     tools: tools.map((tool, index) => (index === tools.length - 1 ? { ...tool, ...markOfLast } : tool)),
-    ...(request.toolChoice === "none" ? { tool_choice: { type: "none" } } : {})
+    ...lowerChoice(request, thinks)
+  }
+}
+
+/** Whether the model thinks in this request. Then the vendor refuses a forced call and most settings of sampling. */
+const hasThinking = ({ thinking }: WireRecord): boolean => {
+  const { type } = record(thinking)
+  return type === "enabled" || type === "adaptive"
+}
+
+const lowerChoice = ({ sampling, toolChoice }: ChatRequest, thinks: boolean): WireRecord => {
+  if (toolChoice === "none") return { tool_choice: { type: "none" } }
+  const isAuto = toolChoice === "auto" || thinks
+  const one = sampling?.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
+  if (isAuto) return sampling?.parallelToolCalls === false ? { tool_choice: { type: "auto", ...one } } : {}
+  return {
+    tool_choice: { ...(typeof toolChoice === "object" ? { type: "tool", ...toolChoice } : { type: "any" }), ...one }
+  }
+}
+
+/** The vendor's temperatures end at 1, it refuses a temperature beside `top_p` and a blank stop text, and it has no seed. */
+const lowerSampling = ({ sampling = {} }: ChatRequest, thinks: boolean): WireRecord => {
+  const { stop, temperature, topP } = sampling
+  const isWarm = temperature !== undefined && temperature <= 1 && !thinks
+  return {
+    ...(isWarm ? { temperature } : {}),
+    ...(topP === undefined || isWarm || (thinks && topP < 0.95) ? {} : { top_p: topP }),
+    ...(stop?.every(hasWords) === true ? { stop_sequences: stop } : {})
   }
 }
 

@@ -100,7 +100,25 @@ const lowerTools = (request: ChatRequest): WireRecord => {
   if (functionDeclarations.length === 0) return own.length === 0 ? {} : { tools: own }
   return {
     tools: [{ functionDeclarations }, ...own],
-    ...(request.toolChoice === "none" ? { toolConfig: { functionCallingConfig: { mode: "NONE" } } } : {})
+    ...lowerChoice(request.toolChoice)
+  }
+}
+
+const lowerChoice = (choice: ChatRequest["toolChoice"]): WireRecord => {
+  if (choice === "auto") return {}
+  const mode = choice === "none" ? "NONE" : "ANY"
+  const names = typeof choice === "object" ? { allowedFunctionNames: [choice.name] } : {}
+  return { toolConfig: { functionCallingConfig: { mode, ...names } } }
+}
+
+/** The vendor takes at most five stop texts, and has no setting for parallel calls. */
+const lowerSampling = ({ sampling = {} }: ChatRequest): WireRecord => {
+  const { seed, stop, temperature, topP } = sampling
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stop === undefined || stop.length > 5 ? {} : { stopSequences: stop }),
+    ...(seed === undefined ? {} : { seed })
   }
 }
 
@@ -117,6 +135,7 @@ const lowerConfig = (request: ChatRequest, dialect: GeminiDialect): WireRecord =
   const answersIn = list(request.info.details?.response_modalities)
   const config = {
     ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
+    ...lowerSampling(request),
     ...(isJson || form !== null ? { responseMimeType: "application/json" } : {}),
     ...(form === null ? {} : { responseJsonSchema: form }),
     ...(answersIn.length === 0 ? {} : { responseModalities: answersIn }),

@@ -19,7 +19,7 @@ import {
   textOfFile,
   urlOf
 } from "./Lowering.ts"
-import type { ChatDialect } from "./OpenAiDialect.ts"
+import { type ChatDialect, lowerSampling } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
 import { countNameless, type NamelessPieces } from "./NamelessPieces.ts"
@@ -85,11 +85,12 @@ export interface WireRequest {
 
 export const lower = (request: ChatRequest, dialect: ChatDialect): WireRequest => ({
   model: request.model,
-  ...lowerTools(request),
+  ...lowerTools(request, dialect),
   messages: [...lowerSystem(request), ...request.messages.map((message) => lowerMessage(message, request, dialect))],
   stream: true,
   ...(dialect.asksForUsage ? { stream_options: { include_usage: true } } : {}),
   ...(request.maxOutputTokens === null ? {} : { [dialect.maxTokensField]: request.maxOutputTokens }),
+  ...lowerSampling(request, dialect.sampling),
   ...lowerFormat(request, dialect),
   ...(dialect.conversationField === null ? {} : { [dialect.conversationField]: request.conversationId }),
   ...dialect.thinking(request),
@@ -103,7 +104,7 @@ const lowerFormat = ({ info, jsonOutput, output }: ChatRequest, { jsonMode, json
   return jsonOutput && jsonMode && info.supportsJsonOutput !== false ? { response_format: { type: "json_object" } } : {}
 }
 
-const lowerTools = (request: ChatRequest): WireRecord =>
+const lowerTools = (request: ChatRequest, { sampling }: ChatDialect): WireRecord =>
   request.tools.length === 0
     ? {}
     : {
@@ -116,8 +117,13 @@ const lowerTools = (request: ChatRequest): WireRecord =>
             ...(tool.strict === undefined ? {} : { strict: tool.strict })
           }
         })),
-        ...(request.toolChoice === "none" ? { tool_choice: "none" } : {})
+        ...lowerChoice(request.toolChoice, sampling.forcedTools)
       }
+
+const lowerChoice = (choice: ChatRequest["toolChoice"], mayForce: boolean): WireRecord => {
+  if (choice === "auto" || (choice !== "none" && !mayForce)) return {}
+  return { tool_choice: typeof choice === "object" ? { type: "function", function: choice } : choice }
+}
 
 const lowerSystem = (request: ChatRequest): ReadonlyArray<WireMessage> => {
   const content = systemWithJson(request)

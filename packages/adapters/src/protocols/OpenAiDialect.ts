@@ -27,11 +27,40 @@ export interface ChatDialect {
   readonly replayed: ReadonlyArray<"reasoning_content" | "reasoning" | "reasoning_details">
   /** Whether the model writes its reasoning into the text, between `<think>` tags. */
   readonly thinkTags: boolean
+  /** Which settings of an answer the server accepts. */
+  readonly sampling: SamplingRules
   /** The body fields for `thinking`. */
   readonly thinking: (request: ChatRequest) => WireFields
   /** Body fields that only this server accepts. */
   readonly extra: (request: ChatRequest) => WireFields
   readonly requestIdHeader: string
+}
+
+export interface SamplingRules {
+  /** The most stop texts. */
+  readonly mostStops: number
+  readonly seed: boolean
+  /** Whether a request may force a call of a tool. */
+  readonly forcedTools: boolean
+  readonly parallelTools: boolean
+  /** What the server refuses, or does not heed, for models that reason. */
+  readonly notWhenReasoning: ReadonlyArray<"temperature" | "top_p" | "stop">
+}
+
+/** The settings that a server accepts. A request with too many stop texts is sent without them: some of them would mislead. */
+export const lowerSampling = (request: ChatRequest, rules: SamplingRules): WireFields => {
+  const { parallelToolCalls, seed, stop, temperature, topP } = request.sampling ?? {}
+  const takes = (field: SamplingRules["notWhenReasoning"][number]) =>
+    request.info.supportsThinking !== true || !rules.notWhenReasoning.includes(field)
+  return {
+    ...(temperature !== undefined && takes("temperature") ? { temperature } : {}),
+    ...(topP !== undefined && takes("top_p") ? { top_p: topP } : {}),
+    ...(stop !== undefined && stop.length <= rules.mostStops && takes("stop") ? { stop } : {}),
+    ...(seed !== undefined && rules.seed ? { seed } : {}),
+    ...(parallelToolCalls !== undefined && rules.parallelTools && request.tools.length > 0
+      ? { parallel_tool_calls: parallelToolCalls }
+      : {})
+  }
 }
 
 export type WireFields = { readonly [field: string]: Schema.Json }
@@ -53,6 +82,7 @@ export const plainDialect: ChatDialect = {
   fileUrls: false,
   replayed: [],
   thinkTags: false,
+  sampling: { mostStops: 8, seed: true, forcedTools: true, parallelTools: true, notWhenReasoning: [] },
   thinking: reasoningEffort,
   extra: () => ({}),
   requestIdHeader: "x-request-id"

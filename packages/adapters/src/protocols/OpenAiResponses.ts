@@ -18,7 +18,7 @@ import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
 import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, urlOf } from "./Lowering.ts"
-import { reasoningEffort } from "./OpenAiDialect.ts"
+import { lowerSampling, reasoningEffort, type SamplingRules } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { openAiFormat } from "./OutputForms.ts"
 import { type AnswerPart, keepParts, type KeptPart, partsOf } from "./Replay.ts"
@@ -88,6 +88,7 @@ export const lower = (request: ChatRequest): WireRequest => ({
   store: false,
   ...(request.info.supportsThinking === false ? {} : { include: ["reasoning.encrypted_content"] }),
   ...(request.maxOutputTokens === null ? {} : { max_output_tokens: request.maxOutputTokens }),
+  ...lowerSampling(request, sampling),
   ...lowerFormat(request),
   prompt_cache_key: request.conversationId,
   ...lowerThinking(request)
@@ -122,7 +123,23 @@ const lowerTools = (request: ChatRequest): WireRecord => {
     strict: tool.strict ?? false
   }))
   if (own.length + functions.length === 0) return {}
-  return { tools: [...own, ...functions], ...(request.toolChoice === "none" ? { tool_choice: "none" } : {}) }
+  return { tools: [...own, ...functions], ...lowerChoice(request) }
+}
+
+/** A call of a function can be forced only where the request has functions. */
+const lowerChoice = ({ toolChoice, tools }: ChatRequest): WireRecord => {
+  if (toolChoice === "none") return { tool_choice: "none" }
+  if (toolChoice === "auto" || tools.length === 0) return {}
+  return { tool_choice: typeof toolChoice === "object" ? { type: "function", ...toolChoice } : toolChoice }
+}
+
+/** The protocol has no stop texts and no seed. Reasoning models refuse the other two. */
+const sampling: SamplingRules = {
+  mostStops: 0,
+  seed: false,
+  forcedTools: true,
+  parallelTools: true,
+  notWhenReasoning: ["temperature", "top_p"]
 }
 
 const lowerThinking = (request: ChatRequest): WireRecord => {

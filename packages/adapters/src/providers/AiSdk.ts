@@ -15,6 +15,7 @@ import type {
   LanguageModelV3StreamPart,
   LanguageModelV4,
   LanguageModelV4CallOptions,
+  LanguageModelV4ToolChoice,
   LanguageModelV4FunctionTool,
   LanguageModelV4StreamPart,
   SharedV4ProviderOptions
@@ -96,6 +97,12 @@ export const provider = (settings: AiSdkSettings): Provider => ({
   ...(settings.speechModel === undefined
     ? {}
     : { textToSpeech: AiSdkVoice.synthesis(settings.speechModel, settings, failWith) }),
+  // Whether a vendor behind the library holds its model to a form is not known, so the form is no part of this.
+  wire: ({ output: _, ...request }) => ({
+    ...lowerOptions(request, settings),
+    ...lowerThinking(request),
+    system: systemWithJson(request)
+  }),
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
 
@@ -220,12 +227,12 @@ const lowerTool = ({ name, description, parameters, strict }: ToolDefinition): L
 /** The kernel has checked only that the schema is an object; the vendor checks its content. */
 const isSchema = (parameters: unknown): parameters is LanguageModelV4FunctionTool["inputSchema"] => isRecord(parameters)
 
-const lowerOptions = (request: ChatRequest, settings: AiSdkSettings, abortSignal: AbortSignal) => ({
-  abortSignal,
+const lowerOptions = (request: ChatRequest, settings: AiSdkSettings) => ({
   ...(request.tools.length === 0
     ? {}
-    : { tools: request.tools.map(lowerTool), toolChoice: { type: request.toolChoice } }),
+    : { tools: request.tools.map(lowerTool), toolChoice: lowerChoice(request.toolChoice) }),
   ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
+  ...lowerSampling(request),
   ...lowerFormat(request),
   ...(settings.options === undefined ? {} : { providerOptions: settings.options(request) })
 })
@@ -235,6 +242,20 @@ const lowerFormat = ({ info, jsonOutput, output }: ChatRequest) => {
     return { responseFormat: { type: "json" as const, schema: output.schema, name: output.name } }
   }
   return jsonOutput && info.supportsJsonOutput !== false ? { responseFormat: { type: "json" as const } } : {}
+}
+
+const lowerChoice = (choice: ChatRequest["toolChoice"]): LanguageModelV4ToolChoice =>
+  typeof choice === "object" ? { type: "tool", toolName: choice.name } : { type: choice }
+
+/** The specification has no setting for parallel calls. */
+const lowerSampling = ({ sampling = {} }: ChatRequest) => {
+  const { seed, stop, temperature, topP } = sampling
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stop === undefined ? {} : { stopSequences: [...stop] }),
+    ...(seed === undefined ? {} : { seed })
+  }
 }
 
 type Effort = NonNullable<LanguageModelV4CallOptions["reasoning"]>
@@ -471,7 +492,7 @@ const startStream = async (
   settings: AiSdkSettings,
   signal: AbortSignal
 ): Promise<ReadableStream<StreamPart>> => {
-  const options = lowerOptions(request, settings, signal)
+  const options = { ...lowerOptions(request, settings), abortSignal: signal }
   const urls = await model.supportedUrls
   const takes = (part: FilePart): boolean => takesFile(part, request.info, urls)
   if (model.specificationVersion === "v3") {

@@ -78,8 +78,17 @@ export const provider = (settings: EffectAiSettings): Provider => ({
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
   ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
   ...(settings.decisionModel === undefined ? {} : { answers: answerDriver(settings.decisionModel) }),
+  // What the host's own configuration takes from a request is not known here, so it counts as sent.
+  wire: ({ jsonOutput, routing, thinking, toolChoice, tools }) => ({
+    jsonOutput,
+    routing,
+    thinking,
+    ...(tools.length === 0 ? {} : { toolChoice })
+  }),
   describe: (model) => lookUp(settings.models ?? {}, model)
 })
+
+const lowerChoice = (choice: ChatRequest["toolChoice"]) => (typeof choice === "object" ? { tool: choice.name } : choice)
 
 type Target = Pick<ChatRequest, "provider" | "model" | "apiKey">
 
@@ -334,7 +343,7 @@ const streamText = (model: LanguageModel.LanguageModel, request: ChatRequest) =>
   model.streamText({
     prompt: lowerMessages(request),
     toolkit: Toolkit.make(...request.tools.map(lowerTool)),
-    toolChoice: request.toolChoice,
+    toolChoice: lowerChoice(request.toolChoice),
     disableToolCallResolution: true,
     toolCallValidation: "deferred"
   })

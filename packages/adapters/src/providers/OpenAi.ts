@@ -97,7 +97,8 @@ const dialect: ChatDialect = {
   jsonSchema: true,
   maxTokensField: "max_completion_tokens",
   conversationField: "prompt_cache_key",
-  parts: ["image", "pdf", "audio"]
+  parts: ["image", "pdf", "audio"],
+  sampling: { ...plainDialect.sampling, mostStops: 4, notWhenReasoning: ["temperature", "top_p", "stop"] }
 }
 
 /** The vendor limits a request to 300 000 tokens, and a token is rarely shorter than one character. */

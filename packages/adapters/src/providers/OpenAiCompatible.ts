@@ -78,14 +78,28 @@ const groqThinking = (request: ChatRequest): WireFields =>
 export const groq: Preset = {
   id: "groq",
   baseUrl: "https://api.groq.com/openai/v1",
-  quirks: { maxTokensField: "max_completion_tokens", thinking: groqThinking, thinkTags: true },
+  quirks: {
+    maxTokensField: "max_completion_tokens",
+    thinking: groqThinking,
+    thinkTags: true,
+    sampling: { ...plainDialect.sampling, mostStops: 4 }
+  },
   embeddings: false
 }
 
 export const deepSeek: Preset = {
   id: "deepseek",
   baseUrl: "https://api.deepseek.com",
-  quirks: { parts: [], replayed: ["reasoning_content"] },
+  quirks: {
+    parts: [],
+    replayed: ["reasoning_content"],
+    sampling: {
+      ...plainDialect.sampling,
+      seed: false,
+      parallelTools: false,
+      notWhenReasoning: ["temperature", "top_p"]
+    }
+  },
   embeddings: false
 }
 
@@ -98,7 +112,11 @@ export const together: Preset = {
 export const xAi: Preset = {
   id: "xai",
   baseUrl: "https://api.x.ai/v1",
-  quirks: { maxTokensField: "max_completion_tokens", jsonSchema: true },
+  quirks: {
+    maxTokensField: "max_completion_tokens",
+    jsonSchema: true,
+    sampling: { ...plainDialect.sampling, mostStops: 4, notWhenReasoning: ["stop"] }
+  },
   embeddings: false,
   speech: "xai"
 }
@@ -109,10 +127,15 @@ export const vLlm: Preset = {
   quirks: { jsonSchema: true, parts: ["image", "audio", "video"], thinkTags: true }
 }
 
+/** The server does not heed a choice of tools. */
 export const ollama: Preset = {
   id: "ollama",
   baseUrl: "http://127.0.0.1:11434/v1",
-  quirks: { jsonSchema: true, thinkTags: true }
+  quirks: {
+    jsonSchema: true,
+    thinkTags: true,
+    sampling: { ...plainDialect.sampling, forcedTools: false, parallelTools: false }
+  }
 }
 
 export const lmStudio: Preset = {

@@ -86,6 +86,28 @@ export const requests = (provider: string): { readonly [name: string]: ChatReque
     jsonOutput: true,
     maxOutputTokens: 500
   }),
+  "every setting of an answer": request(provider, {
+    tools: [timeTool],
+    toolChoice: "required",
+    maxOutputTokens: 500,
+    sampling: { temperature: 0.2, topP: 0.9, stop: ["END", "\n\n"], seed: 7, parallelToolCalls: false }
+  }),
+  "one named tool, and more than some vendors take": request(provider, {
+    tools: [timeTool],
+    toolChoice: { name: "get_time" },
+    sampling: { temperature: 1.5, stop: ["1", "2", "3", "4", "5", "6"], parallelToolCalls: true }
+  }),
+  "every setting of an answer, of a model that reasons": request(provider, {
+    info: describeModel({ name: model, provider, modelType: "llm", supportsThinking: true }),
+    thinking: { effort: "high" },
+    tools: [timeTool],
+    toolChoice: "required",
+    sampling: { temperature: 0.2, topP: 0.9, stop: ["END"], seed: 7, parallelToolCalls: false }
+  }),
+  "settings of tools without tools": request(provider, {
+    toolChoice: "required",
+    sampling: { parallelToolCalls: false }
+  }),
   "every kind of file": request(provider, { messages: [{ role: "user", content: everyFile }] }),
   "files that the model cannot read": request(provider, {
     info: describeModel({ name: model, provider, modelType: "llm", ...noFiles }),

@@ -1,5 +1,6 @@
 /** An agent configured once: instructions, model, tools. Specification part 2. */
 import * as Schema from "effect/Schema"
+import { ModelOptions } from "../models/ModelOptions.ts"
 import { AssistantId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
@@ -37,6 +38,8 @@ export const Assistant = Schema.Struct({
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
   tools: Schema.NullOr(ToolList),
+  /** Null: the model's own defaults. */
+  modelOptions: Schema.NullOr(ModelOptions),
   /** How many excerpts a search returns (`tok_k` on the wire). */
   searchLimit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })),
   /** Fixed at creation: stored vectors depend on it. */

@@ -34,6 +34,7 @@ export const newAssistant = (
   provider: request.provider ?? null,
   model: request.model ?? null,
   tools: request.tools ?? null,
+  modelOptions: request.modelOptions ?? null,
   searchLimit: request.searchLimit ?? 10,
   embedding: request.embedding,
   factExtractionPrompt: request.factExtractionPrompt ?? null,

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
+import type { Sampling, ToolChoice } from "./ModelOptions.ts"
 
 /** How the model should reason. Only options that the model supports apply; `{}` requests the provider's defaults. */
 export const Thinking = Schema.Struct({
@@ -84,8 +85,11 @@ export interface ChatRequest {
   readonly tools: ReadonlyArray<ToolDefinition>
   /** Tools that the vendor runs on its own side. A driver leaves out those that its wire does not have. */
   readonly ownTools?: ReadonlyArray<OwnTool>
-  /** `none`: the tools stay declared (the history may contain calls), but the model must answer in words. */
-  readonly toolChoice: "auto" | "none"
+  /**
+   * `none`: the tools stay declared (the history may contain calls), but the model must answer in words. `required`, or the name of a tool:
+   * the model must call one. A driver whose vendor cannot be told so sends `auto`.
+   */
+  readonly toolChoice: ToolChoice
   readonly messages: ReadonlyArray<ChatMessage>
   /** Null: the model's own default. */
   readonly thinking: Thinking | null
@@ -98,6 +102,8 @@ export interface ChatRequest {
    */
   readonly output?: OutputForm
   readonly maxOutputTokens: number | null
+  /** How the model writes; absent: its own defaults. A driver leaves out what the vendor does not take for this model. */
+  readonly sampling?: Omit<Sampling, "maxOutputTokens">
   /** The customer's own key for this provider. It overrides the driver's key. */
   readonly apiKey: Redacted.Redacted<string> | null
   /** Stable for a conversation: a cache key for providers that use one. */

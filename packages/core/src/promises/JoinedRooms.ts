@@ -30,6 +30,7 @@ const ownFields: { readonly [Field in keyof Required<SendRequest>]: true } = {
   jsonOutput: true,
   metadata: true,
   model: true,
+  modelOptions: true,
   options: true,
   provider: true,
   routing: true,

@@ -178,6 +178,7 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
     content: text === "" ? null : text,
     status: "COMPLETED",
     fault: null,
+    stopReason: isUser ? null : "stop",
     toolCalls: entry.calls.filter((call) => !hostedIds.has(call.id)),
     toolResults: entry.results.filter(({ hosted }) => !hosted),
     steps:

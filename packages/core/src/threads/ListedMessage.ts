@@ -4,9 +4,20 @@
  */
 import type { ThreadId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
-import type { Message } from "./Message.ts"
+import type { Message, StopReason } from "./Message.ts"
 
-/** A message without calls, results, steps, supplements and a fault. */
+/** Why a message ended, if nothing is told of it: what a store need not keep for each of many plain answers. */
+export const usualStop = ({
+  role,
+  status,
+  toolCalls
+}: Pick<Message, "role" | "status"> & { readonly toolCalls: ReadonlyArray<unknown> }): StopReason | null => {
+  if (role === "user") return null
+  if (toolCalls.length > 0) return "tools"
+  return status === "COMPLETED" ? "stop" : null
+}
+
+/** A message without calls, results, steps, supplements and a fault, that ended as usual. */
 export interface PlainMessage {
   readonly threadId: ThreadId
   readonly createdAt: Date

@@ -35,6 +35,13 @@ export const RunFault = Schema.Struct({
 })
 export type RunFault = typeof RunFault.Type
 
+/**
+ * Why an answer ended: the model was done or wrote a stop text (`stop`), its output was cut (`length`) or withheld (`filtered`), it used
+ * all permitted model calls (`steps`), or it waits for the client (`tools`). Null: it failed, was cancelled, or is no answer of a model.
+ */
+export const StopReason = Schema.Literals(["stop", "length", "filtered", "steps", "tools"])
+export type StopReason = typeof StopReason.Type
+
 /** Each part of a turn reads and writes only the entry of its own name. */
 export const Supplements = Schema.JsonObject
 export type Supplements = typeof Supplements.Type
@@ -50,6 +57,7 @@ export const NewMessage = Schema.Struct({
   status: MessageStatus,
   /** Why the answer failed; null if it did not. */
   fault: Schema.NullOr(RunFault),
+  stopReason: Schema.NullOr(StopReason),
   /** Calls that the client runs. Calls that the kernel ran are in `steps`. */
   toolCalls: Schema.Array(ToolCall),
   /** The outputs that the client submitted for `toolCalls`. */

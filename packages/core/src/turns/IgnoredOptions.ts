@@ -3,6 +3,7 @@
  * option. So every vendor's rules (an effort beside a budget, a restriction that only some models take) are told as they really are.
  */
 import type { ChatRequest, Routing, Thinking } from "../models/ChatRequest.ts"
+import type { ModelOptions } from "../models/ModelOptions.ts"
 import type { ResolvedModel } from "../models/Provider.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
@@ -11,6 +12,9 @@ export interface TurnOptions {
   readonly thinking: Thinking | null
   readonly routing: Routing | null
   readonly jsonOutput: boolean
+  readonly modelOptions: ModelOptions
+  /** Options about tools have an effect only where there are some. */
+  readonly hasTools: boolean
 }
 
 const because = "the provider does not take it for this model, or another option beats it"
@@ -19,9 +23,10 @@ export const withoutEffect = (
   { info, wire }: Pick<ResolvedModel, "info" | "wire">,
   options: TurnOptions
 ): ReadonlyArray<IgnoredOption> => {
-  const { jsonOutput, routing, thinking } = options
-  if (wire === undefined || (thinking === null && routing === null && !jsonOutput)) return []
-  const sent = (changed: TurnOptions): string => JSON.stringify(wire({ ...probe, ...changed, info, ...namesOf(info) }))
+  const { jsonOutput, modelOptions, routing, thinking } = options
+  const settings = fieldsOf(modelOptions)
+  if (wire === undefined || (thinking === null && routing === null && !jsonOutput && settings.length === 0)) return []
+  const sent = (changed: TurnOptions): string => JSON.stringify(wire({ ...requestOf(changed), info, ...namesOf(info) }))
   const whole = sent(options)
   const isIgnored = (without: Partial<TurnOptions>): boolean => sent({ ...options, ...without }) === whole
   const ignored: Array<string> = []
@@ -42,8 +47,44 @@ export const withoutEffect = (
       }
     }
   }
+  for (const field of settings) {
+    const isSent = field !== "maxSteps" && !isDefaultChoice(field, modelOptions)
+    if (isSent && isIgnored({ modelOptions: without(modelOptions, field) })) ignored.push(optionNames[field])
+  }
   return ignored.map((option) => ({ option, because }))
 }
+
+/** What the kernel itself sees to (`maxSteps`), and what every model does by itself, always have an effect. */
+const isDefaultChoice = (field: keyof ModelOptions, { toolChoice }: ModelOptions): boolean =>
+  field === "toolChoice" && (toolChoice === "auto" || toolChoice === "none")
+
+/** The names of the options on the wire. */
+export const optionNames: { readonly [Field in keyof ModelOptions]-?: string } = {
+  temperature: "model_options.temperature",
+  topP: "model_options.top_p",
+  maxOutputTokens: "model_options.max_output_tokens",
+  stop: "model_options.stop",
+  seed: "model_options.seed",
+  toolChoice: "model_options.tool_choice",
+  parallelToolCalls: "model_options.parallel_tool_calls",
+  maxSteps: "model_options.max_steps"
+}
+const optionFields = [
+  "temperature",
+  "topP",
+  "maxOutputTokens",
+  "stop",
+  "seed",
+  "toolChoice",
+  "parallelToolCalls",
+  "maxSteps"
+] as const
+
+const fieldsOf = (options: ModelOptions) => optionFields.filter((field) => options[field] !== undefined)
+
+/** The names of those that are given. */
+export const optionsIn = (options: ModelOptions): ReadonlyArray<string> =>
+  fieldsOf(options).map((field) => optionNames[field])
 
 /** The options that a message which is only saved gives for a model. */
 export const withoutModel = (request: TurnRequest): ReadonlyArray<IgnoredOption> =>
@@ -54,6 +95,7 @@ export const withoutModel = (request: TurnRequest): ReadonlyArray<IgnoredOption>
     tools: request.tools,
     thinking: request.thinking,
     router: request.routing,
+    model_options: request.modelOptions,
     json_output: request.jsonOutput === true ? true : undefined
   }).flatMap(([option, given]) => (given === undefined ? [] : [{ option, because: "the message is only saved" }]))
 
@@ -86,14 +128,30 @@ const routingFields = [
 ] as const
 
 /** A request with one word of conversation. Only the other fields of the two requests can differ. */
-const probe: Omit<ChatRequest, "info" | "provider" | "model" | keyof TurnOptions> = {
+const probe: Omit<
+  ChatRequest,
+  "info" | "provider" | "model" | "tools" | "toolChoice" | "maxOutputTokens" | "thinking" | "routing" | "jsonOutput"
+> = {
   system: null,
-  tools: [],
-  toolChoice: "auto",
   messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
-  maxOutputTokens: null,
   apiKey: null,
   conversationId: "probe"
+}
+
+const probeTool = { name: "probe", description: null, parameters: null }
+
+const requestOf = ({ hasTools, jsonOutput, modelOptions, routing, thinking }: TurnOptions) => {
+  const { maxOutputTokens = null, toolChoice = "auto", ...sampling } = modelOptions
+  return {
+    ...probe,
+    tools: hasTools ? [probeTool] : [],
+    toolChoice: typeof toolChoice === "object" ? { name: probeTool.name } : toolChoice,
+    maxOutputTokens,
+    sampling,
+    thinking,
+    routing,
+    jsonOutput
+  }
 }
 
 const namesOf = ({ name, provider }: ResolvedModel["info"]) => ({ provider, model: name })

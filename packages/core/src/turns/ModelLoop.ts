@@ -32,6 +32,7 @@ import { rewriteBy } from "./Rewriting.ts"
 import { StepRecorder, type StepResult } from "./StepRecorder.ts"
 import type { BudgetExceeded } from "./TurnBudget.ts"
 import type { Rewrite } from "./TurnPart.ts"
+import type { StepStarted } from "./TurnEvent.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -111,14 +112,21 @@ export class ModelLoop extends Context.Service<
         const ownTools = leg.parts.flatMap((part) => part.ownTools)
         const output = outputLoop(leg)
         const asking = output?.asking ?? ((request: ChatRequest) => request)
-        /** An answer that is no JSON value of the wanted form is asked for once more. */
-        const mostRounds = output === null ? hostedRounds : hostedRounds + 1
+        const { maxOutputTokens = null, maxSteps, toolChoice = "auto", ...sampling } = plan.options ?? {}
+        const isCounted = maxSteps !== undefined
+        const rounds = isCounted ? Math.min(hostedRounds, roundsLeft(maxSteps, leg, history)) : hostedRounds
+        /** An answer that is no JSON value of the wanted form is asked for once more, where model calls are not counted. */
+        const mostRounds = output === null || isCounted ? rounds : rounds + 1
+        const hasTools = preamble.tools.length + ownTools.length > 0
 
         /** Names of missing tools that the model has called before. The model was told that they do not exist. */
         const unknown = new Set<string>()
         let mayCall = true
 
         for (let round = 0; round <= mostRounds; round++) {
+          const isLast = round >= rounds
+          // The wanted call is made once: wanted again, it would never end. A model that is to call nothing is told so each time.
+          const wanted = (round === 0 && leg.number === 0) || toolChoice === "none" ? toolChoice : "auto"
           const recorded = round === 0 ? null : recordLeg(leg.log.events, counter)
           const prompt = yield* Effect.fromResult(
             assemble({
@@ -144,16 +152,18 @@ export class ModelLoop extends Context.Service<
             system: preamble.system,
             tools: preamble.tools,
             ...(ownTools.length === 0 ? {} : { ownTools }),
-            toolChoice: mayCall && round < hostedRounds ? "auto" : "none",
+            toolChoice: mayCall && !isLast ? wanted : "none",
             messages: prompt.messages,
             thinking: plan.thinking,
             routing: plan.routing,
             jsonOutput: plan.jsonOutput,
-            maxOutputTokens: null,
+            maxOutputTokens,
+            ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
             apiKey: leg.apiKey,
             conversationId: leg.lease.threadId
           })
-          const step: StepResult = yield* runStep(leg, chat, { review, promptTokens: prompt.promptTokens }, request)
+          const begun = { promptTokens: prompt.promptTokens, ...(isLast && hasTools ? { isLast } : {}) }
+          const step: StepResult = yield* runStep(leg, chat, { review, begun }, request)
           if (review !== null && !(yield* review.goesOn)) {
             if (output !== null) yield* output.take(recordLeg(leg.log.events, counter), turnOf, true)
             return LegOutcome.Answered()
@@ -163,12 +173,14 @@ export class ModelLoop extends Context.Service<
             return yield* new OutputNotSupported({ kind: notKept })
           }
           if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
-          if (step.calls.length === 0 && step.reason !== "continue") {
-            const isTaken = output === null || (yield* output.take(recordLeg(leg.log.events, counter), turnOf))
+          const isFinal = isLast && isCounted
+          if (isFinal) yield* answerCalls(leg, turnOf, step.calls, { clientTools: noTools, mayRun: false })
+          if (isFinal || (step.calls.length === 0 && step.reason !== "continue")) {
+            const isTaken = output === null || (yield* output.take(recordLeg(leg.log.events, counter), turnOf, isFinal))
             if (isTaken) return LegOutcome.Answered()
           }
           if (!mayCall && step.calls.length > 0) return yield* new TooManyRounds({ rounds: round + 1 })
-          const open = yield* answerCalls(leg, turnOf, step.calls, { clientTools, mayRun: round < hostedRounds })
+          const open = yield* answerCalls(leg, turnOf, step.calls, { clientTools, mayRun: !isLast })
           if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
           // When the model calls a missing tool for the second time, it is asked for an answer in words, without tools.
           const missing = step.calls
@@ -184,13 +196,13 @@ export class ModelLoop extends Context.Service<
       const runStep = Effect.fnUntraced(function* (
         leg: Leg,
         chat: ChatDriver,
-        { promptTokens, review }: { readonly promptTokens: number; readonly review: AnswerReview | null },
+        { begun, review }: { readonly begun: BegunStep; readonly review: AnswerReview | null },
         request: ChatRequest
       ): Effect.fn.Return<StepResult, ModelError | BudgetExceeded> {
         const { provider } = request
         const recorder = review === null ? new StepRecorder(leg, provider) : new ReviewedStep(leg, provider, review)
         const at = yield* Clock.currentTimeMillis
-        leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, promptTokens, at }))
+        leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, ...begun, at }))
         yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener: recorder }).pipe(
           Effect.tapError((error) =>
             isRefusedRequest(error) ? Effect.map(Clock.currentTimeMillis, (now) => recorder.refused(now)) : Effect.void
@@ -275,6 +287,18 @@ export class ModelLoop extends Context.Service<
       return ModelLoop.of({ converse })
     })
   )
+}
+
+type BegunStep = Pick<StepStarted, "promptTokens" | "isLast">
+
+const noTools: ReadonlySet<string> = new Set()
+
+/** How often a counted run may call tools, without the calls of its earlier legs. */
+const roundsLeft = (maxSteps: number, { lease }: Leg, { messages }: History): number => {
+  const before = messages
+    .filter(({ role, runId }) => role === "assistant" && runId === lease.runId)
+    .reduce((calls, { steps }) => calls + Math.max(1, steps.length), 0)
+  return Math.max(0, maxSteps - 1 - before)
 }
 
 /** An output that a part could not rewrite is withheld from the model. */

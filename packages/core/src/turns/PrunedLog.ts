@@ -40,6 +40,7 @@ export const endOfPrunedRun = (
       content: answer?.content ?? "",
       openCalls: answer?.toolCalls ?? [],
       usage: run.usage,
+      stopReason: answer === undefined || answer.stopReason === "tools" ? null : answer.stopReason,
       supplements: answer?.supplements ?? null
     }
     return terminalEvent(leg, endOf(run), decodeExplanation(run.explanation), sequence)

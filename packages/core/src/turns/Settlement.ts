@@ -10,7 +10,7 @@ import type { RunFault } from "../threads/Message.ts"
 import type { Lease, Settlement } from "../runs/RunStore.ts"
 import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
-import { answerOf, type RecordedLeg } from "./TurnRecorder.ts"
+import { answerOf, endReason, type RecordedLeg } from "./TurnRecorder.ts"
 
 /** The four ways in which a leg ends. */
 export type LegEnd =
@@ -36,6 +36,7 @@ export const terminalEvent = (
     model: leg.model,
     usage: leg.usage,
     contextUsage: explanation === null ? null : contextUsageOf(explanation),
+    stopReason: endReason(end.status, leg),
     ...withValues(leg.supplements)
   }
   switch (end.status) {
@@ -112,6 +113,7 @@ export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
     model,
     usage,
     contextUsage: null,
+    stopReason: null,
     error: notStorable.message,
     code: notStorable.code,
     retryable: notStorable.retryable
@@ -125,6 +127,7 @@ export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
       content: null,
       status: "FAILED",
       fault: notStorable,
+      stopReason: null,
       toolCalls: [],
       toolResults: [],
       steps: [],

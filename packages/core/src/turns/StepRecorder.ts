@@ -180,6 +180,7 @@ export class StepRecorder implements Listener {
       usage: this.usage,
       model: this.model,
       providerData: this.providerData,
+      reason: this.reason,
       at
     }))
     if (this.calls.length > 0) this.leg.tail.writeSoon()

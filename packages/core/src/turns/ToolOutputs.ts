@@ -145,7 +145,8 @@ export class ToolOutputs extends Context.Service<
           messageId: answerId,
           provider: plan.provider,
           model: plan.model,
-          at
+          at,
+          ...(plan.ignored.length === 0 ? {} : { ignored: plan.ignored })
         }))
         const next: Continue = {
           runId: run.id,

@@ -10,11 +10,14 @@ import type { Charge } from "../metering/Charge.ts"
 import type { Payee } from "../metering/PaidCall.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import type { MessageId } from "../primitives/Ids.ts"
+import type { FinishReason } from "../models/ChatEvent.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ContextUsage } from "../prompts/Explanation.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { LogEvent } from "../runs/RunStore.ts"
+import type { StopReason } from "../threads/Message.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 
 interface Event {
   readonly sequence: number
@@ -35,6 +38,8 @@ export interface RunStarted extends Event {
   readonly provider: string
   readonly model: string
   readonly at: string
+  /** Absent when every option has an effect. */
+  readonly ignored?: ReadonlyArray<IgnoredOption>
 }
 
 /** A further leg begins, after tool outputs. */
@@ -44,12 +49,15 @@ export interface RunContinuing extends Event {
   readonly provider: string
   readonly model: string
   readonly at: string
+  readonly ignored?: ReadonlyArray<IgnoredOption>
 }
 
 /** A model call begins. `promptTokens` is the kernel's own count. It is used when the provider reports no usage. */
 export interface StepStarted extends Event {
   readonly _tag: "StepStarted"
   readonly promptTokens: number
+  /** Set for the last call that the turn's options permit: it is asked without the tools that the turn has. */
+  readonly isLast?: true
   /** Milliseconds since 1970, as everywhere in the log; absent in logs of older versions. */
   readonly at?: number
 }
@@ -86,6 +94,8 @@ export interface StepEnded extends Event {
   /** The model that answered, if it differs from the model that was requested. */
   readonly model: string | null
   readonly providerData: ProviderData | null
+  /** Why the model stopped; absent in logs of older versions. */
+  readonly reason?: FinishReason
   readonly at?: number
 }
 
@@ -169,6 +179,8 @@ interface LegEnd extends Event {
   readonly model: string
   readonly usage: Usage
   readonly contextUsage: ContextUsage | null
+  /** Absent in logs of older versions. */
+  readonly stopReason?: StopReason | null
   /** Absent when no part keeps anything with the answer. */
   readonly supplements?: Schema.JsonObject
 }
@@ -199,6 +211,7 @@ export interface MessageSaved extends Event {
   readonly _tag: "MessageSaved"
   readonly messageId: MessageId
   readonly at: string
+  readonly ignored?: ReadonlyArray<IgnoredOption>
   /** Equal to those of the `UserMessage` event. */
   readonly supplements?: Schema.JsonObject
 }

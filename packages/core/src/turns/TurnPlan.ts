@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { Routing, Thinking } from "../models/ChatRequest.ts"
+import { joinedOptions, ModelOptions } from "../models/ModelOptions.ts"
 import {
   ModelNotNamed,
   type ProviderNotFound,
@@ -17,7 +18,7 @@ import {
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
 import { IgnoredOption } from "./IgnoredOption.ts"
-import { withoutEffect, withoutModel } from "./IgnoredOptions.ts"
+import { optionNames, optionsIn, withoutEffect, withoutModel } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
 import { guardsOf } from "./Rewriting.ts"
@@ -33,6 +34,8 @@ export const TurnPlan = Schema.Struct({
   hosted: Schema.Array(Schema.String),
   thinking: Schema.NullOr(Thinking),
   routing: Schema.NullOr(Routing),
+  /** Those that have an effect; absent in plans of older versions, and when there are none. */
+  options: Schema.optionalKey(ModelOptions),
   jsonOutput: Schema.Boolean,
   ignored: Schema.Array(IgnoredOption),
   /** The plans of the turn's parts, by their names. */
@@ -101,7 +104,12 @@ export const planTurn = (input: {
   const isWithoutTools = tools.length === 0 && hosted.length === 0
   const jsonOutput = turn.jsonOutput && isWithoutTools && ignored.every(({ option }) => option !== "json_output")
   if (turn.jsonOutput && !isWithoutTools && !saves) ignored.push({ option: "json_output", because: "tools are active" })
+  const asked = joinedOptions(assistant.modelOptions, request.modelOptions)
+  const choice = chosenTool(asked, [...tools.map(({ name }) => name), ...hosted])
+  const answeredByPart = parts.answers === null ? [] : optionsIn(asked).map(withoutPart)
   const options = {
+    modelOptions: parts.answers === null ? choice.options : {},
+    hasTools: !isWithoutTools,
     thinking: info.supportsThinking === false ? null : (request.thinking ?? null),
     routing: request.routing ?? null,
     jsonOutput
@@ -117,14 +125,34 @@ export const planTurn = (input: {
     system: systemPromptOf(request, assistant),
     tools,
     hosted,
-    ...options,
-    ignored: [...ignored, ...(saves ? withoutModel(request) : withoutEffect(input.model, options))],
+    thinking: options.thinking,
+    routing: options.routing,
+    jsonOutput,
+    ...(optionsIn(options.modelOptions).length === 0 ? {} : { options: options.modelOptions }),
+    ignored: [
+      ...ignored,
+      ...(saves
+        ? withoutModel(request)
+        : [...choice.ignored, ...answeredByPart, ...withoutEffect(input.model, options)])
+    ],
     ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
     ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
     ...(guards.length === 0 ? {} : { guards }),
     ...(saves ? { saves: true } : {})
   })
 }
+
+/** A choice of tools that the turn does not have is no choice. */
+const chosenTool = (asked: ModelOptions, tools: ReadonlyArray<string>) => {
+  const { toolChoice: choice, ...others } = asked
+  const isIdle = choice === undefined || choice === "auto" || choice === "none"
+  const isThere = typeof choice === "object" ? tools.includes(choice.name) : tools.length > 0
+  if (isIdle || isThere) return { options: asked, ignored: [] }
+  const because = typeof choice === "object" ? "the turn has no such tool" : "the turn has no tools"
+  return { options: others, ignored: [{ option: optionNames.toolChoice, because }] }
+}
+
+const withoutPart = (option: string): IgnoredOption => ({ option, because: "no conversation model answers this turn" })
 
 /** The system prompt of a turn. An empty prompt in the request removes the assistant's prompt for this turn. */
 export const systemPromptOf = (request: TurnRequest, assistant: Assistant): string | null => {
@@ -162,7 +190,7 @@ const ignoredFrom = (
         ...plan.ignored.filter(({ option }) => !option.startsWith("thinking")),
         ...(model.info.supportsThinking === false
           ? [noThinking]
-          : withoutEffect(model, { thinking, routing: null, jsonOutput: false }))
+          : withoutEffect(model, { thinking, routing: null, jsonOutput: false, modelOptions: {}, hasTools: false }))
       ]
 
 /** Reads an object with a schema, but keeps the fields that the schema does not know. */
@@ -174,6 +202,7 @@ const keepingUnknown = <A extends object>(schema: Schema.Codec<A, unknown>) => {
 
 const readThinking = keepingUnknown(Thinking)
 const readRouting = keepingUnknown(Routing)
+const readOptions = keepingUnknown(ModelOptions)
 const readTool = keepingUnknown(ToolDefinition)
 const readIgnored = keepingUnknown(IgnoredOption)
 
@@ -184,7 +213,8 @@ const readIgnored = keepingUnknown(IgnoredOption)
 export const decodePlan = (json: unknown): TurnPlan => {
   const stored = recordOf(json)
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null)
-  return Object.assign({}, stored, {
+  const options = readOptions(stored["options"])
+  return Object.assign({}, stored, options === null ? {} : { options }, {
     provider: text(stored["provider"]) ?? "",
     model: text(stored["model"]) ?? "",
     system: text(stored["system"]),

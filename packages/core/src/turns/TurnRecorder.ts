@@ -4,12 +4,13 @@
  */
 import { type Charge, costOf } from "../metering/Charge.ts"
 import { unknownCharge } from "../metering/PaidCall.ts"
+import type { FinishReason } from "../models/ChatEvent.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, totalTokens, type Usage } from "../primitives/Usage.ts"
-import type { MessageStatus, NewMessage, RunFault, Step, Supplements } from "../threads/Message.ts"
+import type { MessageStatus, NewMessage, RunFault, Step, StopReason, Supplements } from "../threads/Message.ts"
 import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
@@ -30,6 +31,8 @@ export interface RecordedLeg {
   readonly modelCalls: number
   /** All costs, those of the conversation's model first. */
   readonly charges: ReadonlyArray<Charge>
+  /** Why the model ended its last call; null: there was none, or it did not end. */
+  readonly stopReason: Exclude<StopReason, "tools"> | null
   /** What parts keep with the answer. */
   readonly supplements: Supplements | null
 }
@@ -46,6 +49,8 @@ interface OpenStep {
   ended: boolean
   /** Its text is no part of the answer. It is paid for all the same. */
   withdrawn: boolean
+  isLast: boolean
+  reason: FinishReason
 }
 
 export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
@@ -66,7 +71,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         leg = event
         break
       case "StepStarted":
-        steps.push(openStep(event.promptTokens))
+        steps.push(openStep(event.promptTokens, event.isLast === true))
         break
       case "TextDelta":
         if (step !== undefined)
@@ -90,7 +95,12 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
       case "StepEnded":
         answeredBy = event.model ?? answeredBy
         if (step !== undefined)
-          Object.assign(step, { usage: event.usage, providerData: event.providerData, ended: true })
+          Object.assign(step, {
+            usage: event.usage,
+            providerData: event.providerData,
+            reason: event.reason ?? "stop",
+            ended: true
+          })
         break
       case "HostedResult":
         step?.results.push({ ...resultOf(event), hosted: true })
@@ -131,8 +141,15 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
     usage: charges.length === 0 ? spoken : usageWithinBounds({ ...spoken, costUsd: costOf(all) }),
     modelCalls: steps.length,
     charges: all,
+    stopReason: stopReasonOf(steps.at(-1)),
     supplements: supplementsOf(kept)
   }
+}
+
+const stopReasonOf = (last: OpenStep | undefined): RecordedLeg["stopReason"] => {
+  if (last?.ended !== true) return null
+  if (last.reason === "length" || last.reason === "filtered") return last.reason
+  return last.isLast ? "steps" : "stop"
 }
 
 /** Where the model read and wrote nothing, because the provider refused the request, the cost is not unknown but zero. */
@@ -165,7 +182,7 @@ const withoutSeparator = (text: string): string =>
 /** The id of a leg whose first event is missing, because nothing was written to its log. */
 const noMessage = MessageId.make("none")
 
-const openStep = (promptTokens: number): OpenStep => ({
+const openStep = (promptTokens: number, isLast: boolean): OpenStep => ({
   text: "",
   reasoning: "",
   calls: [],
@@ -174,7 +191,9 @@ const openStep = (promptTokens: number): OpenStep => ({
   promptTokens,
   usage: null,
   ended: false,
-  withdrawn: false
+  withdrawn: false,
+  isLast,
+  reason: "stop"
 })
 
 const resultOf = (event: { readonly toolCallId: string; readonly toolName: string; readonly output: string }) => ({
@@ -203,6 +222,15 @@ const usageOf = (step: OpenStep, counter: TokenCounterPort): Usage => {
   return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
 }
 
+/** An answer of a part has no model call, and is done. */
+export const endReason = (
+  status: MessageStatus,
+  { stopReason }: Pick<RecordedLeg, "stopReason">
+): StopReason | null => {
+  if (status === "COMPLETED") return stopReason ?? "stop"
+  return status === "REQUIRES_ACTION" ? "tools" : null
+}
+
 /** The stored message of a leg. Steps are stored only if they contain more than `content`. */
 export const answerOf = (
   leg: RecordedLeg,
@@ -223,6 +251,7 @@ export const answerOf = (
     content: leg.content === "" ? null : leg.content,
     status: place.status,
     fault: place.fault,
+    stopReason: endReason(place.status, leg),
     // Only a leg that waits for its client has open calls. In every other leg the calls are part of the steps.
     toolCalls: place.status === "REQUIRES_ACTION" ? leg.openCalls : [],
     toolResults: [],

@@ -2,10 +2,11 @@
 import type * as Schema from "effect/Schema"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
-import type { MessageStatus, RunFault } from "../threads/Message.ts"
+import type { MessageStatus, RunFault, StopReason } from "../threads/Message.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ContextUsage } from "../prompts/Explanation.ts"
-import { isTerminal, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
+import { isTerminal, type MessageSaved, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
 
 export interface TurnReply {
   readonly threadId: ThreadId
@@ -27,6 +28,10 @@ export interface TurnReply {
   readonly contextUsage: ContextUsage | null
   /** Why the run failed; null if it did not. */
   readonly fault: RunFault | null
+  /** Why the answer ended; null when it failed, was cancelled, or the message was only saved. */
+  readonly stopReason: StopReason | null
+  /** Options of the request and of the assistant that had no effect, each with the reason. */
+  readonly ignored: ReadonlyArray<IgnoredOption>
   /** Supplements of the answer, by the names of their parts. */
   readonly supplements: Schema.JsonObject
   /** Supplements of the user's message, by the names of their parts; empty in the legs after the first. */
@@ -40,7 +45,7 @@ export type ReplyPlace = Pick<TurnReply, "threadId" | "assistantId" | "runId">
 export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): TurnReply | undefined => {
   const end = events.findLast(isTerminal)
   if (end === undefined) return undefined
-  if (end._tag === "MessageSaved") return savedReply(place, end.messageId, end.at, events)
+  if (end._tag === "MessageSaved") return savedReply(place, end, events)
   const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
   let reasoning = ""
   for (const event of events) if (event._tag === "ReasoningDelta") reasoning += event.text
@@ -57,6 +62,8 @@ export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): 
     reasoning: reasoning === "" ? null : reasoning,
     contextUsage: end.contextUsage,
     fault: faultIn(end),
+    stopReason: end.stopReason ?? null,
+    ignored: begin?.ignored ?? [],
     supplements: end.supplements ?? {},
     userSupplements: userSupplementsIn(events),
     createdAt: new Date(begin?.at ?? 0)
@@ -86,8 +93,7 @@ const faultIn = (end: TerminalEvent): RunFault | null =>
 
 const savedReply = (
   place: ReplyPlace,
-  messageId: MessageId,
-  at: string,
+  { at, ignored = [], messageId }: MessageSaved,
   events: ReadonlyArray<TurnEvent>
 ): TurnReply => ({
   ...place,
@@ -102,6 +108,8 @@ const savedReply = (
   reasoning: null,
   contextUsage: null,
   fault: null,
+  stopReason: null,
+  ignored,
   supplements: {},
   userSupplements: userSupplementsIn(events),
   createdAt: new Date(at)

@@ -4,6 +4,7 @@
  */
 import type * as Schema from "effect/Schema"
 import type { Routing, Thinking } from "../models/ChatRequest.ts"
+import type { ModelOptions } from "../models/ModelOptions.ts"
 import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata } from "../threads/Thread.ts"
@@ -27,6 +28,8 @@ export interface TurnRequest {
   /** Replaces the assistant's list of tools; an empty list removes all client tools. */
   readonly tools?: ReadonlyArray<ToolDefinition>
   readonly thinking?: Thinking
+  /** They replace the assistant's one by one. */
+  readonly modelOptions?: ModelOptions
   readonly routing?: Routing
   readonly jsonOutput?: boolean
   /** False: the message is saved, no model is called, nothing is charged. */

@@ -201,10 +201,19 @@ export class WriteTurn extends Context.Service<
         const isSaved = request.sendToModel === false
         const kept = withValues(parts.supplements)
         log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content, ...kept }))
+        const ignored = plan.ignored.length === 0 ? {} : { ignored: plan.ignored }
         const sequence = log.nextSequence
         const first: TurnEvent = isSaved
-          ? { _tag: "MessageSaved", sequence, messageId, at, ...kept }
-          : { _tag: "RunStarted", sequence, messageId: answerId, provider: plan.provider, model: plan.model, at }
+          ? { _tag: "MessageSaved", sequence, messageId, at, ...ignored, ...kept }
+          : {
+              _tag: "RunStarted",
+              sequence,
+              messageId: answerId,
+              provider: plan.provider,
+              model: plan.model,
+              at,
+              ...ignored
+            }
         const message: NewMessage = {
           id: messageId,
           threadId: place.thread.id,
@@ -213,6 +222,7 @@ export class WriteTurn extends Context.Service<
           content,
           status: "COMPLETED",
           fault: null,
+          stopReason: null,
           toolCalls: [],
           toolResults: [],
           steps: [],

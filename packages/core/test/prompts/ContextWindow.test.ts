@@ -15,6 +15,7 @@ const message = (sequence: number, runId: string | null, role: "user" | "assista
   content: `${sequence}`,
   status: "COMPLETED",
   fault: null,
+  stopReason: null,
   toolCalls: [],
   toolResults: [],
   steps: [],

@@ -1,4 +1,4 @@
-import { expect, finish, say, ScriptedModel } from "@colloquy/testing"
+import { callTool, expect, fail, finish, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, type AssistantId, type HostedTool, Turns, type TurnRequest } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -46,7 +46,12 @@ describe("the options of a turn", () => {
     ["thinking", { thinking: { effort: "high", budgetTokens: 5 } }, { thinking: { effort: "high", budgetTokens: 5 } }],
     ["empty thinking", { thinking: {} }, { thinking: {} }],
     ["routing", { routing: { sort: "price", providers: ["a"] } }, { routing: { sort: "price", providers: ["a"] } }],
-    ["JSON output", { jsonOutput: true, tools: [] }, { jsonOutput: true, tools: [] }]
+    ["JSON output", { jsonOutput: true, tools: [] }, { jsonOutput: true, tools: [] }],
+    [
+      "model options",
+      { modelOptions: { temperature: 0, seed: 3, maxOutputTokens: 9, toolChoice: "required" } },
+      { sampling: { temperature: 0, seed: 3 }, maxOutputTokens: 9, toolChoice: "required" }
+    ]
   ]
   for (const [name, option, shown] of overrides) {
     story(
@@ -193,6 +198,147 @@ describe("the options of a turn", () => {
       const reply = yield* (yield* Turns).send({ content: "Hi" })
       const [, answer] = yield* messagesOf(reply.threadId)
       assert.deepStrictEqual([reply.model, answer?.model, (yield* runOf(reply)).model], Array(3).fill("upstream/real"))
+    })
+  )
+})
+
+describe("the model options of a turn", () => {
+  story(
+    "are the assistant's, field by field replaced by the message's; null removes those of the assistant",
+    [say("a"), say("b"), say("c")],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const assistants = yield* Assistants
+      const modelOptions = { temperature: 0.5, topP: 0.9, stop: ["END"], maxOutputTokens: 100 }
+      const { id } = yield* assistants.create({ name: "Guide", modelOptions })
+      assert.deepStrictEqual((yield* assistants.get(id)).modelOptions, modelOptions)
+      const { threadId } = yield* turns.send({ content: "1", assistantId: id })
+      assert.deepInclude(model.requests[0], {
+        sampling: { temperature: 0.5, topP: 0.9, stop: ["END"] },
+        maxOutputTokens: 100
+      })
+      yield* turns.send({ content: "2", threadId, modelOptions: { temperature: 0, seed: 7 } })
+      assert.deepStrictEqual(model.requests[1]?.sampling, { temperature: 0, topP: 0.9, stop: ["END"], seed: 7 })
+      yield* assistants.update(id, { name: "Other" })
+      assert.deepStrictEqual((yield* assistants.get(id)).modelOptions, modelOptions)
+      yield* assistants.update(id, { modelOptions: null })
+      yield* turns.send({ content: "3", threadId })
+      assert.isUndefined(model.requests[2]?.sampling)
+      assert.isNull(model.requests[2]?.maxOutputTokens)
+    })
+  )
+
+  story(
+    "hold after tool outputs, and a forced call is wanted once",
+    [callTool("weather", {}, "a"), say("Sunny.")],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const modelOptions = { toolChoice: { name: "weather" }, temperature: 0.1 } as const
+      const asked = yield* turns.send({ content: "?", tools: [weather], modelOptions })
+      assert.deepInclude(asked, { status: "REQUIRES_ACTION", stopReason: "tools", ignored: [] })
+      assert.deepStrictEqual(model.requests[0]?.toolChoice, { name: "weather" })
+      const outputs = [{ toolCallId: "a", output: "sun" }]
+      const next = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
+      assert.deepInclude(yield* next.reply, { status: "COMPLETED", stopReason: "stop" })
+      assert.deepInclude(model.requests[1], { toolChoice: "auto", sampling: { temperature: 0.1 } })
+      assert.deepStrictEqual(
+        (yield* messagesOf(asked.threadId)).map(({ stopReason }) => stopReason),
+        [null, "tools", "stop"]
+      )
+    })
+  )
+
+  story(
+    "that choose a tool which the turn does not have are ignored, and the reply says so",
+    [say("a"), say("b")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const model = yield* ScriptedModel
+      const named = yield* turns.send({ content: "1", tools: [weather], modelOptions: { toolChoice: { name: "no" } } })
+      const none = yield* turns.send({ content: "2", modelOptions: { toolChoice: "required" } })
+      const option = "model_options.tool_choice"
+      assert.deepStrictEqual(named.ignored, [{ option, because: "the turn has no such tool" }])
+      assert.deepStrictEqual(none.ignored, [{ option, because: "the turn has no tools" }])
+      assert.deepStrictEqual((yield* turns.report(none.threadId, none.runId)).ignored, none.ignored)
+      assert.deepStrictEqual(
+        model.requests.map(({ toolChoice }) => toolChoice),
+        ["auto", "auto"]
+      )
+    })
+  )
+
+  const counted: HostedTool = { definition: clock, run: () => Effect.succeed("noon") }
+  story(
+    "limit the model calls of a run: the last one is asked without tools, and the answer says that it is",
+    [callTool("clock"), callTool("clock"), say("Noon.")],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const reply = yield* (yield* Turns).send({ content: "?", modelOptions: { maxSteps: 3 } })
+      assert.deepInclude(reply, { status: "COMPLETED", content: "Noon.", stopReason: "steps" })
+      assert.deepStrictEqual(
+        model.requests.map(({ toolChoice }) => toolChoice),
+        ["auto", "auto", "none"]
+      )
+      assert.strictEqual((yield* messagesOf(reply.threadId))[1]?.stopReason, "steps")
+    }),
+    { hosted: [counted] }
+  )
+
+  story(
+    "limit the model calls over the client's tools too, and a model that calls in its last one ends there",
+    [callTool("weather", {}, "a"), [say("I look again."), callTool("weather", {}, "b")], say("Next.")],
+    Effect.gen(function* () {
+      const model = yield* ScriptedModel
+      const turns = yield* Turns
+      const asked = yield* turns.send({ content: "?", tools: [weather], modelOptions: { maxSteps: 2 } })
+      const outputs = [{ toolCallId: "a", output: "sun" }]
+      const next = yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })
+      assert.deepInclude(yield* next.reply, { status: "COMPLETED", content: "I look again.", stopReason: "steps" })
+      assert.strictEqual(model.requests[1]?.toolChoice, "none")
+      yield* turns.send({ content: "2", threadId: asked.threadId })
+      const roles = model.requests[2]?.messages.map(({ role }) => role)
+      assert.deepStrictEqual(roles, ["user", "assistant", "tool", "assistant", "tool", "user"])
+    })
+  )
+
+  story(
+    "limit nothing where nothing is called",
+    [say("One."), say("Two.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      assert.deepInclude(yield* turns.send({ content: "1", modelOptions: { maxSteps: 1 } }), { stopReason: "stop" })
+      assert.deepInclude(yield* turns.send({ content: "2" }), { stopReason: "stop" })
+    })
+  )
+
+  const ends = [
+    ["length", "COMPLETED", "length"],
+    ["filtered", "COMPLETED", "filtered"],
+    ["stop", "COMPLETED", "stop"]
+  ] as const
+  for (const [reason, status, stopReason] of ends) {
+    story(
+      `the reason of an answer that ended by ${reason} is told and kept`,
+      [[say("Once upon"), finish(reason)]],
+      Effect.gen(function* () {
+        const reply = yield* (yield* Turns).send({ content: "?" })
+        assert.deepInclude(reply, { status, stopReason, content: "Once upon" })
+        assert.deepInclude((yield* messagesOf(reply.threadId))[1], { status, stopReason })
+      })
+    )
+  }
+
+  story(
+    "an answer that failed has no reason of its end, and one that is only saved says that options had no effect",
+    [[say("Once"), fail("auth")]],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      assert.deepInclude(yield* turns.send({ content: "?" }), { status: "FAILED", stopReason: null })
+      const saved = yield* turns.send({ content: "?", sendToModel: false, modelOptions: { seed: 1 } })
+      assert.deepInclude(saved, { stopReason: null })
+      assert.deepStrictEqual(saved.ignored, [{ option: "model_options", because: "the message is only saved" }])
     })
   )
 })

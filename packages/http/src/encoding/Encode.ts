@@ -8,9 +8,15 @@ import {
   type TurnReply,
   type Usage
 } from "@colloquy/core"
-import { type ContextUsage, type MessageStatus, type ThreadWithMessages, totalTokens } from "@colloquy/core/adapters"
+import {
+  type ContextUsage,
+  type MessageStatus,
+  type ModelOptions,
+  type ThreadWithMessages,
+  totalTokens
+} from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { timestampOf } from "../wire/Fields.ts"
+import { compact, timestampOf } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
@@ -27,6 +33,7 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   llm_provider: assistant.provider,
   model_name: assistant.model,
   tools: assistant.tools === null ? null : assistant.tools.map(toolToWire),
+  model_options: assistant.modelOptions === null ? null : modelOptionsToWire(assistant.modelOptions),
   tok_k: assistant.searchLimit,
   embedding_provider: assistant.embedding.provider,
   embedding_model_name: assistant.embedding.model,
@@ -37,6 +44,20 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   created_at: timestampOf(assistant.createdAt),
   updated_at: timestampOf(assistant.updatedAt)
 })
+
+const modelOptionsToWire = (options: ModelOptions): Records.Assistant["model_options"] => {
+  const { maxOutputTokens, maxSteps, parallelToolCalls, seed, stop, temperature, toolChoice, topP } = options
+  return compact({
+    temperature,
+    top_p: topP,
+    max_output_tokens: maxOutputTokens,
+    stop,
+    seed,
+    tool_choice: toolChoice,
+    parallel_tool_calls: parallelToolCalls,
+    max_steps: maxSteps
+  })
+}
 
 /** Replies are written as they stand: their type is that of the wire, and need not go through its schema once more. */
 export const writeRecord = (record: Records.MessageResponse) => HttpServerResponse.jsonUnsafe(record)
@@ -70,6 +91,7 @@ export const messageToWire = (message: Message, wings: Parts): Records.StoredMes
     fault: message.fault,
     partial_content: message.fault === null ? null : (message.content ?? ""),
     status: message.status,
+    stop_reason: message.status === "CANCELLED" ? null : message.stopReason,
     run_id: message.runId,
     tool_calls: listOrNull(message.toolCalls, toolCallToWire),
     metadata_,
@@ -206,6 +228,8 @@ const replyRecord = (reply: TurnReply) => ({
   content: reply.fault === null ? reply.content : reply.fault.message,
   fault: reply.fault,
   partial_content: reply.fault === null ? null : reply.content,
+  stop_reason: reply.stopReason,
+  ignored_options: reply.ignored,
   model_provider: reply.provider,
   model_name: reply.model,
   ...tokensOf(reply.provider === null ? null : reply.usage),

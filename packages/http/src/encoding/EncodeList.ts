@@ -23,6 +23,7 @@ const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.St
   fault: null,
   partial_content: null,
   status: ({ json }) => json.status,
+  stop_reason: ({ json }) => (json.role === '"assistant"' && json.status === '"COMPLETED"' ? '"stop"' : "null"),
   run_id: ({ json }) => json.runId,
   tool_calls: null,
   metadata_: ({ json }) => json.metadata,

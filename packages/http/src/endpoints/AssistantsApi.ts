@@ -9,6 +9,7 @@ import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { maybe, maybeOr, page, Uuid } from "../wire/Fields.ts"
+import { ModelOptions } from "../wire/MessageBody.ts"
 import {
   AssistantCreated,
   Assistant,
@@ -27,6 +28,8 @@ const config = {
   llm_provider: maybe(Schema.String),
   model_name: maybe(Schema.String),
   tools: maybe(Schema.Array(Tool)),
+  /** Null removes those of the assistant. */
+  model_options: maybe(ModelOptions),
   tok_k: maybe(tok_k),
   embedding_provider: maybe(Schema.String),
   embedding_model_name: maybe(Schema.String),

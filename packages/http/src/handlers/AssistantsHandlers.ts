@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
+import { modelOptionsFromWire } from "./TurnOptions.ts"
 import { assistantBodies, type AssistantCreate, type AssistantUpdate } from "../endpoints/AssistantsApi.ts"
 import { compact, given, givenName, pageOf, timestampOf } from "../wire/Fields.ts"
 import { toolFromWire } from "../wire/Tools.ts"
@@ -101,6 +102,7 @@ const configOf = (body: AssistantUpdate) =>
     provider: givenName(body.llm_provider),
     model: givenName(body.model_name),
     tools: body.tools?.map(toolFromWire),
+    modelOptions: body.model_options === null ? null : modelOptionsFromWire(body.model_options),
     searchLimit: given(body.tok_k),
     factExtractionPrompt: given(body.custom_fact_extraction_prompt),
     memoryUpdatePrompt: given(body.custom_update_memory_prompt),
@@ -122,7 +124,10 @@ const notesOn = ({ description, system_prompt }: AssistantCreate): ReadonlyArray
   return [`${absent} was not given, so it is the text of ${present}. Send both, if they are to differ.`]
 }
 
-/** An empty name removes the provider or the model, so that the host's default applies; null leaves it as it is, like every other field. */
+/**
+ * An empty name removes the provider or the model, so that the host's default applies; null leaves it as it is, like every other field but
+ * `model_options`, which null removes.
+ */
 const toUpdate = (body: AssistantUpdate): Update => ({
   ...compact({ name: given(body.name) }),
   ...configOf(body),

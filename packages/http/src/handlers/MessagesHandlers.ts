@@ -24,7 +24,14 @@ import { Wings } from "../wings/Wings.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import type { UploadedFile } from "../bodies/UploadedFile.ts"
 import { delivery } from "./Delivery.ts"
-import { jsonObjectOf, routingFromWire, sendToModel, thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
+import {
+  modelOptionsFromWire,
+  jsonObjectOf,
+  routingFromWire,
+  sendToModel,
+  thinkingFromWire,
+  toolsFromWire
+} from "./TurnOptions.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -127,6 +134,7 @@ const commonOf = (body: MessageBody | StatelessMessageBody): TurnRequest => ({
     model: givenName(body.model_name),
     tools: toolsFromWire(body.tools),
     thinking: thinkingFromWire(body.thinking),
+    modelOptions: modelOptionsFromWire(body.model_options),
     jsonOutput: given(body.json_output),
     metadata: jsonObjectOf(body.metadata),
     customTimestamp: given(body.custom_timestamp)

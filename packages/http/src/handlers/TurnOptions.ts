@@ -1,5 +1,5 @@
 /** Options of a turn from the words of the wire to those of the kernel. The schemas have checked them. */
-import type { Metadata, Routing, Thinking } from "@colloquy/core/adapters"
+import type { Metadata, ModelOptions, Routing, Thinking } from "@colloquy/core/adapters"
 import { compact, given, saysTrue } from "../wire/Fields.ts"
 import type * as Wire from "../wire/MessageBody.ts"
 import { type Tool, toolFromWire } from "../wire/Tools.ts"
@@ -14,6 +14,20 @@ export const thinkingFromWire = (thinking: Maybe<Wire.Thinking>): Thinking | und
         budgetTokens: given(thinking.budget_tokens),
         maxTokens: given(thinking.max_tokens),
         excludeReasoning: given(thinking.exclude_reasoning)
+      })
+
+export const modelOptionsFromWire = (options: Maybe<Wire.ModelOptions>): ModelOptions | undefined =>
+  options === null || options === undefined
+    ? undefined
+    : compact({
+        temperature: given(options.temperature),
+        topP: given(options.top_p),
+        maxOutputTokens: given(options.max_output_tokens),
+        stop: given(options.stop),
+        seed: given(options.seed),
+        toolChoice: given(options.tool_choice),
+        parallelToolCalls: given(options.parallel_tool_calls),
+        maxSteps: given(options.max_steps)
       })
 
 export const routingFromWire = (router: Maybe<Wire.Router>): Routing | undefined =>

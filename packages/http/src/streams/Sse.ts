@@ -77,6 +77,7 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
         type: "tool_submit_required",
         tool_calls: event.toolCalls.map(toolCallToWire),
         message_id: event.messageId,
+        stop_reason: "tools",
         ...tokensOf(event.usage)
       }
     case "RunEnded":
@@ -111,10 +112,11 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
   }
 }
 
-const begunBy = (event: { readonly messageId: string; readonly provider: string; readonly model: string }) => ({
+const begunBy = (event: Extract<TurnEvent, { readonly _tag: "RunStarted" | "RunContinuing" }>) => ({
   message_id: event.messageId,
   model_provider: event.provider,
-  model_name: event.model
+  model_name: event.model,
+  ...(event.ignored === undefined ? {} : { ignored_options: event.ignored })
 })
 
 const tokensOf = (usage: Usage) => ({
@@ -139,6 +141,7 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, wing
     content: event.content,
     model_provider: event.provider,
     model_name: event.model,
+    stop_reason: event.stopReason ?? null,
     ...tokensOf(event.usage),
     cost_usd: event.usage.costUsd,
     context_usage: contextUsageToWire(event.contextUsage),

@@ -20,6 +20,26 @@ export const Thinking = Schema.Struct({
 }).annotate({ identifier: "Thinking" })
 export type Thinking = typeof Thinking.Type
 
+const fraction = (maximum: number) => maybe(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum })))
+
+/** How the model writes its answer. Of a message: each field that is given replaces the assistant's. */
+export const ModelOptions = Schema.Struct({
+  temperature: fraction(2),
+  top_p: fraction(1),
+  max_output_tokens: maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  /** The answer ends before the first of these texts. */
+  stop: maybe(Schema.Array(Schema.NonEmptyString).check(Schema.isMinLength(1), Schema.isMaxLength(8))),
+  seed: maybe(Schema.Int),
+  /** Of the first model call: `required` is any tool, a name is that one. */
+  tool_choice: maybe(
+    Schema.Union([Schema.Literals(["auto", "none", "required"]), Schema.Struct({ name: Schema.NonEmptyString })])
+  ),
+  parallel_tool_calls: maybe(Schema.Boolean),
+  /** The most model calls of a run. The last one is asked without tools. */
+  max_steps: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 64 })))
+}).annotate({ identifier: "ModelOptions" })
+export type ModelOptions = typeof ModelOptions.Type
+
 const names = maybe(Schema.Array(Schema.String))
 const price = maybe(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 
@@ -81,8 +101,14 @@ const VoiceRequest = Schema.Struct({
 }).annotate({ identifier: "VoiceRequest" })
 
 /** Bodies ignore what they do not know, except inside these fields, where it is refused; `video_config` has a check of its own. */
-export const exactFields: ReadonlySet<string> = new Set(["thinking", "router"])
-export const exactRecords: ReadonlySet<string> = new Set(["Thinking", "Router", "VideoConfig", "ImageConfig"])
+export const exactFields: ReadonlySet<string> = new Set(["thinking", "router", "model_options"])
+export const exactRecords: ReadonlySet<string> = new Set([
+  "Thinking",
+  "Router",
+  "VideoConfig",
+  "ImageConfig",
+  "ModelOptions"
+])
 
 const MetadataText = Schema.String.check(
   Schema.makeFilter((text: string) => isJsonObject(text) || "Expected the text of a JSON object")
@@ -115,6 +141,7 @@ const fields = {
   image_config: maybe(ImageConfig),
   stream: maybeOr(Schema.Boolean, false),
   thinking: maybe(Thinking),
+  model_options: maybe(ModelOptions),
   tools: maybe(Schema.Array(Tool)),
   memory: maybeOr(Schema.Literals(["off", "Auto", "Readonly"]), "off"),
   memory_response_citation: maybeOr(Schema.Boolean, false),
@@ -180,6 +207,7 @@ export type StatelessMessageBody = typeof StatelessMessageBody.Type
 export const jsonFields = [
   "tools",
   "thinking",
+  "model_options",
   "router",
   "voice",
   "image_config",
@@ -205,6 +233,7 @@ const formText = {
   image_config: JsonText,
   stream: Flag,
   thinking: JsonText,
+  model_options: JsonText,
   tools: JsonText,
   memory: fields.memory,
   memory_response_citation: Flag,

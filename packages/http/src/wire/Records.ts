@@ -2,6 +2,7 @@
 import { RunStatus } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { SystemOne } from "./Answers.ts"
+import { ModelOptions } from "./MessageBody.ts"
 import { Timestamp } from "./Fields.ts"
 import { Tool, ToolCall } from "./Tools.ts"
 
@@ -18,6 +19,7 @@ export const Assistant = Schema.Struct({
   llm_provider: text,
   model_name: text,
   tools: Schema.NullOr(Schema.Array(Tool)),
+  model_options: Schema.NullOr(ModelOptions),
   tok_k: Schema.Int,
   embedding_provider: text,
   embedding_model_name: text,
@@ -123,6 +125,11 @@ const output = {
   output_method: Schema.optionalKey(Schema.Literals(["native", "instructed", "repaired"]))
 }
 
+/** Why an answer ended; null: it failed, was cancelled, or is no answer. */
+export const StopReason = Schema.NullOr(Schema.Literals(["stop", "length", "filtered", "steps", "tools"]))
+
+export const IgnoredOptions = Schema.Array(Schema.Struct({ option: Schema.String, because: Schema.String }))
+
 export const StoredMessage = Schema.Struct({
   message_id: Id,
   role: Schema.Literals(["user", "assistant"]),
@@ -131,6 +138,7 @@ export const StoredMessage = Schema.Struct({
   /** Of a failed answer: what was said until then. */
   partial_content: text,
   status: MessageStatus,
+  stop_reason: StopReason,
   run_id: text,
   tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
   system_one: Schema.NullOr(SystemOne),
@@ -184,6 +192,8 @@ const reply = {
   fault: Schema.NullOr(Fault),
   /** Of a failed run: what was said until then. */
   partial_content: text,
+  stop_reason: StopReason,
+  ignored_options: IgnoredOptions,
   system_one: Schema.NullOr(SystemOne),
   model_provider: text,
   model_name: text,
@@ -255,7 +265,7 @@ export const Run = Schema.Struct({
   usage_estimated: Schema.Boolean,
   cancel_requested: Schema.Boolean,
   error: Schema.NullOr(Fault),
-  ignored_options: Schema.Array(Schema.Struct({ option: Schema.String, because: Schema.String })),
+  ignored_options: IgnoredOptions,
   prompt: Schema.NullOr(PromptReport),
   created_at: Timestamp,
   started_at: Schema.NullOr(Timestamp),

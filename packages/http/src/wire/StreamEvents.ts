@@ -3,7 +3,7 @@
  * as text, `Sse.ts`); a test decodes everything that it writes with them.
  */
 import * as Schema from "effect/Schema"
-import { ContextUsage, GeneratedMedia, RetrievedMemory } from "./Records.ts"
+import { ContextUsage, GeneratedMedia, IgnoredOptions, RetrievedMemory, StopReason } from "./Records.ts"
 import { ToolCall } from "./Tools.ts"
 
 const sequence = { sequence: Schema.Int }
@@ -18,6 +18,14 @@ const common = {
 const tokens = { input_tokens: Schema.Int, output_tokens: Schema.Int, total_tokens: Schema.Int }
 const text = Schema.String
 
+const begun = {
+  message_id: text,
+  model_provider: text,
+  model_name: text,
+  /** Absent when every option has an effect. */
+  ignored_options: Schema.optionalKey(IgnoredOptions)
+}
+
 const event = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({ type: Schema.Literal(type), ...fields, ...common })
 
@@ -27,8 +35,8 @@ const delta = <const Type extends string, Fields extends Schema.Struct.Fields>(t
 
 export const StreamEvent = Schema.Union([
   event("user_message", { message_id: text, content: text, role: Schema.Literal("user") }),
-  event("run_started", { message_id: text, model_provider: text, model_name: text }),
-  event("run_continuing", { message_id: text, model_provider: text, model_name: text }),
+  event("run_started", begun),
+  event("run_continuing", begun),
   event("memory_retrieved", { memories: Schema.Array(RetrievedMemory) }),
   delta("reasoning_streaming", { content: text }),
   event("reasoning_ended", {}),
@@ -36,7 +44,12 @@ export const StreamEvent = Schema.Union([
   event("output_streaming", { partial: Schema.Json }),
   event("tool_call_start", { tool_call_id: text, name: text }),
   event("tool_call_ready", { tool_call: ToolCall }),
-  event("tool_submit_required", { tool_calls: Schema.Array(ToolCall), message_id: text, ...tokens }),
+  event("tool_submit_required", {
+    tool_calls: Schema.Array(ToolCall),
+    message_id: text,
+    stop_reason: Schema.Literal("tools"),
+    ...tokens
+  }),
   event("media_generated", { media: GeneratedMedia }),
   event("stt_stream_start", {}),
   delta("stt_text_delta", { delta: text }),
@@ -51,6 +64,7 @@ export const StreamEvent = Schema.Union([
     content: text,
     model_provider: text,
     model_name: text,
+    stop_reason: StopReason,
     ...tokens,
     cost_usd: Schema.NullOr(Schema.Finite),
     output: Schema.optionalKey(Schema.Json),

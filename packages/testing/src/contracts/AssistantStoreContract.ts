@@ -292,6 +292,7 @@ const everyField: Partial<Assistant> = {
     { name: "look_up", description: "Looks things up", parameters: awkwardJson, strict: true },
     { name: "no_parameters", description: null, parameters: null }
   ],
+  modelOptions: { temperature: 0.1, topP: 1, stop: ["\n\u0000", "👩‍👩‍👧"], toolChoice: { name: "look_up" }, maxSteps: 64 },
   searchLimit: 100,
   embedding: { provider: "an-embedder", model: "small", dimensions: 3072 },
   factExtractionPrompt: "Facts:\n",

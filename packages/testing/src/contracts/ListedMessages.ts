@@ -1,6 +1,6 @@
 /** Compares a list of messages with the messages themselves. Used by the contract of `ThreadStore`. */
 import type { Message, ThreadId } from "@colloquy/core"
-import { isPlain, type ListedMessage, type PlainMessage, ThreadStore } from "@colloquy/core/adapters"
+import { isPlain, type ListedMessage, type PlainMessage, ThreadStore, usualStop } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
@@ -25,7 +25,8 @@ const fieldsOf = (message: Message) => ({
   ...plainOf(message),
   calls: [...message.toolCalls, ...message.toolResults, ...message.steps],
   supplements: message.supplements,
-  fault: message.fault
+  fault: message.fault,
+  stopReason: message.stopReason
 })
 
 const nothingElse = { calls: [], supplements: null, fault: null }
@@ -37,7 +38,10 @@ const expectListed = (listed: ReadonlyArray<ListedMessage>, messages: ReadonlyAr
     if (found === undefined || !isPlain(found)) assert.deepStrictEqual(found, message)
     else {
       const { createdAt, json, threadId, usage } = found
-      assert.deepStrictEqual({ threadId, createdAt, usage, json: { ...json }, ...nothingElse }, fieldsOf(message))
+      assert.deepStrictEqual(
+        { threadId, createdAt, usage, json: { ...json }, ...nothingElse, stopReason: usualStop(message) },
+        fieldsOf(message)
+      )
     }
   }
 }

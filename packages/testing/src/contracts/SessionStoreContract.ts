@@ -57,6 +57,7 @@ const spoken = (threadId: ThreadId, fields: Partial<NewMessage> = {}): Effect.Ef
     content: "Gesagt: 你好 🎙️",
     status: "COMPLETED",
     fault: null,
+    stopReason: "stop",
     toolCalls: [],
     toolResults: [],
     steps: [],

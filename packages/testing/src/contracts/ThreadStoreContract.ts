@@ -520,6 +520,7 @@ const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
   content: longText,
   status: "FAILED",
   fault: { code: "model_timeout", message: 'It "stopped",\n👩‍👩‍👧‍👦', retryable: true },
+  stopReason: "length",
   toolCalls: [{ id: "call_1", name: "look_up", arguments: '{ "not": "parsed",  "twice": 1, "twice": 2 ' }],
   toolResults: [{ toolCallId: "call_1", toolName: "look_up", output: "👩‍👩‍👧‍👦\n", hosted: false }],
   steps: [

@@ -21,7 +21,7 @@ import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
 import { secretTables } from "./Secrets.ts"
-import { assistantDrafts, summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
+import { assistantDrafts, assistantOptions, summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
 
 export interface Schema {
   readonly migrations: ReadonlyArray<Migration>
@@ -60,7 +60,8 @@ export const schemaOfThisVersion: Schema = {
     erasureTables,
     followUpEnds,
     begunCharges,
-    erasedWriters
+    erasedWriters,
+    assistantOptions
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

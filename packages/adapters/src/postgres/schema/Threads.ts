@@ -86,6 +86,13 @@ export const assistantDrafts: Migration = {
   statements: [`alter table {schema}.assistants add column draft boolean not null default false`]
 }
 
+/** How the model of an assistant writes; null: its own defaults. */
+export const assistantOptions: Migration = {
+  name: "assistant_options",
+  tables: [],
+  statements: [`alter table {schema}.assistants add column model_options text`]
+}
+
 /** LZ4 is faster than the default compression of long texts. A server that was built without LZ4 keeps the default. */
 const compression = `
 do $do$ begin
