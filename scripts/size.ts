@@ -9,7 +9,7 @@ import { packages, root } from "./Workspace.ts"
 const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: number }>> = {
   "@colloquy/core": { own: 45_000 },
   "@colloquy/core/answers": { own: 18_000 },
-  "@colloquy/core/voice": { own: 22_000 },
+  "@colloquy/core/voice": { own: 24_000 },
   "@colloquy/core/media": { own: 30_000 },
   "@colloquy/core/outputs": { own: 8_000 },
   "@colloquy/core/web-search": { own: 15_000 },

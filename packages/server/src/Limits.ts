@@ -4,11 +4,13 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 export const limitsForm =
-  '"off", or a JSON object with some of requests_per_minute, turns_per_minute (from 1), turns_at_once, bytes, documents, memories, sessions_at_once, tokens_per_day (whole numbers) and usd_per_day; null is no limit'
+  '"off", or a JSON object with some of requests_per_minute, turns_per_minute (from 1), turns_at_once, bytes, documents, memories, sessions_at_once, tokens_per_day, tokens_per_run (whole numbers), usd_per_day and usd_per_run; null is no limit'
 
 const Rate = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })))
 const Count = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })))
 const Small = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })))
+
+const Dollars = Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 
 const Limits = Schema.Struct({
   requests_per_minute: Schema.optionalKey(Rate),
@@ -19,7 +21,9 @@ const Limits = Schema.Struct({
   memories: Schema.optionalKey(Count),
   sessions_at_once: Schema.optionalKey(Small),
   tokens_per_day: Schema.optionalKey(Count),
-  usd_per_day: Schema.optionalKey(Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))))
+  usd_per_day: Schema.optionalKey(Dollars),
+  tokens_per_run: Schema.optionalKey(Count),
+  usd_per_run: Schema.optionalKey(Dollars)
 })
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Limits), { onExcessProperty: "error" })
@@ -34,7 +38,9 @@ const quotaOf = (given: typeof Limits.Type): Quota => ({
   memories: or(given.memories, 100_000),
   sessionsAtOnce: or(given.sessions_at_once, 8),
   tokensPerDay: or(given.tokens_per_day, null),
-  usdPerDay: or(given.usd_per_day, null)
+  usdPerDay: or(given.usd_per_day, null),
+  tokensPerRun: or(given.tokens_per_run, null),
+  usdPerRun: or(given.usd_per_run, null)
 })
 
 /** Null is a value, and means that there is no limit. */

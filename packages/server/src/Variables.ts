@@ -268,7 +268,7 @@ export const variables = {
   limits: variable("LIMITS", readLimits, limitsForm, defaultQuota, {
     usual: "see right",
     about:
-      'what each owner may use: `off`, or JSON over the defaults `{"requests_per_minute": 600, "turns_per_minute": 60, "turns_at_once": 16, "bytes": 5000000000, "documents": 10000, "memories": 100000, "sessions_at_once": 8, "tokens_per_day": null, "usd_per_day": null}`; null is no limit. `GET /owners/me/usage` shows what is used ([operations](operations.md#limits-of-an-owner))'
+      'what each owner may use: `off`, or JSON over the defaults `{"requests_per_minute": 600, "turns_per_minute": 60, "turns_at_once": 16, "bytes": 5000000000, "documents": 10000, "memories": 100000, "sessions_at_once": 8, "tokens_per_day": null, "usd_per_day": null, "tokens_per_run": null, "usd_per_run": null}`; null is no limit. `GET /owners/me/usage` shows what is used ([operations](operations.md#limits-of-an-owner))'
   })
 }
 

@@ -3,6 +3,7 @@ import { Principal, type RunId, type StartedTurn, type ThreadId, Turns } from "@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { hang, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { leaseOf } from "./Lease.ts"
@@ -15,7 +16,13 @@ interface Order {
 }
 
 const stores = Layer.orDie(storesOf(databaseOf(process.argv)))
-const runtime = ManagedRuntime.make(TestKernel.layer([], { stores, settings: leaseOf(process.argv[3]) }))
+const runtime = ManagedRuntime.make(
+  TestKernel.layer([], {
+    stores,
+    settings: leaseOf(process.argv[3]),
+    quota: JSON.parse(process.argv[4] ?? "{}")
+  })
+)
 
 const placeOf = ({ runId, threadId }: StartedTurn) => ({ runId, threadId })
 
@@ -34,6 +41,18 @@ const orders: Orders<Order, Turns | ScriptedModel> = {
     Effect.gen(function* () {
       ;(yield* ScriptedModel).append(say("Fine."))
       return (yield* (yield* Turns).send({ threadId, content: "How are you?" })).content
+    }).pipe(Principal.provide(owner)),
+
+  /** Turns with long answers, until the quota refuses one. Answers how many were begun. */
+  spend: ({ owner }) =>
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const model = yield* ScriptedModel
+      for (let begun = 0; ; begun++) {
+        model.append(say("word ".repeat(700)))
+        const turn = yield* Effect.option(turns.send({ content: "Tell me all." }))
+        if (Option.isNone(turn)) return begun
+      }
     }).pipe(Principal.provide(owner)),
 
   /** Follows a run to its end; answers the tags of its events. */

@@ -1,6 +1,7 @@
 /** Three kernels in three processes on one database, one of which dies in the middle of a turn; and a database that leaves during one. */
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { Principal, type RunId, type ThreadId, type TurnEvent, Turns } from "@colloquy/core"
-import { ThreadStore } from "@colloquy/core/adapters"
+import { ThreadStore, totalTokens, UsageLedger } from "@colloquy/core/adapters"
 import { storedMessages, storedRun } from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -13,7 +14,7 @@ import { Postgres } from "../../src/postgres/index.ts"
 import { gate, say, ScriptedModel, TestKernel } from "@colloquy/testing"
 import { leaseOf, shortLease } from "./Lease.ts"
 import { canStartServer, privateServer } from "./PrivateServer.ts"
-import { scratchSchema } from "./Scratch.ts"
+import { hostClient, scratchSchema } from "./Scratch.ts"
 import { startWorker, type Worker } from "./Worker.ts"
 
 const owner = "three kernels"
@@ -69,6 +70,46 @@ onPostgres((url) => {
           assert.strictEqual((yield* (yield* ThreadStore).messages([place.threadId])).length, 4)
         }).pipe(Principal.provide(owner), Effect.provide(kernelOn(url, schema, shortLease)))
       })
+  )
+
+  it.live(
+    "processes that are killed between reservation and settlement keep nothing reserved, and the day's limit holds",
+    () =>
+      Effect.gen(function* () {
+        const schema = yield* scratchSchema(url)
+        const tokensPerDay = 6000
+        const database = { database: "postgres", url, schema } as const
+        const start = startWorker(database, "kernel", shortLease, JSON.stringify({ tokensPerDay }))
+        yield* Effect.gen(function* () {
+          const turns = yield* Turns
+          const [first, second, third, fourth] = [yield* start, yield* start, yield* start, yield* start]
+          const places = [yield* hangIn(first), yield* hangIn(second)]
+          const reserved = PgClient.use((sql) =>
+            sql.unsafe<{ readonly tokens: number }>(
+              `select coalesce(sum(reserved_tokens), 0)::integer as tokens from ${schema}.active_runs where owner = $1`,
+              [owner]
+            )
+          )
+          assert.isAbove((yield* reserved)[0]?.tokens ?? 0, 4000)
+          for (const worker of [first, second]) {
+            worker.signal("SIGKILL")
+            yield* worker.ended
+          }
+          for (const { runId, threadId } of places) yield* Stream.runDrain(yield* turns.follow(threadId, runId, 0))
+          assert.deepStrictEqual(yield* reserved, [{ tokens: 0 }])
+
+          const begun = yield* Effect.all([third.ask("spend", { owner }), fourth.ask("spend", { owner })], {
+            concurrency: 2
+          })
+          assert.isAtLeast(Number(begun[0]) + Number(begun[1]), 4)
+          const { days } = yield* (yield* UsageLedger).recent({ skip: 0, limit: 10 })
+          const spent = days.reduce((sum, { usage }) => sum + totalTokens(usage), 0)
+          // Text is counted when 256 characters have come, so each process may be so much over at the end.
+          assert.isAtMost(spent, tokensPerDay + 2 * 64)
+          assert.isAbove(spent, tokensPerDay / 2)
+          assert.deepStrictEqual(yield* reserved, [{ tokens: 0 }])
+        }).pipe(Principal.provide(owner), Effect.provide(kernelOn(url, schema, shortLease)))
+      }).pipe(Effect.provide(hostClient(url)))
   )
 
   it.live("a wish to cancel that is uttered in another process", () =>

@@ -13,6 +13,7 @@ import { Copies } from "../assistants/Copies.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { overLimit, Quotas } from "../metering/Quota.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
@@ -57,6 +58,7 @@ export const documentsLayer: Layer.Layer<
   | FollowUps
   | FollowUpStore
   | Providers
+  | QuotaStore
   | Removals
   | Retrieval
   | TextExtractor

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
@@ -20,7 +21,7 @@ import { type ChunkHit, ChunkIndex, type ChunkWithoutVector, SearchScope } from 
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
-import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker, withoutCredit } from "../runs/FollowUps.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { newWork } from "./DocumentWork.ts"
 
@@ -63,8 +64,11 @@ export const makeVectorWorker = Effect.gen(function* () {
   const { all: providers } = yield* Providers
   const { embeddingBatch } = yield* DocumentSettings
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+  const { budget } = yield* makeDayBudget
 
   const vectorsOf = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
+    const need = { purpose: "embedding", amountUsd: null }
+    yield* Effect.catchTag(budget(need), "InsufficientCredit", withoutCredit("to embed documents"))
     const texts = missing.map(({ chunk }) => embeddingText(chunk))
     const embedded = embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
     const { vectors } = yield* Effect.mapError(embedded, (error) =>

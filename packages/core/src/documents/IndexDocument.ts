@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
@@ -76,6 +77,7 @@ export const makeIndexWorker = Effect.gen(function* () {
   const settings = yield* DocumentSettings
   const followUps = yield* FollowUpStore
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+  const { budget } = yield* makeDayBudget
 
   const targetOf = Effect.fnUntraced(function* (scope: DocumentScope) {
     if (!index.keepsVectors) return null
@@ -137,14 +139,25 @@ export const makeIndexWorker = Effect.gen(function* () {
       yield* report(attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
     }
     const target = yield* targetOf(document.scope)
-    const vectors = target === null ? null : yield* embed(attempt, target, prepared.chunks, sums)
+    // A document that waits would keep messages waiting, too. Its vectors come later (`FillVectors`).
+    const unpaid =
+      target === null
+        ? null
+        : yield* Effect.as(budget({ purpose: "embedding", amountUsd: null }, totalTokens), null).pipe(
+            Effect.catchTag("InsufficientCredit", ({ message }) => Effect.succeed(message))
+          )
+    const vectors = target === null || unpaid !== null ? null : yield* embed(attempt, target, prepared.chunks, sums)
     yield* index.put({ documentId: document.id, scope: searchScopeOf(document.scope), ...prepared, vectors })
     const isEmpty = prepared.chunks.length === 0
     const outcome: IndexingOutcome = {
       status: "completed",
       ...sums,
       summary: null,
-      statusMessage: isEmpty ? "No text was found in this file." : null
+      statusMessage: isEmpty
+        ? "No text was found in this file."
+        : unpaid === null
+          ? null
+          : `It is found by its words alone for now. ${unpaid}`
     }
     return outcome
   })

@@ -12,6 +12,7 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering } from "../metering/Metering.ts"
 import { paid } from "../metering/PaidCall.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
@@ -24,7 +25,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
 import { ownText } from "../retrieval/Chunk.ts"
 import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
-import { FollowUpFailed, typedWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUps.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings, type DocumentSummarySettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
@@ -39,6 +40,7 @@ export const makeSummaryWorker = Effect.gen(function* () {
   const { count } = yield* TokenCounter
   const { chunkTokens, summaries } = yield* DocumentSettings
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+  const { credit } = yield* makeDayBudget
 
   const assistantOf = (scope: DocumentScope): Effect.Effect<Assistant | null, StoreUnavailable, Principal> =>
     scope._tag === "Assistant"
@@ -75,9 +77,9 @@ export const makeSummaryWorker = Effect.gen(function* () {
 
   const write = Effect.fnUntraced(function* (document: Document, settings: DocumentSummarySettings) {
     yield* Effect.catchTag(
-      account.metering.ensureCredit({ purpose: "summary", amountUsd: null }),
+      credit({ purpose: "summary", amountUsd: null }),
       "InsufficientCredit",
-      () => giveUp("There was not enough credit for a summary.")
+      withoutCredit("for a summary")
     )
     const { model, provider } = yield* writerFor(document, settings)
     const { chat, info } = yield* Effect.catch(providers.resolve(provider, model), ({ message }) => giveUp(message))

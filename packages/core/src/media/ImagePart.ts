@@ -11,6 +11,9 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { Catalog } from "../catalog/Catalog.ts"
@@ -107,6 +110,7 @@ const makePart = Effect.gen(function* () {
   const generate = Effect.fnUntraced(function* (plan: ImagePlan, order: ImageOrder, call: HostedCall) {
     const image = modelOf(plan.provider)
     if (image === undefined) return yield* failed("The image model is not there any more.")
+    yield* Effect.mapError(storage.ensureRoom("image"), ({ message }) => failedWith(`No picture was made. ${message}`))
     yield* Effect.mapError(call.ensureCredit({ purpose: imagePartName, amountUsd: null }), creditFailure)
     const inputs = yield* Effect.forEach(order.inputs, (id) => readInput(id, call))
     const apiKey = yield* Effect.mapError(keys.find(plan.provider), storeFailure)
@@ -189,13 +193,16 @@ const makePart = Effect.gen(function* () {
 })
 
 /** Joins the turns of a kernel: a layer over `Kernel.layer` and the stores of documents. */
-export const imagePart: Layer.Layer<never, never, BlobStore | Catalog | DocumentStore | Providers | TurnParts> =
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const parts = yield* TurnParts
-      yield* parts.register(yield* makePart)
-    })
-  ).pipe(Layer.provide(Layer.fresh(MediaStorage.layer)))
+export const imagePart: Layer.Layer<
+  never,
+  never,
+  BlobStore | Catalog | DocumentStore | Providers | QuotaStore | TurnParts
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const parts = yield* TurnParts
+    yield* parts.register(yield* makePart)
+  })
+).pipe(Layer.provide(Layer.fresh(MediaStorage.layer)))
 
 const isObject = Schema.is(Schema.JsonObject)
 const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
@@ -214,11 +221,15 @@ const wordsOfFailure = (error: ModelError): string =>
     ? `It is not known whether the picture was made, and it may be charged. Do not ask for it again unless the user wants that. ${error.message}`
     : `No picture was made. ${error.message}`
 
+const failedWith = (message: string) => new HostedToolFailed({ message })
+
 const storeFailure = () => new HostedToolFailed({ message: "No picture was made: the database is unavailable." })
 
-const creditFailure = (error: { readonly _tag: string }): HostedToolFailed =>
+const creditFailure = (error: InsufficientCredit | StoreUnavailable): HostedToolFailed =>
   error._tag === "InsufficientCredit"
-    ? new HostedToolFailed({ message: "No picture was made: the user has not enough credit. Tell the user so." })
+    ? new HostedToolFailed({
+        message: `No picture was made: ${error.reason ?? "the user has not enough credit."} Tell the user so.`
+      })
     : storeFailure()
 
 /** The result for the model: ids, so that it can change a picture later. */

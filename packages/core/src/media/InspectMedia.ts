@@ -12,8 +12,8 @@ import { MediaType } from "./GeneratedMedia.ts"
 /** The provider sent something else than the requested medium. */
 export class MediaRefused extends Schema.TaggedError<MediaRefused>()("MediaRefused", {
   mediaType: MediaType,
-  reason: Schema.Literals(["too_large", "wrong_type", "empty"]),
-  /** The maximum of bytes for a medium of this kind. */
+  reason: Schema.Literals(["too_large", "wrong_type", "empty", "no_room"]),
+  /** The maximum of bytes for a medium of this kind; for `no_room`, of all documents of the owner. */
   limit: Schema.Int
 }) {
   override get message() {
@@ -24,6 +24,8 @@ export class MediaRefused extends Schema.TaggedError<MediaRefused>()("MediaRefus
         return `The provider sent something that is no ${this.mediaType} of a known type.`
       case "empty":
         return "The provider sent an empty file."
+      case "no_room":
+        return "The user has used up the room for documents, so no medium can be kept. Some must be deleted first."
     }
   }
 }

@@ -13,11 +13,13 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { BlobStore, type BlobNotFound } from "../documents/BlobStore.ts"
 import { type Document, DocumentNotFound, type DocumentScope, unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
 import { searchScopeOf } from "../documents/DocumentWork.ts"
+import { type Quota, Quotas } from "../metering/Quota.ts"
+import { QuotaStore } from "../metering/QuotaStore.ts"
 import { BlobId, DocumentId, newId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
@@ -26,7 +28,7 @@ import { ThreadNotFound } from "../threads/Thread.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { GeneratedMedia, MediaType } from "./GeneratedMedia.ts"
-import { inspectMedia, type MediaRefused } from "./InspectMedia.ts"
+import { inspectMedia, MediaRefused } from "./InspectMedia.ts"
 import { MediaSettings } from "./MediaSettings.ts"
 
 export interface NewMedia<E, R> {
@@ -42,6 +44,8 @@ export interface NewMedia<E, R> {
 export class MediaStorage extends Context.Service<
   MediaStorage,
   {
+    /** Before a medium is paid for: fails when the owner has no room for any more. */
+    readonly ensureRoom: (mediaType: MediaType) => Effect.Effect<void, MediaRefused | StoreUnavailable, Principal>
     /** Stores the bytes as they arrive. If they are refused, if they fail, or if the thread is deleted, nothing is left. */
     readonly store: <E, R>(
       media: NewMedia<E, R>
@@ -56,29 +60,44 @@ export class MediaStorage extends Context.Service<
     ) => Stream.Stream<Uint8Array, BlobNotFound | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/media/MediaStorage") {
-  static readonly layer: Layer.Layer<MediaStorage, never, BlobStore | DocumentStore> = Layer.effect(
+  static readonly layer: Layer.Layer<MediaStorage, never, BlobStore | DocumentStore | QuotaStore> = Layer.effect(
     MediaStorage,
     Effect.gen(function* () {
       const blobs = yield* BlobStore
       const documents = yield* DocumentStore
       const { maxSize } = yield* MediaSettings
+      const quotaOf = yield* Quotas
+      const quotas = yield* QuotaStore
 
       /** It is paid for, so its record is written again while the database is unavailable. A write without an answer may have been done. */
       const insertSurely = (document: Document) => {
         let isRepeat = false
-        const insert = Effect.suspend(() => {
-          const first = !isRepeat
-          isRepeat = true
-          return first
-            ? documents.insert(document, [])
-            : Effect.flatMap(documents.get(document.id), (found) =>
-                Option.isSome(found) ? Effect.succeed(true) : documents.insert(document, [])
-              )
+        return Principal.use(({ ownerId }) => {
+          const limits = quotaOf(ownerId)
+          const insert = Effect.suspend(() => {
+            const first = !isRepeat
+            isRepeat = true
+            return first
+              ? documents.insert(document, [], limits)
+              : Effect.flatMap(documents.get(document.id), (found) =>
+                  Option.isSome(found) ? Effect.succeed(true) : documents.insert(document, [], limits)
+                )
+          })
+          return repeatWhileUnavailable(insert, "30 seconds")
         })
-        return repeatWhileUnavailable(insert, "30 seconds")
       }
 
       return MediaStorage.of({
+        ensureRoom: Effect.fnUntraced(function* (mediaType: MediaType) {
+          const quota = quotaOf((yield* Principal).ownerId)
+          if ((quota.bytes ?? quota.documents) === null) return
+          const day = new Date(yield* Clock.currentTimeMillis).toISOString().slice(0, 10)
+          const used = yield* quotas.used({ requestsPerMinute: null, turnsPerMinute: null, day })
+          const isFull =
+            used.bytes >= (quota.bytes ?? Number.POSITIVE_INFINITY) ||
+            used.documents >= (quota.documents ?? Number.POSITIVE_INFINITY)
+          if (isFull) return yield* noRoom(mediaType, quota)
+        }),
         store: tracedFn("MediaStorage.store")(function* <E, R>({
           bytes,
           mediaType,
@@ -98,8 +117,9 @@ export class MediaStorage extends Context.Service<
           const isStored = yield* insertSurely(
             unindexedDocument({ id, scope, filename, extension, mimeType, blobId, size, sha256, metadata: kept }, at)
           )
-          if (isStored) return { documentId: id, mediaType, mimeType, filename, size }
+          if (isStored === true) return { documentId: id, mediaType, mimeType, filename, size }
           yield* blobs.remove(blobId)
+          if (isStored !== false) return yield* noRoom(mediaType, quotaOf((yield* Principal).ownerId))
           return yield* new ThreadNotFound({ threadId })
         }),
         find: tracedFn("MediaStorage.find")(function* (
@@ -117,3 +137,6 @@ export class MediaStorage extends Context.Service<
     })
   )
 }
+
+const noRoom = (mediaType: MediaType, { bytes }: Quota) =>
+  Effect.fail(new MediaRefused({ mediaType, reason: "no_room", limit: bytes ?? 0 }))

@@ -68,6 +68,7 @@ export const makeVideo = Effect.fnUntraced(function* (
   { dropped, model, order, price }: VideoTask,
   call: HostedCall
 ): Effect.fn.Return<Schema.Json, HostedToolFailed, Principal> {
+  yield* Effect.mapError(room.storage.ensureRoom("video"), ({ message }) => failed(`No video was ordered. ${message}`))
   yield* askForCredit(price, call)
   // The note is for a process that dies. Every other end is charged below.
   const end = yield* call.beginCharge({ provider: order.provider, model: order.model, purpose: videoPurpose })
@@ -103,7 +104,7 @@ const askForCredit = (price: number | null, call: HostedCall) =>
   Effect.mapError(call.ensureCredit({ purpose: videoPurpose, amountUsd: price }), (error) =>
     failed(
       error._tag === "InsufficientCredit"
-        ? "There is not enough credit for a video. None was ordered. Tell the user."
+        ? `${error.reason ?? "There is not enough credit for a video."} None was ordered. Tell the user.`
         : "The credit could not be checked, so no video was ordered. Try again later."
     )
   )

@@ -28,6 +28,7 @@ import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { defaultMediaSettings, MediaSettings } from "./MediaSettings.ts"
 import { withDefaults } from "../primitives/Settings.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { MediaStorage } from "./MediaStorage.ts"
 import { abilitiesOf } from "./VideoAbilities.ts"
 import { expectedPrice, readVideoOptions, refusedOptions, type VideoProblem } from "./VideoConfig.ts"
@@ -162,6 +163,7 @@ export const videoPart: Layer.Layer<
   | DocumentStore
   | FollowUps
   | Providers
+  | QuotaStore
   | RunStore
   | ThreadStore
   | TurnParts

@@ -17,9 +17,11 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering } from "../metering/Metering.ts"
 import { paid } from "../metering/PaidCall.ts"
 import { Quotas } from "../metering/Quota.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
@@ -28,7 +30,7 @@ import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Id
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
-import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker, withoutCredit } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
@@ -75,7 +77,15 @@ const EmbedOrder = Schema.Struct({
 export const layerLearning: Layer.Layer<
   never,
   never,
-  AssistantStore | EmbeddingModel | FollowUps | MemoryStore | Providers | RunStore | ThreadStore | UsageLedger
+  | AssistantStore
+  | EmbeddingModel
+  | FollowUps
+  | MemoryStore
+  | Providers
+  | QuotaStore
+  | RunStore
+  | ThreadStore
+  | UsageLedger
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const learner = yield* makeLearner
@@ -101,6 +111,7 @@ const makeLearner = Effect.gen(function* () {
   const store = yield* MemoryStore
   const threads = yield* ThreadStore
   const account = { ledger, metering }
+  const { budget, credit } = yield* makeDayBudget
   const finder = yield* makeFinder
 
   const extractor = Effect.fnUntraced(function* (assistant: Assistant, conversationId: string) {
@@ -114,15 +125,6 @@ const makeLearner = Effect.gen(function* () {
   })
 
   const extract = Effect.fnUntraced(function* (assistant: Assistant, runId: RunId, asked: ExtractionCase) {
-    yield* metering
-      .ensureCredit({ purpose: "memory", amountUsd: null })
-      .pipe(
-        Effect.catchTag("InsufficientCredit", () =>
-          Effect.fail(
-            new FollowUpFailed({ message: "There was not enough credit to learn from the turn.", isRetryable: false })
-          )
-        )
-      )
     const { chat, target } = yield* extractor(assistant, runId)
     const question = { system: systemOf(asked), prompt: promptOf(asked), jsonOutput: true, output: extractionForm }
     const payee = { provider: target.provider, model: target.model, purpose: "memory" }
@@ -176,6 +178,10 @@ const makeLearner = Effect.gen(function* () {
         ? yield* runs.messages(runId)
         : (yield* threads.messages([threadId])).filter(({ id }) => messageIds.includes(id))
     const messages = found.filter(isSaid)
+    if (messages.length > 0) {
+      const need = { purpose: "memory", amountUsd: null }
+      yield* Effect.catchTag(credit(need), "InsufficientCredit", withoutCredit("to learn from the turn"))
+    }
     const target = finder.targetOf(assistant)
     const [first] = messages
     const earlier =
@@ -242,6 +248,11 @@ const makeLearner = Effect.gen(function* () {
       const wanted = { name: `${target.provider}/${target.model}`, dimensions }
       const missing = yield* store.withoutVectors(assistant.id, wanted, 100)
       if (missing.length === 0) return
+      yield* Effect.catchTag(
+        budget({ purpose: "embedding", amountUsd: null }),
+        "InsufficientCredit",
+        withoutCredit("to embed memories")
+      )
       const made = yield* vectorsOf(
         embeddings,
         beginOutside(account, null),

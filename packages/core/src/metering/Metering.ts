@@ -11,9 +11,16 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Charge } from "./Charge.ts"
 
-export class InsufficientCredit extends Schema.TaggedError<InsufficientCredit>()("InsufficientCredit", {}) {
+export class InsufficientCredit extends Schema.TaggedError<InsufficientCredit>()("InsufficientCredit", {
+  /** Why, if it is not the credit that the host gives. */
+  reason: Schema.optionalKey(Schema.String),
+  /** When there is some again, if that is known. */
+  waitMillis: Schema.optionalKey(Schema.Finite)
+}) {
   override get message() {
-    return "There is not enough credit for this request. Nothing was charged; add credit and send it again."
+    return (
+      this.reason ?? "There is not enough credit for this request. Nothing was charged; add credit and send it again."
+    )
   }
 }
 

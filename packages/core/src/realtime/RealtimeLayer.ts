@@ -7,6 +7,7 @@ import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { Providers } from "../models/Provider.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import type { TurnParts } from "../turns/TurnParts.ts"
@@ -37,5 +38,6 @@ export const layer: Layer.Layer<
   | HostedTools
   | TurnParts
   | FollowUps
+  | QuotaStore
   | UsageLedger
 > = Layer.merge(RealtimeSessions.layer, catalogued).pipe(Layer.provideMerge(Tickets.layer))

@@ -19,6 +19,7 @@ import { Principal } from "../access/Principal.ts"
 import type { ProviderKeysPort } from "../access/ProviderKeys.ts"
 import type { Charge } from "../metering/Charge.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
+import type { EnsureCredit } from "../metering/DayBudget.ts"
 import type { CreditNeed, InsufficientCredit, MeteringPort } from "../metering/Metering.ts"
 import type { EndCharge } from "../metering/PaidCall.ts"
 import { overLimit, type Quotas } from "../metering/Quota.ts"
@@ -73,6 +74,7 @@ export interface SessionServices {
   readonly quotaOf: typeof Quotas.Service
   readonly ledger: typeof UsageLedger.Service
   readonly metering: MeteringPort
+  readonly dayBudget: { readonly budget: EnsureCredit; readonly credit: EnsureCredit }
   readonly threads: typeof ThreadStore.Service
   readonly counter: TokenCounterPort
   readonly limits: SessionLimits
@@ -215,7 +217,7 @@ const converseAs = Effect.fnUntraced(function* (
     apiKey: yield* services.providerKeys.find(request.provider)
   }
   yield* refuseIf(historyProblem(0, [], (yield* prepare(model, setup)).instructions, services.limits))
-  yield* Effect.catchTag(services.metering.ensureCredit(audioCredit), "InsufficientCredit", withoutCredit)
+  yield* Effect.catchTag(services.dayBudget.credit(audioCredit), "InsufficientCredit", withoutCredit)
   yield* unknownPlace(services.places.store(place))
   const { held, messages, total } = yield* takeThread(services, place)
   const history = spokenHistory(messages, place.summary)
@@ -359,7 +361,15 @@ const relaySession = Effect.fnUntraced(function* (opening: Opening) {
     model,
     source: relay,
     followUpsOf: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
-    onFollowUps: services.wakeFollowUps
+    onFollowUps: services.wakeFollowUps,
+    onCharged: Effect.catchTags(services.dayBudget.budget(audioCredit), {
+      InsufficientCredit: ({ message }) =>
+        Effect.sync(() => {
+          const ending = { error: { code: "insufficient_credit", message }, close: "refused" } as const
+          relay.input({ _tag: "Ended", ending, atOnce: false })
+        }),
+      StoreUnavailable: () => Effect.void
+    })
   })
   yield* services.register({ lease, relay })
   door.handOver(relay.fromClient, (ending) => relay.input({ _tag: "Ended", ending, atOnce: false }))
@@ -520,7 +530,7 @@ const hostedRuns = Effect.fnUntraced(function* (
           )
         ),
       journal: (fields) => Effect.asVoid(services.threads.mergeMetadata(threadId, fields)),
-      ensureCredit: (need) => services.metering.ensureCredit(need)
+      ensureCredit: (need) => services.dayBudget.credit(need)
     }
     return runHosted(answerer.tool, answerer.args, from, {
       deadlines: services.deadlines,

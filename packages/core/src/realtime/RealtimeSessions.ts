@@ -12,8 +12,10 @@ import * as Schedule from "effect/Schedule"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { AssistantStore } from "../assistants/AssistantStore.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering, type MeteringPort } from "../metering/Metering.ts"
 import { Quotas } from "../metering/Quota.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import type { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
@@ -64,6 +66,7 @@ export class RealtimeSessions extends Context.Service<
     | HostedTools
     | TurnParts
     | FollowUps
+    | QuotaStore
     | UsageLedger
   > = Layer.effect(
     RealtimeSessions,
@@ -89,6 +92,7 @@ export class RealtimeSessions extends Context.Service<
         quotaOf: yield* Quotas,
         ledger,
         metering,
+        dayBudget: yield* makeDayBudget,
         threads: yield* ThreadStore,
         counter: yield* TokenCounter,
         limits,

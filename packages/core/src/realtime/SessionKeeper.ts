@@ -72,6 +72,8 @@ export interface KeeperSetup {
   readonly followUpsOf: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
   /** Called after follow-ups were stored. */
   readonly onFollowUps: () => void
+  /** After charges were stored. */
+  readonly onCharged: Effect.Effect<void, never, Principal>
 }
 
 export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
@@ -121,6 +123,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     followUps = followUps.filter((followUp) => !ordering.includes(followUp))
     if (ordering.length > 0) setup.onFollowUps()
     unmetered = [...unmetered, ...written]
+    if (written.length > 0) yield* setup.onCharged
     return "saved" as const
   })
 

@@ -23,6 +23,7 @@ import { makeAlarm } from "../primitives/Alarm.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { FollowUpId, OwnerId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { UnderWay } from "../primitives/UnderWay.ts"
@@ -39,6 +40,21 @@ export class FollowUpFailed extends Schema.TaggedError<FollowUpFailed>()("Follow
   /** True: the cause is outside of this piece of work (a service is unavailable), so the attempt does not count. */
   isOutage: Schema.optionalKey(Schema.Boolean)
 }) {}
+
+/** Work that may not spend anything now: it waits until there is a budget again, or ends when only the host can give credit. */
+export const withoutCredit =
+  (work: string) =>
+  ({ reason, waitMillis }: InsufficientCredit): Effect.Effect<never, FollowUpFailed> =>
+    Effect.fail(
+      waitMillis === undefined
+        ? new FollowUpFailed({ message: `There was not enough credit ${work}.`, isRetryable: false })
+        : new FollowUpFailed({
+            message: `It waits ${work}. ${reason ?? ""}`,
+            isRetryable: true,
+            isOutage: true,
+            pauseMillis: waitMillis
+          })
+    )
 
 export interface FollowUpWorker {
   readonly kind: string

@@ -11,8 +11,10 @@ import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { beginOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
 import { Metering } from "../metering/Metering.ts"
 import { paid } from "../metering/PaidCall.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { Providers } from "../models/Provider.ts"
@@ -20,7 +22,7 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import { FollowUpFailed, FollowUps, typedWorker } from "../runs/FollowUps.ts"
+import { FollowUpFailed, FollowUps, typedWorker, withoutCredit } from "../runs/FollowUps.ts"
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
@@ -41,7 +43,7 @@ type Order = typeof Order.Type
 export const layerSummarizer: Layer.Layer<
   never,
   never,
-  AssistantStore | FollowUps | Providers | ThreadStore | UsageLedger
+  AssistantStore | FollowUps | Providers | QuotaStore | ThreadStore | UsageLedger
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const run = yield* makeSummarizer
@@ -55,6 +57,7 @@ const makeSummarizer = Effect.gen(function* () {
   const counter = yield* TokenCounter
   const keys = yield* ProviderKeys
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+  const { credit } = yield* makeDayBudget
   const providers = yield* Providers
   const settings = yield* SummarySettings
   const threads = yield* ThreadStore
@@ -65,9 +68,9 @@ const makeSummarizer = Effect.gen(function* () {
     messages: ReadonlyArray<Message>
   ): Effect.fn.Return<string, FollowUpFailed | StoreUnavailable, Principal> {
     yield* Effect.catchTag(
-      account.metering.ensureCredit({ purpose: "summary", amountUsd: null }),
+      credit({ purpose: "summary", amountUsd: null }),
       "InsufficientCredit",
-      () => giveUp("There was not enough credit for a summary.")
+      withoutCredit("for a summary")
     )
     const { model, provider } = settings.writer ?? order
     const { chat, info } = yield* Effect.catch(providers.resolve(provider, model), ({ message }) => giveUp(message))

@@ -81,7 +81,7 @@ export class LiveTurns extends Context.Service<
               return Effect.as(began === undefined ? Effect.void : noted, end)
             }),
           journal: (fields) => Effect.asVoid(threads.mergeMetadata(lease.threadId, fields)),
-          ensureCredit
+          ensureCredit: (need) => Effect.andThen(leg.budget?.spend(need) ?? Effect.void, ensureCredit(need))
         }
         return turn
       }

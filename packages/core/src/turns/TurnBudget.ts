@@ -9,7 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
 import { type Amount, answerAmount, budgetRequest, moreForAnswer } from "../metering/Budget.ts"
-import { type OverLimit, overLimit, type Quota, type Quotas } from "../metering/Quota.ts"
+import { outOfBudget } from "../metering/DayBudget.ts"
+import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
+import { type OverLimit, overLimit, type Quota, type Quotas, type Refusal } from "../metering/Quota.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
@@ -36,6 +38,8 @@ export class TurnBudget {
   private readonly before: Amount
   /** What the finished steps of this leg have used. */
   private finished: Amount = { tokens: 0, usd: 0 }
+  /** What tools and parts were permitted to spend, in US dollars. */
+  private spent = 0
   private promptTokens = 0
   private answerTokens = 0
   private uncounted = ""
@@ -67,6 +71,29 @@ export class TurnBudget {
       this.answerTokens = 0
       this.uncounted = ""
       return Effect.andThen(this.hold() ?? Effect.void, this.end)
+    })
+  }
+
+  /** Before a tool or a part spends: its price, if it is known, is reserved until the run ends. */
+  spend({ amountUsd }: CreditNeed): Effect.Effect<void, InsufficientCredit> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const usd = amountUsd ?? 0
+      const { usdPerRun } = this.quota
+      const ofRun = this.before.usd + this.used().usd + this.spent
+      const fail = (refusal: Refusal) => Effect.fail(outOfBudget(overLimit(refusal, this.quota, now)))
+      if (usdPerRun !== null && (ofRun >= usdPerRun || ofRun + usd > usdPerRun)) {
+        return fail({ limit: "usdPerRun", left: Math.max(usdPerRun - ofRun, 0), waitMillis: null })
+      }
+      const needed = { tokens: 1, usd }
+      return this.store.reserve(this.lease, budgetRequest(this.quota, needed, needed, now)).pipe(
+        Effect.catchTag("StoreUnavailable", () => Effect.succeed(Option.none())),
+        Effect.provideService(Principal, { ownerId: this.lease.ownerId }),
+        Effect.flatMap((answer) => {
+          if (Option.isSome(answer) && "_tag" in answer.value) return fail(answer.value.refusal)
+          this.spent += usd
+          return Effect.void
+        })
+      )
     })
   }
 

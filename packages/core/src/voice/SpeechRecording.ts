@@ -9,11 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { type BlobNotFound, BlobStore, type StoredBytes } from "../documents/BlobStore.ts"
 import { unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
 import { fileTypeOf } from "../documents/FileType.ts"
+import { Quotas } from "../metering/Quota.ts"
 import { BlobId, DocumentId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -38,6 +39,7 @@ const waitingPieces = 32
 export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStore | DocumentStore> = Effect.gen(
   function* () {
     const blobs = yield* BlobStore
+    const quotaOf = yield* Quotas
     const documents = yield* DocumentStore
     const { storeTimeout } = yield* VoiceSettings
 
@@ -66,9 +68,10 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
       const at = new Date(yield* Clock.currentTimeMillis)
       const isStored = yield* documents.insert(
         unindexedDocument({ ...file, id, scope, filename, extension, mimeType, metadata: { generated: true } }, at),
-        []
+        [],
+        quotaOf((yield* Principal).ownerId)
       )
-      if (isStored) return id
+      if (isStored === true) return id
       yield* blobs.remove(file.blobId)
       return null
     })

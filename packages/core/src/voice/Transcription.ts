@@ -11,7 +11,9 @@ import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
 import type { Charge } from "../metering/Charge.ts"
-import { type InsufficientCredit, Metering } from "../metering/Metering.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { paid } from "../metering/PaidCall.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { SpeechToText, Transcript, TranscriptEvent, TranscriptionRequest } from "../models/SpeechToText.ts"
@@ -44,10 +46,10 @@ type HearError = TurnRefused | InsufficientCredit | StoreUnavailable
 /** The transcription of one message. */
 export type Transcribe = (hearing: Hearing, listening: Listening) => Effect.Effect<HeardRecord, HearError, Principal>
 
-export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, never, BlobStore> =>
+export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, never, BlobStore | QuotaStore> =>
   Effect.gen(function* () {
     const blobs = yield* BlobStore
-    const metering = yield* Metering
+    const { credit } = yield* makeDayBudget
     const counter = yield* TokenCounter
     const settings = yield* VoiceSettings
 
@@ -84,7 +86,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         const bytes = yield* read(recorded, driver.maxBytes)
         const ownSeconds = recordingSeconds(bytes, recorded.extension)
         const info = yield* models.describe(chosen, "stt")
-        yield* metering.ensureCredit({ purpose: "stt", amountUsd: priceOf(info, "usd_per_minute", ownSeconds) })
+        yield* credit({ purpose: "stt", amountUsd: priceOf(info, "usd_per_minute", ownSeconds) })
         const request: TranscriptionRequest = {
           provider,
           model,

@@ -13,6 +13,7 @@ import type { Catalog } from "../catalog/Catalog.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
 import { type DocumentScope, unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
 import type { Providers } from "../models/Provider.ts"
 import { MessageId, ThreadId } from "../primitives/Ids.ts"
 import { FollowUps, typedWorker } from "../runs/FollowUps.ts"
@@ -137,7 +138,7 @@ const makePart = Effect.gen(function* () {
 export const voicePart: Layer.Layer<
   Recordings,
   never,
-  BlobStore | Catalog | DocumentStore | FollowUps | Providers | TurnParts
+  BlobStore | Catalog | DocumentStore | FollowUps | Providers | QuotaStore | TurnParts
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const { part, worker } = yield* makePart

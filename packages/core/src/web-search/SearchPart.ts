@@ -9,6 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type { InsufficientCredit } from "../metering/Metering.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import { chargeOfCost } from "../metering/Charge.ts"
 import { paid } from "../metering/PaidCall.ts"
@@ -157,10 +159,10 @@ const refuse = (message: string): Effect.Effect<never, TurnRefused> =>
 const failed = (message: string): Effect.Effect<never, HostedToolFailed> =>
   Effect.fail(new HostedToolFailed({ message }))
 
-const creditFailure = (error: { readonly _tag: string }): HostedToolFailed =>
+const creditFailure = (error: InsufficientCredit | StoreUnavailable): HostedToolFailed =>
   new HostedToolFailed({
     message:
       error._tag === "InsufficientCredit"
-        ? "The web was not searched: the user has not enough credit. Answer without it, and say so."
+        ? `The web was not searched: ${error.reason ?? "the user has not enough credit."} Answer without it, and say so.`
         : "The web was not searched: the database is unavailable. Answer without it."
   })

@@ -1,7 +1,16 @@
 /** A kernel with the part "image", a conversation model that follows a script, and an image model that keeps what it is asked. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
-import { Kernel, Metering, type MeteringPort, type Provider, Providers } from "@colloquy/core"
+import {
+  Kernel,
+  Metering,
+  type MeteringPort,
+  noQuota,
+  type Provider,
+  Providers,
+  type Quota,
+  Quotas
+} from "@colloquy/core"
 import { type ImageAnswer, type ImageRequest, type ModelError, noUsage } from "@colloquy/core/adapters"
 import { Images, type MediaSettings } from "@colloquy/core/media"
 import * as Effect from "effect/Effect"
@@ -29,6 +38,7 @@ export interface PainterOptions {
   readonly describe?: Provider["describe"]
   readonly settings?: Partial<MediaSettings>
   readonly metering?: MeteringPort
+  readonly quota?: Partial<Quota>
 }
 
 export const painterKernel = (options: PainterOptions, asked: Array<ImageRequest> = []) => {
@@ -50,6 +60,7 @@ export const painterKernel = (options: PainterOptions, asked: Array<ImageRequest
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       options.metering === undefined ? Layer.empty : Layer.succeed(Metering, options.metering),
+      Layer.succeed(Quotas, () => ({ ...noQuota, ...options.quota })),
       Logger.layer([])
     ]),
     Layer.provideMerge(providers),

@@ -6,7 +6,9 @@ import {
   InsufficientCredit,
   Keys,
   Metering,
+  noQuota,
   ProviderKeys,
+  Quotas,
   StoreUnavailable,
   ThreadId,
   Threads
@@ -223,6 +225,28 @@ describe("realtime first frame", () => {
         record: () => Effect.void
       })
     }
+  )
+
+  story(
+    "a session ends with a reason when the budget of the day is used up, and none begins until it ends",
+    [[hear("Hi?"), say("Hello.")]],
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const client = yield* TestRealtime.connect({ threadId: id })
+      yield* client.next("SessionBegin")
+      client.speak(frame)
+      const error = yield* client.next("Error")
+      assert.strictEqual(error.code, "insufficient_credit")
+      assert.include(error.message, "The budget of the day is used up. The limit of 0.001 US dollars a day is reached")
+      assert.strictEqual(yield* client.end, "refused")
+      assert.deepStrictEqual(yield* stored(id), [
+        ["user", "Hi?"],
+        ["assistant", "Hello."]
+      ])
+      const another = yield* TestRealtime.connect({ threadId: id })
+      assert.strictEqual(yield* refusedWith(another, "insufficient_credit"), "refused")
+    }),
+    { host: Layer.succeed(Quotas, () => ({ ...noQuota, usdPerDay: 0.001 })) }
   )
 
   story(
