@@ -10,6 +10,9 @@ import * as Option from "effect/Option"
 import { type FairLimits, makeFairTurns } from "./FairTurns.ts"
 import { Principal } from "./Principal.ts"
 
+/** Work that takes longer is late: all places may be taken by such work, and another owner's must not wait for its end. */
+const patience = "4 seconds"
+
 export interface FairQueue {
   /** Runs the work when its owner's turn has come. Interruption ends the wait, or the work. */
   readonly inTurn: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -38,8 +41,16 @@ export const makeFairQueue = (limits: FairLimits): Effect.Effect<FairQueue> =>
           const ticket: Ticket = { called: Deferred.makeUnsafe(), startedAt: now() }
           turns.join(owner, ticket)
           callNext()
+          const whenLate = Effect.andThen(
+            Effect.sleep(patience),
+            Effect.sync(() => {
+              turns.isLate(ticket)
+              callNext()
+            })
+          )
+          const watched = Effect.scoped(Effect.andThen(Effect.forkScoped(whenLate), work))
           return Effect.ensuring(
-            restore(Effect.andThen(Deferred.await(ticket.called), work)),
+            restore(Effect.andThen(Deferred.await(ticket.called), watched)),
             Effect.sync(() => {
               turns.leave(owner, ticket, now() - ticket.startedAt)
               callNext()

@@ -10,6 +10,9 @@ export interface FairLimits {
   readonly share: number
 }
 
+/** More places than `atOnce`, while work is late. */
+const moreWhenLate = 1
+
 interface OwnerTurns<Work> {
   readonly waiting: Set<Work>
   readonly running: Set<Work>
@@ -19,6 +22,8 @@ interface OwnerTurns<Work> {
 
 export interface FairTurns<Work> {
   readonly join: (owner: string, work: Work) => void
+  /** The work takes long: until it has ended, an owner who has nothing running gets one place more. */
+  readonly isLate: (work: Work) => void
   /** The work that begins now; undefined when nothing may begin. */
   readonly next: () => Work | undefined
   /** The work has ended after this time, or no longer waits. */
@@ -30,6 +35,7 @@ export const makeFairTurns = <Work>({ atOnce, share }: FairLimits): FairTurns<Wo
   /** What was spent on the owner that got least. Who joins begins here. */
   let floor = 0
   let running = 0
+  const late = new Set<Work>()
 
   const isIdle = (owner: OwnerTurns<Work>) => owner.waiting.size === 0 && owner.running.size === 0
 
@@ -46,12 +52,16 @@ export const makeFairTurns = <Work>({ atOnce, share }: FairLimits): FairTurns<Wo
       owner.waiting.add(work)
       owners.set(name, owner)
     },
+    isLate: (work) => {
+      late.add(work)
+    },
     next: () => {
-      if (running >= atOnce) return undefined
+      if (running >= (late.size === 0 ? atOnce : atOnce + moreWhenLate)) return undefined
+      const allowed = running >= atOnce ? 1 : share
       raiseFloor()
       let best: OwnerTurns<Work> | undefined
       for (const owner of owners.values()) {
-        if (owner.waiting.size === 0 || owner.running.size >= share) continue
+        if (owner.waiting.size === 0 || owner.running.size >= allowed) continue
         if (best === undefined || isBefore(owner, best)) best = owner
       }
       const [work] = best?.waiting ?? []
@@ -62,6 +72,7 @@ export const makeFairTurns = <Work>({ atOnce, share }: FairLimits): FairTurns<Wo
       return work
     },
     leave: (name, work, millis) => {
+      late.delete(work)
       const owner = owners.get(name)
       if (owner?.running.delete(work) === true) {
         running--

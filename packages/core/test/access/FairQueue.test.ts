@@ -125,6 +125,27 @@ describe("the queue", () => {
     })
   )
 
+  it.effect("two owners whose work takes long do not make a third wait for its end, and a fourth waits", () =>
+    Effect.gen(function* () {
+      const queue = yield* makeFairQueue({ atOnce: 2, share: 1 })
+      const [one, two, three, four] = [yield* lasting, yield* lasting, yield* lasting, yield* lasting]
+      const start = (owner: string, work: Effect.Effect<void>) =>
+        Effect.forkChild(Principal.provide(owner)(queue.inTurn(work)), { startImmediately: true })
+      const running = [yield* start("a", one.work), yield* start("b", two.work)]
+      running.push(yield* start("a", Effect.void), yield* start("c", three.work), yield* start("d", four.work))
+      yield* TestClock.adjust("3 seconds")
+      assert.isFalse(yield* Deferred.isDone(three.begun))
+      yield* TestClock.adjust("2 seconds")
+      assert.isTrue(yield* Deferred.isDone(three.begun))
+      yield* TestClock.adjust("1 minute")
+      assert.isFalse(yield* Deferred.isDone(four.begun))
+      for (const { gate } of [one, two, three]) yield* Deferred.succeed(gate, undefined)
+      yield* Deferred.await(four.begun)
+      yield* Deferred.succeed(four.gate, undefined)
+      yield* Fiber.joinAll(running)
+    })
+  )
+
   it.effect("a failure, a defect and the absence of an owner free the place", () =>
     Effect.gen(function* () {
       const queue = yield* makeFairQueue({ atOnce: 1, share: 1 })
