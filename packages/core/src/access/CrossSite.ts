@@ -15,9 +15,10 @@ export interface OwnSite {
 /** The names of `headers` are in lower case. */
 export const isFromOtherSite = (headers: Headers, { addresses, trusted }: OwnSite): boolean => {
   const { origin } = headers
-  const site = headers["sec-fetch-site"]
+  const site = headers["sec-fetch-site"]?.toLowerCase()
   if (origin !== undefined && trusted.includes(origin)) return false
-  if (site === "cross-site") return true
+  // A header that stands twice comes as one list.
+  if (site?.includes("cross-site") === true) return true
   // Without an Origin it is no browser, or the page of a navigation that the user began.
   if (origin === undefined || site === "same-origin") return false
   return !addresses.some((address) => originOf(address) === origin) && !isAsked(headers, origin)

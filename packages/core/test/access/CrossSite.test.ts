@@ -24,6 +24,8 @@ const requests: ReadonlyArray<readonly [string, Headers, boolean]> = [
   ["a trusted origin", { ...app, origin: "https://friend.example", "sec-fetch-site": "cross-site" }, false],
   ["another site", { ...app, origin: "https://evil.example", "sec-fetch-site": "cross-site" }, true],
   ["another site without an Origin", { ...app, "sec-fetch-site": "cross-site" }, true],
+  ["another site, written otherwise", { ...app, "sec-fetch-site": "Cross-Site" }, true],
+  ["another site in a header that stands twice", { ...app, "sec-fetch-site": "same-origin, cross-site" }, true],
   ["another site in a browser without Sec-Fetch-Site", { ...app, origin: "https://evil.example" }, true],
   ["a subdomain", { ...app, origin: "https://blog.app.example", "sec-fetch-site": "same-site" }, true],
   ["another port", { host: "localhost:8787", origin: "http://localhost:3000", "sec-fetch-site": "same-site" }, true],
