@@ -292,8 +292,7 @@ const prices = <Prices>(vendor: RealtimeVendor, schema: Schema.Codec<Prices, str
     none,
     {
       usual: "costs are unknown",
-      unit: "US dollars",
-      about: `what voice costs, by the names of the models: \`{"the-model": {${form}}}\`, of a million tokens${vendor === "XAI" ? " or of a minute" : ""}. The catalogue shows it in \`realtime_capabilities.prices\``
+      about: `what voice costs in US dollars, by the names of the models: \`{"the-model": {${form}}}\`, of a million tokens${vendor === "XAI" ? " or of a minute" : ""}. The catalogue shows it in \`realtime_capabilities.prices\``
     }
   )
 

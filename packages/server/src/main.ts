@@ -5,6 +5,7 @@ import * as Redacted from "effect/Redacted"
 import { type RunningServer, startServer } from "./Server.ts"
 import { readSettings, type Settings } from "./Settings.ts"
 import { inMemory } from "./Stores.ts"
+import { vendors } from "./Vendors.ts"
 
 const placeOf = ({ databaseUrl, dataDir }: Settings): string => {
   if (databaseUrl !== null) return "of DATABASE_URL"
@@ -19,8 +20,8 @@ const keyLines = ({ newKey }: RunningServer, { apiKeys }: Settings): ReadonlyArr
   ]
 }
 
-const vendorLines = ({ defaultModel, vendors }: Settings): ReadonlyArray<string> =>
-  vendors.size > 0 && defaultModel === null
+const vendorLines = ({ defaultModel, vendors: given }: Settings): ReadonlyArray<string> =>
+  defaultModel === null && [...given.keys()].some((vendor) => vendors.get(vendor)?.provider !== undefined)
     ? ["Set DEFAULT_MODEL_NAME (and DEFAULT_LLM_PROVIDER) to make a model of your providers the default."]
     : []
 
