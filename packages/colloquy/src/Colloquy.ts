@@ -72,7 +72,7 @@ export const kernelOf = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
   const rooms = (options.rooms ?? []).map(({ layer }) => layer)
   return Layer.mergeAll(HostedTools.tools(tools), Outputs.layer(), ...(options.parts ?? []), ...rooms).pipe(
     Layer.provideMerge(Kernel.layer),
-    Layer.provide(references),
+    Layer.provideMerge(references),
     Layer.provideMerge(providers),
     Layer.provide(options.store)
   )

@@ -3,6 +3,7 @@ import { Colloquy, guard, ModelError, part, type PlainProvider, provider, tool }
 import { inMemory } from "colloquy/in-memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Logger from "effect/Logger"
+import * as Schema from "effect/Schema"
 import * as z from "zod"
 
 type Chat = NonNullable<PlainProvider["chat"]>
@@ -185,6 +186,37 @@ describe("a guard of plain code", () => {
     const broken = guard({ after: () => Promise.reject(new Error("It broke")) })
     const colloquy = await open(echo, { parts: [broken] })
     assert.deepInclude(await colloquy.send({ content: "Hi." }), { status: "FAILED", content: "" })
+    await colloquy.close()
+  })
+})
+
+const Inspected = Schema.Struct({ failures: Schema.Array(Schema.JsonObject) })
+
+describe("a provider that fails", () => {
+  it("is explained to the operator, in the log and in the inspection of the run, and to nobody else", async () => {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    const refusal = Object.assign(new Error("Your organization has no access. Key sk-1234567890"), { status: 403 })
+    const colloquy = await open(
+      async function* () {
+        yield "Well,"
+        throw refusal
+      },
+      { layers: [Logger.layer([logger])] }
+    )
+    const reply = await colloquy.send({ content: "Hi" })
+    const said = "Your organization has no access. Key [hidden]"
+    assert.notInclude(JSON.stringify(reply), "organization")
+    assert.include(lines.join("\n"), `Run ${reply.runId} failed.`)
+    assert.include(lines.join("\n"), `Status 403. It said: ${said}`)
+    const { handler } = await colloquy.handler({ authenticate: () => "ada" })
+    const path = `/threads/${reply.threadId}/runs/${reply.runId}`
+    const inspection = await (await handler(new Request(`http://in.process${path}/inspection`))).json()
+    const { failures } = Schema.decodeUnknownSync(Inspected)(inspection)
+    assert.deepInclude(failures[0], { model_provider: "house", reason: "auth", status: 403, code: null, said })
+    const events = await (await handler(new Request(`http://in.process${path}/events`))).text()
+    assert.include(events, "run_failed")
+    assert.notInclude(events, "organization")
     await colloquy.close()
   })
 })

@@ -33,9 +33,9 @@ export interface Exchange {
 
 /**
  * Sends a request. Calls `onHead` once and not immediately: with true when the head of the response has arrived, with false when there will
- * be no response. The cause of a failure is not passed on, because it could quote a header and so a key. Redirects are not followed.
+ * be no response and with the error of the connection, if there was one. Redirects are not followed.
  */
-export type Send = (request: HttpRequest, onHead: (isAnswered: boolean) => void) => Exchange
+export type Send = (request: HttpRequest, onHead: (isAnswered: boolean, error?: unknown) => void) => Exchange
 
 export const sendByFetch =
   (fetch: typeof globalThis.fetch): Send =>
@@ -63,7 +63,7 @@ export const sendByFetch =
         reader = answer.body?.getReader()
         onHead(true)
       },
-      () => onHead(false)
+      (error: unknown) => onHead(false, error)
     )
     return {
       status: () => response?.status ?? 0,

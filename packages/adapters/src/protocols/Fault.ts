@@ -2,7 +2,7 @@
  * A failure of a provider: the fields of a `ModelError` that a protocol can determine; `Transport` adds the provider and the model. The retry headers
  * are the same for all vendors. A protocol adds the error words of its vendor.
  *
- * The message of a provider's error never leaves this folder, because it may quote a prompt or a key.
+ * The message of a provider's error leaves this folder only through `operatorDetail`, because it may quote a prompt or a key.
  */
 import { type ModelErrorReason, reasonOfStatus } from "@colloquy/core/adapters"
 import { isKnownCode } from "./KnownCodes.ts"
@@ -13,6 +13,8 @@ export interface Fault {
   readonly code?: string
   readonly retryAfterMillis?: number
   readonly shouldRetry?: boolean
+  /** The provider's sentence as `operatorDetail` leaves it. */
+  readonly forOperator?: string
 }
 
 export const faultOfStatus = (status: number): Fault => {

@@ -18,7 +18,7 @@ export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWi
 class NodeExchange implements Exchange {
   /** Set to null when the head of the response arrives, to free its memory: a request may contain images, and a response may take minutes. */
   private request: HttpRequest | null
-  private onHead: ((isAnswered: boolean) => void) | null
+  private onHead: ((isAnswered: boolean, error?: unknown) => void) | null
   private sent: Http.ClientRequest | null = null
   private isSecondTry = false
   private answer: Http.IncomingMessage | null = null
@@ -29,7 +29,7 @@ class NodeExchange implements Exchange {
   private state: "open" | "end" | "broken" = "open"
   private taker: ((next: Read) => void) | null = null
 
-  constructor(request: HttpRequest, onHead: (isAnswered: boolean) => void) {
+  constructor(request: HttpRequest, onHead: (isAnswered: boolean, error?: unknown) => void) {
     this.request = request
     this.onHead = onHead
     this.isSecondTry = request.isOnce === true
@@ -80,7 +80,7 @@ class NodeExchange implements Exchange {
         const isSilent = (sent.socket?.bytesRead ?? 0) === bytesBefore
         if (this.answer === null && !this.isSecondTry && isSilent && isOfGoneConnection(sent, error))
           this.sendAgain(sent)
-        else if (this.sent === sent) this.fail()
+        else if (this.sent === sent) this.fail(error)
       })
       // A response that switches the protocol closes the connection without an `error` event.
       sent.once("close", () => {
@@ -99,10 +99,10 @@ class NodeExchange implements Exchange {
     this.send(this.request)
   }
 
-  private fail(): void {
+  private fail(error?: unknown): void {
     const { onHead } = this
     this.onHead = null
-    onHead?.(false)
+    onHead?.(false, error)
   }
 
   private begin(answer: Http.IncomingMessage): void {

@@ -9,7 +9,7 @@
  * be the expected one, and redirects are not followed, because they could send the key to another host.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { callbackLimitedTo, ModelError } from "@colloquy/core/adapters"
+import { callbackLimitedTo, ModelError, operatorDetail, sentenceOf } from "@colloquy/core/adapters"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
@@ -27,7 +27,7 @@ import { sendByNode } from "./NodeRequest.ts"
 import type { Multipart } from "./Multipart.ts"
 import { RepeatedChunk, type TextChunk } from "./RepeatedChunk.ts"
 import { makeSseReader } from "./Sse.ts"
-import { parseJson } from "./Wire.ts"
+import { parseJson, record } from "./Wire.ts"
 
 export interface TransportSettings {
   /** Replaces the platform's HTTP client (`node:http` on Node.js, `fetch` elsewhere), for example to use a proxy or client certificates. */
@@ -164,6 +164,18 @@ const modelError = ({ provider, model }: Target, fault: Fault, requestId: string
     ...(requestId === null ? {} : { requestId: requestId.slice(0, 128) })
   })
 
+/** The error of the connection names the address and says why, such as `connect ECONNREFUSED 127.0.0.1:1`. */
+const notReached = (call: Call, error: unknown): ModelError => {
+  const { origin } = new URL(call.url)
+  return modelError(call, { reason: "connection", forOperator: heard(call, `${origin}: ${sentenceOf(error)}`) }, null)
+}
+
+const heard = ({ body, model, secrets }: Call, sentence: string): string => {
+  const request = typeof body === "string" ? body.replaceAll(model, "") : ""
+  const keys = Object.values(secrets).map((secret) => Redacted.value(secret).replace(/^\w{1,20} /u, ""))
+  return operatorDetail(sentence, request, keys)
+}
+
 /** A request and its response. */
 interface Answer {
   readonly exchange: Exchange
@@ -216,8 +228,8 @@ const send = (
       const { body, isOnce = false, url } = call
       const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
       const answer = begin(
-        sendOf(settings)(request, (isAnswered) =>
-          resume(isAnswered ? Effect.succeed(answer) : Effect.fail(modelError(call, { reason: "connection" }, null)))
+        sendOf(settings)(request, (isAnswered, error) =>
+          resume(isAnswered ? Effect.succeed(answer) : Effect.fail(notReached(call, error)))
         )
       )
     },
@@ -248,9 +260,22 @@ const readFailure = (
     const { exchange } = answer
     const now = yield* Clock.currentTimeMillis
     const headers = { get: (name: string) => exchange.header(name) }
-    const fault = { ...dialect.fault(exchange.status(), body), ...retryHeaders(headers, now) }
+    const sentence = sentenceIn(body)
+    const said = sentence === "" ? {} : { forOperator: heard(call, sentence) }
+    const fault = { ...dialect.fault(exchange.status(), body), ...said, ...retryHeaders(headers, now) }
     return yield* modelError(call, fault, requestIdOf(answer, dialect))
   })
+
+/** Every vendor has its own form of error body; each has its sentence under one of these names. */
+const sentenceIn = (body: unknown): string => {
+  if (typeof body === "string") return body
+  if (Array.isArray(body)) return sentenceIn(body[0])
+  const { detail, error, message } = record(body)
+  return (
+    [message, detail, error].map((each) => (each === undefined ? "" : sentenceIn(each))).find((text) => text !== "") ??
+    ""
+  )
+}
 
 // ------ body
 

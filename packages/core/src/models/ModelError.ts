@@ -85,7 +85,7 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   /** A code for the error: the provider's own, such as `context_length_exceeded`, or the driver's. */
   code: Schema.optionalKey(Schema.String),
   /** What the provider or the connection said, for the operator alone: without keys and without the conversation (`operatorDetail`). */
-  detail: Schema.optionalKey(Schema.String),
+  forOperator: Schema.optionalKey(Schema.String),
   /** The provider's id of the request, to quote in a support case. */
   requestId: Schema.optionalKey(Schema.String),
   retryAfterMillis: Schema.optionalKey(Schema.Finite),

@@ -6,7 +6,7 @@
 const longest = 300
 
 /** Words that look like keys: by a known prefix, or long and with a digit. */
-const keyByPrefix = /\b(?:sk|pk|rk|key|gsk|xai|ghp|AIza|Bearer)[-_ ]?[\w\-.*]{6,}/giu
+const keyByPrefix = /\b(?:sk|pk|rk|key|gsk|xai|ghp)[-_][\w\-.*]{4,}|\bAIza[\w-]{6,}|\bBearer +[^ ]+/giu
 const longWord = /[\w-]{24,}/gu
 const hidden = "[hidden]"
 
@@ -16,16 +16,21 @@ const withoutKeys = (text: string): string =>
 /** Five words of the request that follow each other are a quotation of it. */
 const quotedWords = 5
 
-/** `request`: the text that was sent, whose words must not be repeated. */
-export const operatorDetail = (sentence: string, request = ""): string => {
-  const line = withoutKeys(sentence.slice(0, 8000).replaceAll(/\s+/gu, " ").trim().slice(0, 2000))
-  const shown = withoutQuotations(line, request)
+/** `request`: the text that was sent, whose words must not be repeated. `secrets`: the keys that were sent. */
+export const operatorDetail = (sentence: string, request = "", secrets: ReadonlyArray<string> = []): string => {
+  const line = sentence.slice(0, 8000).replaceAll(/\s+/gu, " ").trim().slice(0, 2000)
+  const known = secrets.filter((secret) => secret !== "")
+  const keyless = withoutKeys(known.reduce((text, secret) => text.replaceAll(secret, hidden), line))
+  const shown = withoutQuotations(keyless, request)
   return shown.length <= longest ? shown : `${shown.slice(0, longest)}…`
 }
 
+const quotations = /"[^"]{1,300}"|'[^']{1,300}'|`[^`]{1,300}`/gu
+
 const withoutQuotations = (line: string, request: string): string => {
   if (request === "") return line
-  const words = line.split(" ")
+  const unquoted = line.replaceAll(quotations, (quoted) => (request.includes(quoted.slice(1, -1)) ? "…" : quoted))
+  const words = unquoted.split(" ")
   const quoted = new Set<number>()
   for (let at = 0; at + quotedWords <= words.length; at++) {
     if (!request.includes(words.slice(at, at + quotedWords).join(" "))) continue

@@ -181,7 +181,7 @@ export const modelErrorOf = (
     provider: id,
     model,
     ...(status === null ? {} : { status }),
-    ...(sentence === "" ? {} : { detail: operatorDetail(sentence) })
+    ...(sentence === "" ? {} : { forOperator: operatorDetail(sentence) })
   })
 }
 

@@ -3,6 +3,7 @@
  * or been shut down; in every case it is settled once. Followers get the terminal event after it is stored.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -51,6 +52,7 @@ export class EndLeg extends Context.Service<
       /** Followers get the terminal event only after it is stored. */
       const end = Effect.fnUntraced(function* (run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) {
         const ended = yield* endOf(exit, run.stopped)
+        yield* tellOperator(leg, exit, ended)
         leg.hasEnded = true
         logs.close(run)
         if (ended instanceof Withdrawn) {
@@ -125,6 +127,23 @@ const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd 
   if (error !== undefined) return Effect.succeed({ status: "FAILED", fault: faultOf(error) })
   if (Cause.hasInterruptsOnly(exit.cause)) return Effect.succeed(shutDown)
   return Effect.as(Effect.logError("A turn ended in a defect", exit.cause), internalError)
+}
+
+/** The user reads a sentence without the provider's words; the operator's log and the inspection of the run have them. */
+const tellOperator = (leg: Leg, exit: LegExit, ended: LegEnd | Withdrawn): Effect.Effect<void> => {
+  const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+  if (error?._tag !== "ModelError" || ended instanceof Withdrawn || ended.status !== "FAILED") return Effect.void
+  const { code = null, forOperator = null, model, provider, reason, requestId = null, status = null } = error
+  return Effect.flatMap(Clock.currentTimeMillis, (at) => {
+    const facts = { provider, model, reason, status, code, requestId, said: forOperator }
+    void leg.log.push((sequence) => ({ _tag: "ModelFailed", sequence, at, ...facts }))
+    const words = [
+      status === null ? "" : ` Status ${status}.`,
+      requestId === null ? "" : ` Request ${requestId}.`,
+      forOperator === null ? "" : ` It said: ${forOperator}`
+    ]
+    return Effect.logWarning(`Run ${leg.lease.runId} failed. ${error.message}${words.join("")}`)
+  })
 }
 
 const shutDown: LegEnd = {

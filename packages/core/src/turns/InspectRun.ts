@@ -10,7 +10,7 @@ import { RunStore } from "../runs/RunStore.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
-import { chargesIn, type Inspection, promptsOf, stepsOf } from "./Inspection.ts"
+import { chargesIn, failuresIn, type Inspection, promptsOf, stepsOf } from "./Inspection.ts"
 import { offeredTools, toolsOf } from "./Leg.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import { decodeExplanation } from "./Settlement.ts"
@@ -48,7 +48,7 @@ export class InspectRun extends Context.Service<
       const inspect = Effect.fnUntraced(function* (run: Run) {
         const events = yield* wholeLog(run)
         const explanation = decodeExplanation(run.explanation)
-        const fromLogAlone = { steps: stepsOf(run, events), charges: chargesIn(events) }
+        const fromLogAlone = { steps: stepsOf(run, events), charges: chargesIn(events), failures: failuresIn(events) }
         if (explanation === null) return { ...fromLogAlone, prompts: [] }
         const plan = decodePlan(run.plan)
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})

@@ -15,7 +15,7 @@ import type { Run } from "../runs/Run.ts"
 import type { Message } from "../threads/Message.ts"
 import { supplementOf } from "../threads/Supplement.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
-import type { TurnEvent } from "./TurnEvent.ts"
+import type { ModelFailed, TurnEvent } from "./TurnEvent.ts"
 
 /**
  * A stretch of a run. Times are milliseconds since 1970. A time is null when an older version wrote the log, or while the step is under
@@ -61,6 +61,8 @@ export interface ReadPrompt {
 
 export interface Inspection {
   readonly steps: ReadonlyArray<RunStep>
+  /** Why model calls failed, in the provider's own words; for operators. */
+  readonly failures: ReadonlyArray<Omit<ModelFailed, "_tag" | "sequence">>
   /** Costs besides the calls of the conversation's model. */
   readonly charges: ReadonlyArray<Charge>
   /** One for each model call, in order. Empty until the leg is settled, and when no model was called. */
@@ -149,6 +151,13 @@ const queuedBefore = ({ createdAt, startedAt }: Run): ReadonlyArray<RunStep> =>
 
 export const chargesIn = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<Charge> =>
   events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
+
+export const failuresIn = (events: ReadonlyArray<TurnEvent>): Inspection["failures"] =>
+  events.flatMap((event) => {
+    if (event._tag !== "ModelFailed") return []
+    const { _tag, sequence: _sequence, ...failure } = event
+    return [failure]
+  })
 
 export interface PromptSources {
   readonly run: Run

@@ -107,6 +107,21 @@ export interface AnswerWithdrawn extends Event {
   readonly _tag: "AnswerWithdrawn"
 }
 
+/** The model call that ended the leg with a failure, for operators: the log of the server says the same. */
+export interface ModelFailed extends Event {
+  readonly _tag: "ModelFailed"
+  readonly at: number
+  readonly provider: string
+  readonly model: string
+  readonly reason: string
+  /** The HTTP status and the code of the provider, and its id of the request; null if it told none. */
+  readonly status: number | null
+  readonly code: string | null
+  readonly requestId: string | null
+  /** What the provider or the connection said, without keys and without the conversation. */
+  readonly said: string | null
+}
+
 /** The kernel answered a call itself: it ran a hosted tool, or it refused the call. */
 export interface HostedResult extends Event {
   readonly _tag: "HostedResult"
@@ -229,6 +244,7 @@ export type TurnEvent =
   | ToolCallStart
   | ToolCallReady
   | StepEnded
+  | ModelFailed
   | AnswerWithdrawn
   | HostedResult
   | PartTold

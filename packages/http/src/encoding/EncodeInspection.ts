@@ -33,10 +33,20 @@ const chargeToWire = ({ model, provider, purpose, usage }: Charge): RunInspectio
   cost_usd: usage.costUsd
 })
 
-export const inspectionToWire = (runId: RunId, { charges, prompts, steps }: Inspection): RunInspection => ({
+export const inspectionToWire = (runId: RunId, { charges, failures, prompts, steps }: Inspection): RunInspection => ({
   run_id: runId,
   steps: steps.map(stepToWire),
   charges: charges.map(chargeToWire),
+  failures: failures.map(({ at, code, model, provider, reason, requestId, said, status }) => ({
+    at: timeOf(at),
+    model_provider: provider,
+    model_name: model,
+    reason,
+    status,
+    code,
+    request_id: requestId,
+    said
+  })),
   prompts: prompts.map(({ estimatedTokens, inputTokens, parts }) => ({
     estimated_tokens: estimatedTokens,
     input_tokens: inputTokens,

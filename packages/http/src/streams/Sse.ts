@@ -98,6 +98,7 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
       return messageSaved(event, wings, runId)
     case "StepStarted":
     case "StepEnded":
+    case "ModelFailed":
     case "AnswerWithdrawn":
     case "HostedResult":
     case "PartKept":

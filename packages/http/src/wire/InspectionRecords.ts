@@ -28,6 +28,19 @@ const RunCharge = Schema.Struct({
   cost_usd: price
 }).annotate({ identifier: "RunCharge" })
 
+const RunFailure = Schema.Struct({
+  at: time,
+  model_provider: Schema.String,
+  model_name: Schema.String,
+  reason: Schema.String,
+  /** The provider's HTTP status, code and id of the request. */
+  status: integer,
+  code: Schema.NullOr(Schema.String),
+  request_id: Schema.NullOr(Schema.String),
+  /** What the provider or the connection said, without keys and without the conversation. */
+  said: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "RunFailure" })
+
 const ReadPart = Schema.Struct({
   /** By the name that the `prompt` of the run's record has for it. */
   part: Schema.String,
@@ -39,6 +52,8 @@ const ReadPart = Schema.Struct({
 export const RunInspection = Schema.Struct({
   run_id: Schema.String,
   steps: Schema.Array(RunStep),
+  /** Why model calls failed. */
+  failures: Schema.Array(RunFailure),
   /** What was paid for beside the conversation's model. */
   charges: Schema.Array(RunCharge),
   /** One for each model call, in order; empty until the leg is settled. `input_tokens` is what the provider counted. */
