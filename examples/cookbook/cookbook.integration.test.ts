@@ -47,7 +47,8 @@ describe("the cookbook", () => {
       "gateway",
       "virtual-time.test",
       "use-chat",
-      "guarded-loop"
+      "guarded-loop",
+      "object-from-text"
     ]
     for (const name of names) {
       const file = await readFile(new URL(`${name}.ts`, import.meta.url), "utf8")
@@ -135,6 +136,10 @@ describe("the cookbook", () => {
     assert.include(stream, '"delta":"Hello, "')
     assert.include(stream, '"type":"finish"')
   })
+
+  it("makes an object of a text", async () => {
+    assert.deepStrictEqual(await printed(start("object-from-text.ts")), ["2 tea"])
+  }, 60_000)
 
   it("runs an agent with a guard", async () => {
     assert.deepStrictEqual(await printed(start("guarded-loop.ts")), [

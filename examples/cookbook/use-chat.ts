@@ -12,5 +12,5 @@ const colloquy = Colloquy.lazy(() => ({
 
 // A real host reads its session here.
 const handler = colloquy.handler({ authenticate: ({ headers }) => headers["x-user"] ?? headers["cookie"] ?? null })
-export const POST = chatRoute({ handler })
-export const GET = POST
+const route = chatRoute({ handler })
+export { route as GET, route as POST }

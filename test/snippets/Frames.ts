@@ -66,6 +66,7 @@ export const frames: ReadonlyArray<Frame> = [
   },
   cooked("use-chat", "chatRoute({"),
   cooked("guarded-loop", "parts: [noKeys]"),
+  cooked("object-from-text", "output: Order"),
   { page: "README.md", has: 'from "colloquy/testing"', prints: "It is sunny in Paris." },
   {
     page: "README.md",

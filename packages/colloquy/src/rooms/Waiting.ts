@@ -14,6 +14,7 @@ export const awaited = <A, E, R>(ask: Effect.Effect<A | null, E, R>, pause = 10)
 
 const realPause = (millis: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
+    // @effect-diagnostics-next-line globalTimersInEffect:off -- real time on purpose
     const timer = setTimeout(() => resume(Effect.void), millis)
     return Effect.sync(() => clearTimeout(timer))
   })

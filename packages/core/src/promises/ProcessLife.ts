@@ -34,6 +34,7 @@ const sleep = (millis: number): Effect.Effect<void> => {
   if (!Number.isFinite(millis)) return Effect.never
   return Effect.callback<void>((resume) => {
     const rest = millis > longest ? sleep(millis - longest) : Effect.void
+    // @effect-diagnostics-next-line globalTimersInEffect:off -- this is how the clock of Effect sleeps
     const timer = setTimeout(() => resume(rest), Math.min(millis, longest))
     if (hasUnref(timer)) timer.unref()
     return Effect.sync(() => clearTimeout(timer))

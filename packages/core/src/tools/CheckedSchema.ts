@@ -22,7 +22,7 @@ export interface CheckedSchema {
 
 export const mostSchemaBytes = 64 * 1024
 /** How deep schemas may stand in each other. */
-export const mostSchemaLevels = 20
+const mostSchemaLevels = 20
 /** How deep a value may be. A deeper one fits no schema. */
 const mostValueLevels = 200
 /** So many problems are told of one value. */
