@@ -378,12 +378,16 @@ end $$`
 /**
  * Three common table expressions: the postings of the terms (`found`), the weight of each term (`weighed`), and the best chunks by the sum
  * of their terms' weights (`worded`). `unnest` stands in the list of columns, because in FROM PostgreSQL would first write each array to a
- * temporary table.
+ * temporary table. Postings are looked up one term after the other, because for all terms at once a table without statistics would be read
+ * whole: an embedded database has nothing that makes them.
  */
 const byWords = (limit: string): string => `
   found as materialized (
-    select p.term, p.entry, p.segment, p.offsets, p.impacts from {schema}.search_postings p
-    where p.owner = p_owner and p.scope_key = any (v_keys) and p.term = any (v_terms) and p.entry <> all (v_hidden)
+    select p.term, p.entry, p.segment, p.offsets, p.impacts from unnest(v_keys) k (scope_key) cross join unnest(v_terms) t (term)
+    cross join lateral (
+      select * from {schema}.search_postings p where p.owner = p_owner and p.scope_key = k.scope_key and p.term = t.term
+        and p.entry <> all (v_hidden) offset 0
+    ) p
   ), weighed as materialized (
     select c.term, round(1000 * ln(1 + (v_all - c.chunks + 0.5) / (c.chunks + 0.5)))::integer as rarity
     from (select term, sum(cardinality(offsets))::double precision as chunks from found group by term) c
@@ -394,6 +398,14 @@ const byWords = (limit: string): string => `
     ) u
     group by 1, 2 order by 3 desc, 1, 2 limit ${limit}
   )`
+
+/** The entry and the chunk of a row that was found. Each is looked up by its key, for the same reason as the postings. */
+const chunkOf = (found: string): string => `
+    cross join lateral (select * from {schema}.search_entries e where e.owner = p_owner and e.id = ${found}.entry offset 0) e
+    cross join lateral (
+      select * from {schema}.search_chunks c where c.owner = p_owner and c.entry = ${found}.entry and c.ordinal = ${found}.ordinal
+      offset 0
+    ) c`
 
 /**
  * One search, with the ranking that core's `Ranking` defines. `p_languages` names the language of each term. The function is `stable`, so all
@@ -436,8 +448,7 @@ begin
     with ${byWords("least(p_limit, p_candidates)")}
     select e.scope, e.document, w.ordinal, w.lexical / (max(w.lexical) over ())::double precision, w.lexical,
       null::double precision, c.body, c.place
-    from worded w join {schema}.search_entries e on e.owner = p_owner and e.id = w.entry
-    join {schema}.search_chunks c on c.owner = p_owner and c.entry = w.entry and c.ordinal = w.ordinal
+    from worded w ${chunkOf("w")}
     order by w.lexical desc, w.entry, w.ordinal;
     return;
   end if;
@@ -459,8 +470,7 @@ begin
     select * from scored order by round(score * 1000000) desc, lexical desc nulls last, entry, ordinal limit p_limit
   )
   select e.scope, e.document, b.ordinal, b.score, b.lexical, b.semantic, c.body, c.place
-  from best b join {schema}.search_entries e on e.owner = p_owner and e.id = b.entry
-  join {schema}.search_chunks c on c.owner = p_owner and c.entry = b.entry and c.ordinal = b.ordinal
+  from best b ${chunkOf("b")}
   order by round(b.score * 1000000) desc, b.lexical desc nulls last, b.entry, b.ordinal;
 end $$`
 )

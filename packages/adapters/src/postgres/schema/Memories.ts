@@ -123,6 +123,23 @@ export const spokenMemories: Migration = {
   ]
 }
 
+/**
+ * The key begins with the id, and the index of contents is newer than those that list memories: without statistics every index that begins
+ * with the owner looks equally good, and the newest one is taken. With the earlier keys each new memory read all memories of its owner.
+ */
+export const memoryKeys: Migration = {
+  name: "keys of memories",
+  tables: [],
+  statements: [
+    `alter table {schema}.memory_versions drop constraint memory_versions_owner_memory_id_fkey`,
+    `drop index {schema}.memories_once`,
+    `create unique index memories_once on {schema}.memories (owner, assistant_id, content_hash)`,
+    `alter table {schema}.memories drop constraint memories_pkey`,
+    primaryKey("memories", "(id, owner)"),
+    `alter table {schema}.memory_versions add foreign key (owner, memory_id) references {schema}.memories (owner, id) on delete cascade`
+  ]
+}
+
 /** Stores the current content of a memory as a version: of the memory itself, or of the memory `p_of` that replaces it. */
 const keepMemoryVersion = sqlFunction(
   "keep_memory_version",

@@ -8,7 +8,7 @@ import { documentFunctions, documentIds, documentTables, processingDocuments } f
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
 import { begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
-import { agedMemoryRuns, memoryFunctions, memoryTables, spokenMemories } from "./Memories.ts"
+import { agedMemoryRuns, memoryFunctions, memoryKeys, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { erasedWriters, erasureTables, ownerFunctions } from "./Owners.ts"
@@ -61,7 +61,8 @@ export const schemaOfThisVersion: Schema = {
     followUpEnds,
     begunCharges,
     erasedWriters,
-    assistantOptions
+    assistantOptions,
+    memoryKeys
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
