@@ -29,8 +29,7 @@ const ended = (
 ): Effect.Effect<Document, Effect.Error<ReturnType<typeof Documents.Service.get>>, Documents | Principal> =>
   Effect.flatMap(
     Documents.use((documents) => documents.get(id)),
-    (document) =>
-      document.status === "processing" ? Effect.delay(ended(id), "50 millis") : Effect.succeed(document)
+    (document) => (document.status === "processing" ? Effect.delay(ended(id), "50 millis") : Effect.succeed(document))
   )
 
 const indexed = Effect.fnUntraced(function* (assistantId: Effect.Success<ReturnType<typeof made>>, size: number) {
