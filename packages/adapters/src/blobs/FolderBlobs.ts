@@ -13,7 +13,8 @@ import { createHash, randomUUID } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from "node:fs/promises"
 import { join } from "node:path"
-import { clampRange, writePieces } from "./Pieces.ts"
+import { writePieces } from "./Pieces.ts"
+import { clampRange } from "./Range.ts"
 
 export interface FolderOptions {
   /** The folder. It is created if it does not exist. */

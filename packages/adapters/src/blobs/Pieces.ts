@@ -50,12 +50,6 @@ export const writePieces = <E, R, E2, R2>(
     )
   })
 
-/** The part of a blob that a range selects: from its first byte (`from`) to the byte after its last one (`to`). */
-export const clampRange = (size: number, range?: { readonly offset: number; readonly length: number }) => {
-  const from = Math.min(Math.max(0, range?.offset ?? 0), size)
-  return { from, to: Math.min(from + Math.max(0, range?.length ?? size), size) }
-}
-
 /** Skips the first bytes of a stream, and ends the stream after the next `length` bytes. */
 export const cutBytes =
   (skip: number, length: number) =>

@@ -6,10 +6,12 @@ import { BlobNotFound, BlobStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { clampRange, writePieces } from "../blobs/Pieces.ts"
+import { clampRange } from "../blobs/Range.ts"
 import { insertNew, ownedStep, ownedWrite, step, type State } from "./State.ts"
 
 const pieceSize = 64 * 1024
+
+const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
 
 export const blobStore = (state: State): typeof BlobStore.Service => {
   const find = (ownerId: OwnerId, id: BlobId) => {
@@ -22,12 +24,17 @@ export const blobStore = (state: State): typeof BlobStore.Service => {
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         yield* ownedWrite(state, "BlobStore.put", () => undefined)
-        const pieces: Array<Uint8Array> = []
-        const stored = yield* writePieces(bytes, pieceSize, (piece) => Effect.sync(() => pieces.push(piece.slice())))
+        // A stream may use the memory of a chunk again.
+        const chunks = yield* Stream.runCollect(Stream.map(bytes, (chunk) => chunk.slice()))
+        const whole = yield* Effect.promise(() => new Blob(chunks).bytes())
+        const size = whole.length
+        const count = Math.ceil(size / pieceSize)
+        const pieces = Array.from({ length: count }, (_, at) => whole.slice(at * pieceSize, (at + 1) * pieceSize))
+        const sha256 = yield* Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", whole))
         yield* ownedWrite(state, "BlobStore.put", (_, now) =>
-          insertNew(state.blobs, id, { ownerId, pieces, size: stored.size, storedAt: now })
+          insertNew(state.blobs, id, { ownerId, pieces, size, storedAt: now })
         )
-        return stored
+        return { size, sha256: hexOf(new Uint8Array(sha256)) }
       }),
     head: (id) => ownedStep((ownerId) => Option.map(Option.fromNullishOr(find(ownerId, id)), ({ size }) => ({ size }))),
     get: (id, range) =>
