@@ -51,32 +51,28 @@ const withWings = async () => {
     await import("@colloquy/adapters/files"),
     await import("@colloquy/adapters/web-search")
   ]
-  const { answersPart } = await import("@colloquy/core/answers")
-  const { documentsLayer, documentsPart, documentSummaries } = await import("@colloquy/core/documents")
+  const { Answers } = await import("@colloquy/core/answers")
+  const { Documents, documentSummaries } = await import("@colloquy/core/documents")
   const { Images, Videos } = await import("@colloquy/core/media")
   const { Memory } = await import("@colloquy/core/memory")
   const realtime = await import("@colloquy/core/realtime")
   const { Retention } = await import("@colloquy/core/retention")
-  const { Retrieval } = await import("@colloquy/core/retrieval")
   const { Voice } = await import("@colloquy/core/voice")
   const { WebSearch } = await import("@colloquy/core/web-search")
   const { openai } = await import("@colloquy/http/openai")
   const url = Redacted.make(process.env["DATABASE_URL"] ?? "")
   const engine = tavily({ apiKey: Redacted.make("none") })
   const rooms = Layer.mergeAll(
-    Layer.provide(answersPart, documentSummaries),
+    Layer.provide(Answers.layer(), documentSummaries),
     Memory.layer(),
     Retention.layer(),
     Images.layer(),
     Videos.layer(),
     Voice.layer(),
     WebSearch.layer(engine),
-    realtime.layer
+    realtime.Realtime.layer()
   )
-  const documents = Layer.mergeAll(documentsLayer, documentsPart).pipe(
-    Layer.provideMerge(Retrieval.layer),
-    Layer.provide(FileExtractor.layer())
-  )
+  const documents = Layer.provide(Documents.layer(), FileExtractor.layer())
   const kernel = key.pipe(
     Layer.provideMerge(rooms),
     Layer.provide(realtime.RealtimeModels.layer([])),

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { OpenAiRealtime } from "@colloquy/adapters/realtime"
 import { Kernel, Keys, Principal, Providers } from "@colloquy/core"
-import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
+import { Realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { attachUpgrade, makeUpgradeHandler } from "@colloquy/ws"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -17,7 +17,7 @@ const key = Layer.effectDiscard(
   Effect.flatMap(Keys, (keys) => keys.register("bench", Redacted.make("bench-key")).pipe(Principal.provide("bench")))
 )
 const runtime = ManagedRuntime.make(
-  realtime.pipe(
+  Realtime.layer().pipe(
     Layer.provideMerge(key),
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(InMemory.layer),

@@ -6,8 +6,7 @@ import { FileExtractor } from "@colloquy/adapters/files"
 import { Postgres } from "@colloquy/adapters/postgres"
 import { ScriptedModel } from "@colloquy/testing"
 import { Assistants, Kernel, Principal } from "@colloquy/core"
-import { type Document, Documents, documentsLayer, fileTypeOf, TextExtractor } from "@colloquy/core/documents"
-import { Retrieval } from "@colloquy/core/retrieval"
+import { type Document, Documents, fileTypeOf, TextExtractor } from "@colloquy/core/documents"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -101,8 +100,7 @@ export const files = async (url: string, rounds: number): Promise<ReadonlyArray<
   await client.query(`drop schema if exists ${schema} cascade`)
   const stores = Layer.merge(Postgres.layerFromClient({ schema }), Postgres.layerChunkIndex({ schema }))
   const runtime = ManagedRuntime.make(
-    documentsLayer.pipe(
-      Layer.provideMerge(Retrieval.layer),
+    Documents.layer().pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provide([FileExtractor.layer(), ScriptedModel.layer([]), Logger.layer([])]),
       Layer.provide(stores),

@@ -4,8 +4,8 @@
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Providers } from "@colloquy/core"
-import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
-import { emptyPlace, Retrieval } from "@colloquy/core/retrieval"
+import { Documents, TextExtractor } from "@colloquy/core/documents"
+import { emptyPlace } from "@colloquy/core/retrieval"
 import { webHandler } from "@colloquy/http"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,8 +14,7 @@ import { demoProvider } from "@colloquy/server/demo"
 
 const extract: typeof TextExtractor.Service.extract = ({ bytes }) =>
   Effect.map(Stream.mkString(Stream.decodeText(bytes)), (text) => [{ ...emptyPlace, form: "prose", text }])
-const kernel = Layer.mergeAll(documentsLayer, documentsPart).pipe(
-  Layer.provideMerge(Retrieval.layer),
+const kernel = Documents.layer().pipe(
   Layer.provideMerge(Kernel.layer),
   Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt", "md"], extract })),
   Layer.provide(Providers.layer({ providers: [demoProvider(0)], defaults: { provider: "demo", model: "demo-1" } })),

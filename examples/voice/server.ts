@@ -1,7 +1,7 @@
 /** The API and its voice sessions under `/ai` of a server of `node:http`: one kernel for both, with a voice that needs no key. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Providers } from "@colloquy/core"
-import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
+import { Realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { type HostCredentials, webHandler } from "@colloquy/http"
 import { realtimeSocket } from "@colloquy/ws"
 import * as Layer from "effect/Layer"
@@ -18,7 +18,7 @@ const access = {
 export const voice = realtimeSocket(access)
 
 const kernel = voice.layer.pipe(
-  Layer.provideMerge(realtime),
+  Layer.provideMerge(Realtime.layer()),
   Layer.provideMerge(Kernel.layer),
   Layer.provide([
     RealtimeModels.layer([demoVoice]),

@@ -75,7 +75,7 @@ export const frames: ReadonlyArray<Frame> = [
   },
   {
     page: "docs/answers.md",
-    has: "answersPart.pipe(",
+    has: "Answers.layer().pipe(",
     needsPostgres: true,
     before: stage + url,
     after: `
@@ -94,7 +94,6 @@ assert.ok(urgent.noul >= 0 && urgent.noul <= 1)
 `,
     after: `
 import { Assistants, Principal } from "@colloquy/core"
-import { Documents } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
@@ -267,7 +266,6 @@ await vendor.stop()
     after: `
 import * as OpenAi from "@colloquy/adapters/openai"
 import { Kernel, Principal, Providers } from "@colloquy/core"
-import { answersPart } from "@colloquy/core/answers"
 import { oneToken } from "../../test/snippets/Stage.ts"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -276,7 +274,7 @@ const models = Providers.layer({
   providers: [OpenAi.provider({ apiKey: Redacted.make("key"), baseUrl: vendor.url + "/v1" })],
   defaults: { provider: "openai", model: "gpt-4.1-mini" }
 })
-const kernel = answersPart.pipe(Layer.provideMerge(Kernel.layer), Layer.provide([models, stores]))
+const kernel = Answers.layer().pipe(Layer.provideMerge(Kernel.layer), Layer.provide([models, stores]))
 const { answers, method } = await Effect.runPromise(judged.pipe(Principal.provide("ada"), Effect.provide(kernel)))
 assert.strictEqual(method, "logprobs")
 assert.strictEqual(answers["topic"]?.type === "choice" && answers["topic"].choice, "refund")

@@ -14,7 +14,7 @@ import { memory } from "colloquy/memory"
 import { openai } from "colloquy/openai"
 import { callTool, fail, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
 import { Metering } from "@colloquy/core"
-import { answersPart } from "@colloquy/core/answers"
+import { Answers } from "@colloquy/core/answers"
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -54,7 +54,7 @@ describe("a kernel in production", () => {
 
   it("takes parts: typed answers in a turn, and over the HTTP API", async () => {
     const colloquy = await open([say('{"Yes": 0.9, "No": 0.1}'), say('{"Yes": 0.2, "No": 0.8}')], {
-      parts: [answersPart]
+      parts: [Answers.layer()]
     })
     const questions = { urgent: { type: "noul", instructions: "Is it urgent?" } }
     const reply = await colloquy.as("ada").send({ content: "Fire!", options: { answers: { questions } } })

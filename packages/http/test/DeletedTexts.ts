@@ -5,15 +5,8 @@
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import { Kernel, Providers } from "@colloquy/core"
-import {
-  defaultDocumentSettings,
-  DocumentSettings,
-  documentsLayer,
-  documentsPart,
-  TextExtractor
-} from "@colloquy/core/documents"
+import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Memory } from "@colloquy/core/memory"
-import { Retrieval } from "@colloquy/core/retrieval"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -30,13 +23,9 @@ export const openBoth = (
   http?: RoutesOptions<never>
 ): Promise<Service> =>
   serve(
-    Layer.mergeAll(documentsLayer, documentsPart, Memory.layer()).pipe(
-      Layer.provideMerge(Retrieval.layer),
+    Layer.mergeAll(Documents.layer({ excerpts }), Memory.layer()).pipe(
       Layer.provideMerge(Kernel.layer),
-      Layer.provide([
-        Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText }),
-        Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { excerpts }))
-      ]),
+      Layer.provide([Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })]),
       Layer.provideMerge(
         Layer.unwrap(
           Effect.map(ScriptedModel, ({ provider }) =>

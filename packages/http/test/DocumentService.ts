@@ -3,15 +3,9 @@ import { ScriptedModel } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { answersPart } from "@colloquy/core/answers"
-import {
-  defaultDocumentSettings,
-  DocumentSettings,
-  documentsLayer,
-  documentsPart,
-  TextExtractor
-} from "@colloquy/core/documents"
-import { emptyPlace, Retrieval } from "@colloquy/core/retrieval"
+import { Answers } from "@colloquy/core/answers"
+import { type DocumentSettings, Documents, TextExtractor } from "@colloquy/core/documents"
+import { emptyPlace } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -32,13 +26,9 @@ export const openWithDocuments = (
   { extract = readText, extractor, http, settings }: DocumentOptions = {}
 ): Promise<Service> =>
   serve(
-    Layer.mergeAll(documentsLayer, documentsPart, answersPart).pipe(
-      Layer.provideMerge(Retrieval.layer),
+    Layer.mergeAll(Documents.layer(settings), Answers.layer()).pipe(
       Layer.provideMerge(Kernel.layer),
-      Layer.provide([
-        extractor ?? Layer.succeed(TextExtractor, { readable: ["txt"], extract }),
-        Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, settings))
-      ]),
+      Layer.provide([extractor ?? Layer.succeed(TextExtractor, { readable: ["txt"], extract })]),
       Layer.provideMerge(
         Providers.layer({ providers: [reciting, typed], defaults: { provider: "reciting", model: "recital" } })
       ),

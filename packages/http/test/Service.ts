@@ -6,8 +6,8 @@ import { ScriptedModel, type ScriptedVideo, type ScriptStep, TestKernel } from "
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
-import { answersPart } from "@colloquy/core/answers"
-import { layer as realtimeLayer, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
+import { Answers } from "@colloquy/core/answers"
+import { Realtime, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
 import { Memory } from "@colloquy/core/memory"
 import { DocumentLinks } from "@colloquy/core/documents"
 import { Images, Videos } from "@colloquy/core/media"
@@ -95,7 +95,7 @@ export const openVoice = async (
   models: ReadonlyArray<RealtimeModel> = []
 ): Promise<Service & { readonly tickets: typeof Tickets.Service }> => {
   const found: Array<typeof Tickets.Service> = []
-  const wing = realtimeLayer.pipe(
+  const wing = Realtime.layer().pipe(
     Layer.provide(RealtimeModels.layer(models)),
     Layer.tap((context) => Effect.sync(() => found.push(Context.get(context, Tickets))))
   )
@@ -119,7 +119,7 @@ export const openTyped = (
   metering: MeteringPort = { ensureCredit: () => Effect.void, record: () => Effect.void }
 ): Promise<Service> =>
   serve(
-    answersPart.pipe(
+    Answers.layer().pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provide(Layer.succeed(Metering, metering)),
       Layer.provideMerge(

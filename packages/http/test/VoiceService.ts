@@ -3,8 +3,7 @@ import { ScriptedModel } from "@colloquy/testing"
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
-import { Retrieval } from "@colloquy/core/retrieval"
+import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Voice } from "@colloquy/core/voice"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -26,8 +25,7 @@ const parrot: Provider = {
 
 export const openSpeaking = (stores: Layer.Layer<InMemory.Stores, unknown>, voice: Provider): Promise<Service> =>
   serve(
-    Layer.mergeAll(documentsLayer, documentsPart, Voice.layer()).pipe(
-      Layer.provideMerge(Retrieval.layer),
+    Layer.mergeAll(Documents.layer(), Voice.layer()).pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })),
       Layer.provideMerge(Providers.layer({ providers: [parrot, voice], defaults: { provider: "parrot", model: "p" } })),

@@ -8,15 +8,7 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import { S3Blobs } from "@colloquy/adapters/s3"
 import { SharpPictures } from "@colloquy/adapters/sharp"
 import { TesseractReader } from "@colloquy/adapters/tesseract"
-import {
-  type BlobStore,
-  defaultDocumentSettings,
-  defaultDocumentSummaries,
-  DocumentSettings,
-  documentsLayer,
-  documentsPart
-} from "@colloquy/core/documents"
-import { Retrieval } from "@colloquy/core/retrieval"
+import { type BlobStore, defaultDocumentSummaries, Documents } from "@colloquy/core/documents"
 import type { StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -35,20 +27,10 @@ export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavai
 
 /** Over the kernel. */
 export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =>
-  Layer.mergeAll(documentsLayer, documentsPart).pipe(
-    Layer.provideMerge(Retrieval.layer),
-    Layer.provide([
-      Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
-      SharpPictures.layer,
-      Layer.succeed(
-        DocumentSettings,
-        Object.assign({}, defaultDocumentSettings, {
-          attachmentWait,
-          summaries: summarizesDocuments ? defaultDocumentSummaries : null
-        })
-      )
-    ])
-  )
+  Layer.provide(Documents.layer({ attachmentWait, summaries: summarizesDocuments ? defaultDocumentSummaries : null }), [
+    Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
+    SharpPictures.layer
+  ])
 
 /**
  * The signing key: the operator's own, or one that is made at the first start and stored, with a database server in the database, so that

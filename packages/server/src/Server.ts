@@ -15,10 +15,10 @@ import {
   TurnSettings
 } from "@colloquy/core"
 import { type ProvidersOptions } from "@colloquy/core/adapters"
-import { answersPart } from "@colloquy/core/answers"
+import { Answers } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
 import { Memory, Reranker } from "@colloquy/core/memory"
-import { defaultSessionLimits, layer as realtime, SessionLimits } from "@colloquy/core/realtime"
+import { defaultSessionLimits, Realtime } from "@colloquy/core/realtime"
 import { Retention } from "@colloquy/core/retention"
 import { Outputs } from "@colloquy/core/outputs"
 import { Voice } from "@colloquy/core/voice"
@@ -135,7 +135,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   const voice = realtimeSocket(access)
   const rooms = Layer.mergeAll(
     atStart,
-    Layer.provide(answersPart, documentSummaries),
+    Layer.provide(Answers.layer(), documentSummaries),
     Outputs.layer(),
     Memory.layer(),
     Retention.layer(settings.retention),
@@ -148,7 +148,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   )
   const kernel = voice.layer.pipe(
     Layer.provideMerge(rooms),
-    Layer.provideMerge(realtime),
+    Layer.provideMerge(Realtime.layer({ lease: sessionLease(settings) })),
     Layer.provide(realtimeModels(settings)),
     Layer.provideMerge(documentsOf(settings)),
     Layer.provideMerge(Kernel.layer),
@@ -161,8 +161,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
       embeddingOf(settings, providers),
       Layer.succeed(Quotas, () => settings.limits),
       Layer.succeed(Reranker, rerankerOf(settings)),
-      Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns)),
-      Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { lease: sessionLease(settings) }))
+      Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ])
   )
   const links = {

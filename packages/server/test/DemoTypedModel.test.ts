@@ -1,7 +1,7 @@
 /** The built-in model of typed answers: it says what it is, it answers the questions, and words decide. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Catalog, Principal, Providers } from "@colloquy/core"
-import { Answers, answersLayer, type AnswersRequest } from "@colloquy/core/answers"
+import { Catalog, Kernel, Principal, Providers } from "@colloquy/core"
+import { Answers, type AnswersRequest } from "@colloquy/core/answers"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +13,7 @@ const registered = Providers.layer({
   defaults: { provider: "typedprovider", model: "typed-latest" }
 })
 
-const layer = answersLayer.pipe(Layer.provideMerge(Catalog.layer), Layer.provide([registered, InMemory.layer]))
+const layer = Answers.layer().pipe(Layer.provideMerge(Kernel.layer), Layer.provide([registered, InMemory.layer]))
 
 const ask = (request: Pick<AnswersRequest, "questions"> & Partial<AnswersRequest>) =>
   Effect.flatMap(Answers, (answers) => answers.ask({ model: "typed-latest", ...request })).pipe(

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { TestRealtime } from "@colloquy/testing"
 import { HostedTools, Kernel, Principal, Providers, ThreadId, Threads } from "@colloquy/core"
-import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
+import { Realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,7 +12,7 @@ import { demoModelName, demoProvider } from "../src/demo/DemoModel.ts"
 import { join, millisOf, silence, tone } from "../src/demo/DemoSound.ts"
 import { demoVoice, demoVoiceName } from "../src/demo/DemoVoice.ts"
 
-const service = Layer.merge(realtime, HostedTools.tools([clock])).pipe(
+const service = Layer.merge(Realtime.layer(), HostedTools.tools([clock])).pipe(
   Layer.provideMerge(Kernel.layer),
   Layer.provide([
     RealtimeModels.layer([demoVoice]),

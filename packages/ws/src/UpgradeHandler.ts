@@ -41,7 +41,7 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
   readonly origins?: ReadonlyArray<string>
   /**
    * The largest number of connections whose owner is not known yet. Default 1000. Afterwards a connection counts for its owner
-   * (`SessionLimits.waitingOfOwner`).
+   * (`waitingOfOwner` of `Realtime.layer`).
    */
   readonly maxPending?: number
   /** The same of one client address: `clientAddress`, without it the address of the connection. Default 100. */

@@ -5,7 +5,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { ScriptedRealtime } from "@colloquy/testing"
 import { Kernel, Keys, Principal, Providers } from "@colloquy/core"
-import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
+import { Realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -91,7 +91,7 @@ const open = async (mount: Mount) => {
   const models = Layer.unwrap(Effect.map(ScriptedRealtime.make([[hang]]), ({ model }) => RealtimeModels.layer([model])))
   const runtime = ManagedRuntime.make(
     voice.layer.pipe(
-      Layer.provideMerge(realtime),
+      Layer.provideMerge(Realtime.layer()),
       Layer.provideMerge(Kernel.layer),
       Layer.provide([
         models,

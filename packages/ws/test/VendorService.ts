@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { OpenAiRealtime } from "@colloquy/adapters/realtime"
 import { Kernel, Keys, Principal, Providers, ThreadId, Threads } from "@colloquy/core"
-import { defaultSessionLimits, layer as realtime, RealtimeModels, SessionLimits } from "@colloquy/core/realtime"
+import { Realtime, RealtimeModels, type SessionLimits } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
@@ -17,13 +17,12 @@ export const startVendorService = async (vendorUrl: string, limits: Partial<Sess
   const models = [OpenAiRealtime.model({ id: "provider_a", url: vendorUrl, models: { "voice-1": {} } })]
   const runtime = ManagedRuntime.make(
     voice.layer.pipe(
-      Layer.provideMerge(realtime),
+      Layer.provideMerge(Realtime.layer(limits)),
       Layer.provideMerge(Kernel.layer),
       Layer.provide([
         RealtimeModels.layer(models),
         Providers.layer({ providers: [], defaults: { provider: "none", model: "none" } }),
-        InMemory.layer,
-        Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, limits))
+        InMemory.layer
       ])
     )
   )

@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { OpenAiRealtime } from "@colloquy/adapters/realtime"
 import { Kernel, Keys, Principal, Providers } from "@colloquy/core"
-import { layer as realtime, RealtimeModels } from "@colloquy/core/realtime"
+import { Realtime, RealtimeModels } from "@colloquy/core/realtime"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
@@ -19,7 +19,7 @@ const model = OpenAiRealtime.model({
 })
 const runtime = ManagedRuntime.make(
   voice.layer.pipe(
-    Layer.provideMerge(realtime),
+    Layer.provideMerge(Realtime.layer()),
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       RealtimeModels.layer([model]),

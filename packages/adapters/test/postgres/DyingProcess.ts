@@ -1,7 +1,7 @@
 /** A process with documents, for a `Worker`. It is killed as soon as it reads a file whose text asks for that. */
 import { Assistants, FollowUpSettings, Kernel, Principal, Providers, type ThreadId } from "@colloquy/core"
-import { documentsLayer, Documents, TextExtractor } from "@colloquy/core/documents"
-import { emptyPlace, Retrieval } from "@colloquy/core/retrieval"
+import { Documents, TextExtractor } from "@colloquy/core/documents"
+import { emptyPlace } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -42,8 +42,7 @@ const settings = Layer.succeed(FollowUpSettings, {
 })
 
 const runtime = ManagedRuntime.make(
-  documentsLayer.pipe(
-    Layer.provideMerge(Retrieval.layer),
+  Documents.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([
       Providers.layer({ providers: [scripted([])], defaults: { provider: "scripted", model: "scripted-model" } }),

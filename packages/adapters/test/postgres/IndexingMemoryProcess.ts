@@ -3,8 +3,7 @@
  * process has grown at most meanwhile.
  */
 import { Assistants, Kernel, Principal, Providers } from "@colloquy/core"
-import { type Document, Documents, documentsLayer } from "@colloquy/core/documents"
-import { Retrieval } from "@colloquy/core/retrieval"
+import { type Document, Documents } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -48,8 +47,7 @@ const made = () =>
 Pglite.compileOnce()
 const storage = Pglite.layer({ dataDir: process.argv[2] ?? "" })
 const provider = { id: "p", chat: () => Stream.empty }
-const room = documentsLayer.pipe(
-  Layer.provideMerge(Retrieval.layer),
+const room = Documents.layer().pipe(
   Layer.provideMerge(Kernel.layer),
   Layer.provide([
     Providers.layer({ providers: [provider], defaults: { provider: "p", model: "m" } }),

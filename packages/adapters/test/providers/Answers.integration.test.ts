@@ -1,13 +1,7 @@
 /** Every way to typed answers against a server that speaks its wire: the same questions, the same answers, the same failures. */
-import { Catalog, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
+import { Catalog, Kernel, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
 import { ModelError, noUsage } from "@colloquy/core/adapters"
-import {
-  AnswerSettings,
-  Answers,
-  answersLayer,
-  type AnswersRequest,
-  defaultAnswerSettings
-} from "@colloquy/core/answers"
+import { type AnswerPolicy, Answers, type AnswersRequest } from "@colloquy/core/answers"
 import { assert, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -36,7 +30,7 @@ const shares: Shares = [
 ]
 
 interface Asked {
-  readonly settings?: Partial<typeof defaultAnswerSettings>
+  readonly settings?: Partial<AnswerPolicy>
   readonly customerKey?: string
   readonly request?: Partial<AnswersRequest>
 }
@@ -51,10 +45,9 @@ const ask = (provider: Provider, { customerKey, request, settings }: Asked = {})
     return yield* (yield* Answers).ask({ state, questions, model: "model-1", ...request })
   }).pipe(
     Principal.provide("ada"),
-    Effect.provideService(AnswerSettings, { ...defaultAnswerSettings, concurrency: 1, retries: 0, ...settings }),
     Effect.provide(
-      answersLayer.pipe(
-        Layer.provide(Catalog.layer),
+      Answers.layer({ concurrency: 1, retries: 0, ...settings }).pipe(
+        Layer.provide(Kernel.layer),
         Layer.provide([
           Providers.layer({
             providers: [withoutList(provider)],

@@ -2,13 +2,10 @@
 import { AssistantId, MessageId, ThreadId } from "@colloquy/core"
 import {
   Answers,
-  answersPart,
   answersPartName,
-  AnswerSettings,
   type AnswerPolicy,
   type AnswersReport,
   type AnswersRequest,
-  defaultAnswerSettings,
   type OutcomeValue,
   type Questions,
   TypedAnswers
@@ -28,7 +25,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type DeepPartial, withDefaults } from "@colloquy/core/adapters"
+import type { DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 export type {
@@ -73,12 +70,7 @@ interface AnswersTypes extends RoomTypes {
 export type AnswersRoom = Room<AnswersTypes, RoomNeeds>
 
 export const answers = (given: DeepPartial<AnswerPolicy> = {}): AnswersRoom =>
-  room<AnswersTypes>()(
-    answersPart.pipe(
-      Layer.provide([documentSummaries, Layer.succeed(AnswerSettings, withDefaults(defaultAnswerSettings, given))])
-    ),
-    functions
-  )
+  room<AnswersTypes>()(Layer.provide(Answers.layer(given), documentSummaries), functions)
 
 const functions = Effect.gen(function* () {
   const service = yield* Answers

@@ -3,14 +3,11 @@ import { FileExtractor } from "@colloquy/adapters/files"
 import { AssistantId, Assistants, type Page, ThreadId, Threads, Turns } from "@colloquy/core"
 import { DocumentId, firstPage } from "@colloquy/core/adapters"
 import {
-  defaultDocumentSettings,
   type Document,
   type DocumentPlace,
   Documents,
-  documentsLayer,
-  documentsPart,
   documentsPartName,
-  DocumentSettings,
+  type DocumentSettings,
   type FoundExcerpt,
   startWithFiles
 } from "@colloquy/core/documents"
@@ -24,13 +21,13 @@ import {
   type RunCall,
   withOptions
 } from "@colloquy/core/promises"
-import { ownText, Retrieval } from "@colloquy/core/retrieval"
+import { ownText } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type DeepPartial, withDefaults } from "@colloquy/core/adapters"
+import type { DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 import { incomingFile, type NamedFile } from "./FileInput.ts"
 import { awaited } from "./Waiting.ts"
@@ -116,14 +113,10 @@ export class IndexingFailed extends Schema.TaggedError<IndexingFailed>()("Indexi
 
 export const documents = ({ ocr = false, pictures = false, ...given }: DocumentsOptions = {}): DocumentsRoom =>
   room<DocumentsTypes>()(
-    Layer.mergeAll(documentsLayer, documentsPart).pipe(
-      Layer.provideMerge(Retrieval.layer),
-      Layer.provide([
-        Layer.provide(FileExtractor.layer(), ocr ? imageReader : Layer.empty),
-        pictures ? pictureConverter : Layer.empty,
-        Layer.succeed(DocumentSettings, withDefaults(defaultDocumentSettings, given))
-      ])
-    ),
+    Layer.provide(Documents.layer(given), [
+      Layer.provide(FileExtractor.layer(), ocr ? imageReader : Layer.empty),
+      pictures ? pictureConverter : Layer.empty
+    ]),
     functions
   )
 

@@ -3,12 +3,11 @@ import type { Keys } from "@colloquy/core"
 import { GeminiLive, OpenAiRealtime, XaiRealtime } from "@colloquy/adapters/realtime"
 import { type CallOptions, type Room, room, type RoomFunctions, type RoomTypes } from "@colloquy/core/promises"
 import {
-  defaultSessionLimits,
-  layer,
+  Realtime,
   type RealtimeModel,
   RealtimeModels,
   RealtimeSessions,
-  SessionLimits,
+  type SessionLimits,
   Tickets
 } from "@colloquy/core/realtime"
 import { attachUpgrade, makeUpgradeHandler, type UpgradeHandler, type UpgradeOptions } from "@colloquy/ws"
@@ -19,7 +18,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { Server } from "node:http"
 import { apiKeyOf, type Secret } from "../Secret.ts"
-import { type DeepPartial, withDefaults } from "@colloquy/core/adapters"
+import type { DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
 export type { RealtimeModel } from "@colloquy/core/realtime"
@@ -71,15 +70,7 @@ interface RealtimeTypes extends RoomTypes {
 export type RealtimeRoom = Room<RealtimeTypes, RoomNeeds>
 
 export const realtime = ({ limits, models }: RealtimeOptions): RealtimeRoom =>
-  room<RealtimeTypes>()(
-    layer.pipe(
-      Layer.provide([
-        RealtimeModels.layer(models),
-        Layer.succeed(SessionLimits, withDefaults(defaultSessionLimits, limits))
-      ])
-    ),
-    functions
-  )
+  room<RealtimeTypes>()(Layer.provide(Realtime.layer(limits), RealtimeModels.layer(models)), functions)
 
 const functions = Effect.gen(function* () {
   const context = yield* Effect.context<RealtimeSessions | Keys | Scope.Scope>()

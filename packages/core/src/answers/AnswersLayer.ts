@@ -51,6 +51,7 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
   Effect.gen(function* () {
     const catalog = yield* Catalog
     const keys = yield* ProviderKeys
+    const settings = yield* AnswerSettings
     const outcomes = yield* OutcomeStore
     const providers = yield* Providers
     const threads = yield* ThreadStore
@@ -86,7 +87,6 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
     return Answers.of({
       describe,
       ask: tracedFn("Answers.ask")(function* (request: AnswersRequest) {
-        const settings = yield* AnswerSettings
         const checked = checkQuestions(request.questions)
         if (Result.isFailure(checked)) return yield* new QuestionsMalformed({ problems: checked.failure })
         const { model, provider: id = providers.defaults.provider } = request

@@ -27,7 +27,6 @@ import { AnswerSetId, answersPartName, TypedAnswers } from "./Answer.ts"
 import { textOfState } from "./AnswerContext.ts"
 import { Answers, type AskError } from "./Answers.ts"
 import { answersLayer } from "./AnswersLayer.ts"
-import { AnswerSettings } from "./AnswerSettings.ts"
 import { DocumentSummaries } from "../prompts/DocumentSummaries.ts"
 import type { OutcomeStore } from "./OutcomeStore.ts"
 import { Questions } from "./Question.ts"
@@ -43,7 +42,6 @@ type AnswersPlan = typeof AnswersPlan.Type
 
 const makePart = Effect.gen(function* () {
   const answers = yield* Answers
-  const settings = yield* AnswerSettings
   const readSummaries = yield* DocumentSummaries
   const counter = yield* TokenCounter
   const providers = yield* Providers
@@ -92,10 +90,9 @@ const makePart = Effect.gen(function* () {
     if (messages === undefined) return yield* new ModelError({ reason: "context_too_long", provider, model })
     const { questions, state } = plan
     const asked = { questions, state, provider, model, messages, systemPrompt: plan.system, documentSummaries }
-    const given = yield* answers.ask({ ...asked, conversationId: threadId }).pipe(
-      Effect.provideService(AnswerSettings, settings),
-      Effect.mapError((error) => faultOf(error, provider, model))
-    )
+    const given = yield* answers
+      .ask({ ...asked, conversationId: threadId })
+      .pipe(Effect.mapError((error) => faultOf(error, provider, model)))
     const kept = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
     turn.keep(kept)
     const reply: PartAnswer = { content: JSON.stringify(given.answers), usage: given.usage, model: given.model }

@@ -1,9 +1,12 @@
 /** Typed answers: decisions, probabilities and scores instead of prose. A separate wing, `@colloquy/core/answers`. */
+import { wingLayers } from "../primitives/WingLayer.ts"
+import { Answers as UseCases } from "./Answers.ts"
+import { AnswerSettings } from "./AnswerSettings.ts"
+import { answersPart } from "./AnswersPart.ts"
+
 export { Answer, AnswerSetId, answersPartName, AnswersUnusable, TypedAnswers } from "./Answer.ts"
 export { type AnswerContext, stateOf, textOfState } from "./AnswerContext.ts"
-export { answersPart } from "./AnswersPart.ts"
 export {
-  Answers,
   AnswersNotFound,
   type AnswersReport,
   type AnswersRequest,
@@ -14,8 +17,7 @@ export {
   QuestionsMalformed,
   type TurnOutcomeRequest
 } from "./Answers.ts"
-export { answersLayer } from "./AnswersLayer.ts"
-export { type AnswerPolicy, AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
+export { type AnswerPolicy, defaultAnswerSettings } from "./AnswerSettings.ts"
 export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
 export { type DocumentPlace, DocumentSummaries, type ReadSummaries } from "../prompts/DocumentSummaries.ts"
 export { DistributionFault } from "./Distribution.ts"
@@ -23,3 +25,7 @@ export { type Interval, type QuestionReport, type QuestionSetReport, type Reliab
 export { Outcome, OutcomeRefused, type OutcomeValue } from "./Outcome.ts"
 export { OutcomeStore } from "./OutcomeStore.ts"
 export { Question, Questions } from "./Question.ts"
+
+/** The use cases, and the whole wing: `Answers.layer()` over `Kernel.layer`. It gives `Answers`. */
+export const Answers = Object.assign(UseCases, wingLayers(AnswerSettings, answersPart))
+export type Answers = UseCases

@@ -1,5 +1,5 @@
 /**
- * The part of `documentsPart` for files that a model sees or hears itself: which are refused before anything is stored, and which are read
+ * The part of `DocumentsPart` for files that a model sees or hears itself: which are refused before anything is stored, and which are read
  * from the blob store when a prompt is made, also for messages of earlier turns. A message stores the ids of documents, never bytes.
  */
 import * as Effect from "effect/Effect"

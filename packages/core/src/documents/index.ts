@@ -1,23 +1,28 @@
 /** The wing `documents`: files that users attach, their bytes and their text. `ARCHITECTURE.md` explains how it joins a turn. */
+import * as Layer from "effect/Layer"
+import { wingLayers } from "../primitives/WingLayer.ts"
+import { Retrieval } from "../retrieval/Retrieval.ts"
+import { Documents as UseCases } from "./Documents.ts"
+import { DocumentSettings } from "./DocumentSettings.ts"
+import { documentsLayer } from "./DocumentsLayer.ts"
+import { documentsPart } from "./DocumentsPart.ts"
+
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./BlobStore.ts"
 export { cutText } from "./CutText.ts"
 export { copyDocument, Document, DocumentNotFound, DocumentScope, DocumentStatus } from "./Document.ts"
 export {
   type DocumentPlace,
-  Documents,
   type DocumentSearch,
   type DocumentsFound,
   type FoundExcerpt,
   type Upload
 } from "./Documents.ts"
 export { type DocumentAddresses, DocumentLinks, NoPublicAddress } from "./DocumentLinks.ts"
-export { documentsLayer } from "./DocumentsLayer.ts"
-export { documentsPart } from "./DocumentsPart.ts"
 export { documentsPartName } from "./DocumentWork.ts"
 export {
   defaultDocumentSettings,
   defaultDocumentSummaries,
-  DocumentSettings,
+  type DocumentSettings,
   type DocumentSummarySettings
 } from "./DocumentSettings.ts"
 export {
@@ -64,3 +69,12 @@ export {
 } from "./TextExtractor.ts"
 export { type FileRefused, FileTooLarge } from "./Upload.ts"
 export { type WideEncoding, wideEncodingOf } from "./WideText.ts"
+
+const wing = Layer.provideMerge(documentsPart, documentsLayer).pipe(Layer.provideMerge(Retrieval.layer))
+
+/**
+ * The use cases, and the whole wing: `Documents.layer({ maxFileSize })` over `Kernel.layer`, the stores of documents and a reader of files. It
+ * gives `Documents`, `DocumentLinks` and `Retrieval`.
+ */
+export const Documents = Object.assign(UseCases, wingLayers(DocumentSettings, wing))
+export type Documents = UseCases

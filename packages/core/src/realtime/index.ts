@@ -2,6 +2,10 @@
  * The wing `realtime`: a thread with a native audio model. A host provides `RealtimeModels` and the stores, and gives `RealtimeSessions` to
  * the socket of `@colloquy/ws`.
  */
+import { wingLayers } from "../primitives/WingLayer.ts"
+import { layer } from "./RealtimeLayer.ts"
+import { SessionLimits } from "./SessionLimits.ts"
+
 export type { ClientInput, ClientSocket, Credentials } from "./ClientSocket.ts"
 export {
   AudioFormat,
@@ -33,9 +37,8 @@ export {
   VendorUnavailable,
   VoicePrices
 } from "./RealtimeModel.ts"
-export { layer } from "./RealtimeLayer.ts"
 export { RealtimeSessions } from "./RealtimeSessions.ts"
-export { defaultSessionLimits, SessionLimits } from "./SessionLimits.ts"
+export { defaultSessionLimits, type SessionLimits } from "./SessionLimits.ts"
 export { type OpenOutcome, SessionCharge, type SessionLease, SessionStore, type SessionWrite } from "./SessionStore.ts"
 export {
   type IssuedTicket,
@@ -46,3 +49,6 @@ export {
   Tickets,
   TicketStore
 } from "./Tickets.ts"
+
+/** Over `Kernel.layer` and `RealtimeModels.layer`: `Realtime.layer({ session: "10 minutes" })`. It gives `RealtimeSessions` and `Tickets`. */
+export const Realtime = wingLayers(SessionLimits, layer)

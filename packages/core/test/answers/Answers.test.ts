@@ -1,6 +1,6 @@
 /** Typed answers as a host asks for them: no thread, no assistant, no network. And what became of them. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Catalog, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
+import { Kernel, Principal, type Provider, ProviderKeys, Providers } from "@colloquy/core"
 import { type AnswerReply, type AnswerRequest, type ChatDriver, noUsage } from "@colloquy/core/adapters"
 import { openThread } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,10 +11,8 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import {
-  answersLayer,
-  AnswerSettings,
+  type AnswerPolicy,
   Answers,
-  defaultAnswerSettings,
   type DistributionFault,
   type Questions,
   TypedAnswers
@@ -53,10 +51,14 @@ const typed = (reply: Partial<AnswerReply> = {}) => {
 }
 
 /** The use case over a state, with these providers. */
-const over = (providers: ReadonlyArray<Provider>, state = InMemory.makeState()) => {
+const over = (
+  providers: ReadonlyArray<Provider>,
+  state = InMemory.makeState(),
+  settings: Partial<AnswerPolicy> = {}
+) => {
   const registered = Providers.layer({ providers, defaults: { provider: providers[0]?.id ?? "", model: "m" } })
-  return answersLayer.pipe(
-    Layer.provideMerge(Catalog.layer),
+  return Answers.layer(settings).pipe(
+    Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(registered),
     Layer.provideMerge(InMemory.layerFrom(state))
   )
@@ -203,12 +205,14 @@ describe("Answers.ask", () => {
     }
     return Effect.gen(function* () {
       const ask = (yield* Answers).ask({ questions: { urgent: { type: "noul", instructions: "x" } }, model: "m" })
-      const settings = { ...defaultAnswerSettings, withoutLogProbabilities: "sampled" as const, samples: 4 }
-      const given = yield* Effect.provideService(ask, AnswerSettings, settings)
+      const given = yield* ask
       assert.deepInclude(given, { method: "sampled", estimated: true, model: "m" })
       assert.deepStrictEqual(given.answers, { urgent: { type: "noul", noul: 1 } })
       assert.strictEqual(requests.length, 4)
-    }).pipe(asAda, Effect.provide(over([{ id: "words", chat }])))
+    }).pipe(
+      asAda,
+      Effect.provide(over([{ id: "words", chat }], undefined, { withoutLogProbabilities: "sampled", samples: 4 }))
+    )
   })
 })
 

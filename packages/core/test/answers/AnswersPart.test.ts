@@ -31,7 +31,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Answers, answersPart, DocumentSummaries } from "../../src/answers/index.ts"
+import { Answers, DocumentSummaries } from "../../src/answers/index.ts"
 import { quiet, transcript } from "../support/Story.ts"
 
 const questions = {
@@ -80,7 +80,7 @@ const open = (answers: AnswerDriver = native, options: { readonly typed?: Partia
     },
     { id: "vectors" }
   ]
-  const layer = answersPart.pipe(
+  const layer = Answers.layer().pipe(
     Layer.provide(summaries),
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(Providers.layer({ providers, defaults: { provider: "words", model: "m" } })),

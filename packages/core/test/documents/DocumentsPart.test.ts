@@ -3,14 +3,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say } from "@colloquy/testing"
 import { Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
-import {
-  defaultDocumentSettings,
-  type Document,
-  Documents,
-  DocumentSettings,
-  type DocumentScope,
-  DocumentStore
-} from "@colloquy/core/documents"
+import { type Document, Documents, type DocumentScope, DocumentStore } from "@colloquy/core/documents"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -206,11 +199,10 @@ describe("documents in a turn", () => {
   test(
     "are searched by the model itself where the host prefers that",
     Effect.gen(function* () {
-      const settings = Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { excerpts: "tool" }))
       const { storage } = yield* memoryStorage
       const asked: Array<ChatRequest> = []
       const steps = [callTool("search_documents", { query: "setts" }), say("Badgers.")]
-      const room = yield* openRoom(Layer.provideMerge(storage, settings), { asked, steps })
+      const room = yield* openRoom(storage, { asked, steps, settings: { excerpts: "tool" } })
       const { threadId } = yield* room.run(openPlace)
       yield* room.run(upload({ _tag: "Thread", threadId }, "badgers.txt", "Badgers dig setts."))
       yield* tick

@@ -5,8 +5,6 @@ import {
   type Document,
   Documents,
   type DocumentScope,
-  DocumentSettings,
-  defaultDocumentSettings,
   DocumentStore,
   ExtractionFailed,
   sweepOrphanedBlobs
@@ -74,8 +72,7 @@ describe("an upload", () => {
       `of ${what} is refused, and nothing of it is stored`,
       Effect.gen(function* () {
         const { state, storage } = yield* memoryStorage
-        const small = Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { maxFileSize: 64 }))
-        const room = yield* openRoom(Layer.provideMerge(storage, small))
+        const room = yield* openRoom(storage, { settings: { maxFileSize: 64 } })
         const { assistantId } = yield* room.run(openPlace)
         const scope = { _tag: "Assistant", assistantId } as const
         const error = yield* Effect.flip(
@@ -122,13 +119,9 @@ describe("an upload", () => {
     "that is long says how many of its parts are embedded, batch by batch, with its sums",
     Effect.gen(function* () {
       const batches = yield* Queue.unbounded<Deferred.Deferred<void>>()
-      const settings = Object.assign({}, defaultDocumentSettings, {
-        embeddingBatch: 4,
-        chunkTokens: 8,
-        chunkOverlap: 0
-      })
       const { storage } = yield* memoryStorage
-      const room = yield* openRoom(Layer.provideMerge(storage, Layer.succeed(DocumentSettings, settings)), {
+      const room = yield* openRoom(storage, {
+        settings: { embeddingBatch: 4, chunkTokens: 8, chunkOverlap: 0 },
         embed: Effect.fnUntraced(function* (request) {
           const asked = yield* Deferred.make<void>()
           yield* Queue.offer(batches, asked)

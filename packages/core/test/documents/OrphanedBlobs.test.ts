@@ -2,20 +2,11 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { BlobId, DocumentId, newId } from "@colloquy/core/adapters"
 import { asNewOwner, openThread, sampleDocument } from "@colloquy/testing/contracts"
-import {
-  BlobStore,
-  copyDocument,
-  defaultDocumentSettings,
-  Documents,
-  DocumentSettings,
-  DocumentStore,
-  sweepOrphanedBlobs
-} from "@colloquy/core/documents"
+import { BlobStore, copyDocument, Documents, DocumentStore, sweepOrphanedBlobs } from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -76,12 +67,8 @@ it.effect("a copy keeps what was made of a document, under ids and in a place of
 it.effect("a process deletes what another one left behind when it died, and not what is still being uploaded", () =>
   Effect.gen(function* () {
     const { state, storage } = yield* memoryStorage
-    const settings = Layer.succeed(
-      DocumentSettings,
-      Object.assign({}, defaultDocumentSettings, { orphanSweep: "1 minute", orphanAge: "10 minutes" })
-    )
     const orphan = yield* putBlob.pipe(Effect.provide(storage))
-    const room = yield* openRoom(Layer.provideMerge(storage, settings))
+    const room = yield* openRoom(storage, { settings: { orphanSweep: "1 minute", orphanAge: "10 minutes" } })
     const { threadId } = yield* room.run(openPlace)
     yield* TestClock.adjust("8 minutes")
     const rest = yield* Deferred.make<Uint8Array>()

@@ -3,13 +3,7 @@ import { fail, say } from "@colloquy/testing"
 import { Principal } from "@colloquy/core"
 import { type ChatRequest, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { DocumentSummaries } from "@colloquy/core/answers"
-import {
-  defaultDocumentSettings,
-  defaultDocumentSummaries,
-  Documents,
-  DocumentSettings,
-  documentSummaries
-} from "@colloquy/core/documents"
+import { defaultDocumentSummaries, Documents, type DocumentSettings, documentSummaries } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,15 +15,12 @@ import { openPlace } from "./DocumentStories.ts"
 const test = <E>(title: string, body: Effect.Effect<void, E, Principal | Scope.Scope>) =>
   it.effect(title, () => body.pipe(Principal.provide("ada")))
 
-const wanted = Layer.succeed(
-  DocumentSettings,
-  Object.assign({}, defaultDocumentSettings, { summaries: { ...defaultDocumentSummaries, sourceTokens: 800 } })
-)
+const wanted = { summaries: { ...defaultDocumentSummaries, sourceTokens: 800 } }
 
-const opened = Effect.fnUntraced(function* (options: RoomOptions, settings: Layer.Layer<never> = wanted) {
+const opened = Effect.fnUntraced(function* (options: RoomOptions, settings: Partial<DocumentSettings> = wanted) {
   const asked: Array<ChatRequest> = []
   const { storage } = yield* memoryStorage
-  const room = yield* openRoom(Layer.provideMerge(storage, settings), { asked, ...options })
+  const room = yield* openRoom(storage, { asked, settings, ...options })
   const place = yield* room.run(openPlace)
   const upload = (text: string, filename = "badgers.txt") =>
     room.run(
@@ -92,7 +83,7 @@ describe("the summary of a document", () => {
   test(
     "is not asked for where the host does not want any, or there is no text",
     Effect.gen(function* () {
-      const off = yield* opened({ steps: [] }, Layer.empty)
+      const off = yield* opened({ steps: [] }, {})
       const plain = yield* off.upload("Badgers dig setts.")
       const on = yield* opened({ steps: [] })
       const empty = yield* on.upload("   ")

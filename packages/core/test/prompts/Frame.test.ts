@@ -3,11 +3,10 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say, ScriptedModel } from "@colloquy/testing"
 import { Assistants, Principal, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
-import { defaultDocumentSettings, Documents, DocumentSettings } from "@colloquy/core/documents"
+import { Documents } from "@colloquy/core/documents"
 import { Memories } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { framed, frameRule, newFrameWord, onOneLine } from "../../src/prompts/Frame.ts"
 import { addSources, textOfResults } from "../../src/web-search/Sources.ts"
@@ -79,8 +78,7 @@ describe("what others wrote", () => {
         const { storage } = yield* memoryStorage
         const steps =
           mode === "tool" ? [callTool("search_documents", { query: "badgers" }), say("Fine.")] : [say("Fine.")]
-        const settings = Layer.succeed(DocumentSettings, Object.assign({}, defaultDocumentSettings, { excerpts: mode }))
-        const room = yield* openRoom(Layer.provideMerge(storage, settings), { asked, steps })
+        const room = yield* openRoom(storage, { asked, steps, settings: { excerpts: mode } })
         const { threadId } = yield* room.run(openPlace)
         const scope = { _tag: "Thread", threadId } as const
         for (const [index, text] of forgeries("Badgers dig.").entries()) {

@@ -12,11 +12,11 @@ import {
   TurnParts
 } from "@colloquy/core"
 import { firstPage, noUsage, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
-import { Documents, documentsLayer, documentsPart, TextExtractor } from "@colloquy/core/documents"
+import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Memory, Memories } from "@colloquy/core/memory"
 import { nothingSelected, type ServiceSelection } from "@colloquy/core/realtime"
-import { Retrieval } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -132,8 +132,7 @@ describe("memory in a voice session", () => {
 describe("documents in a voice session", () => {
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })
   const kernel = (script: Parameters<typeof TestRealtime.layer>[0]) =>
-    Layer.provideMerge(documentsPart, documentsLayer).pipe(
-      Layer.provideMerge(Retrieval.layer),
+    Documents.layer().pipe(
       Layer.provide(extractor),
       Layer.provideMerge(TestRealtime.layer(script, { providers: writing() }))
     )
@@ -240,15 +239,18 @@ describe("tools that a session selects", () => {
   )
 
   it.effect("a part that never joins ends the session in its time, and leaves nothing behind", () => {
+    const asked = Deferred.makeUnsafe<void>()
     const stuck = TurnParts.part({
       name: "stuck",
       plan: Schema.Null,
       decide: () => Effect.succeed({ plan: null }),
-      session: () => Effect.uninterruptible(Effect.never)
+      session: () => Effect.uninterruptible(Effect.andThen(Deferred.succeed(asked, undefined), Effect.never))
     })
     return Effect.gen(function* () {
       const client = yield* TestRealtime.connect()
       const error = yield* Effect.forkChild(client.next("Error"), { startImmediately: true })
+      // The key is checked in real time.
+      yield* Deferred.await(asked)
       for (let second = 0; second < 60; second++) yield* TestClock.adjust("1 second")
       assert.deepInclude(yield* Fiber.join(error), { code: "internal_error" })
       assert.deepStrictEqual(yield* (yield* ThreadStore).list(firstPage), [])

@@ -1,13 +1,10 @@
 import { Principal } from "@colloquy/core"
-import { defaultSessionLimits, SessionLimits, Tickets } from "@colloquy/core/realtime"
+import { Tickets } from "@colloquy/core/realtime"
 import { TestRealtime } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { failureOf } from "../support/Story.ts"
-
-const limits = Layer.succeed(SessionLimits, Object.assign({}, defaultSessionLimits, { ticketsOfOwner: 2 }))
 
 it.effect("tickets are counted by owner: one too many is refused until the first ones have ended", () =>
   Effect.gen(function* () {
@@ -21,5 +18,5 @@ it.effect("tickets are counted by owner: one too many is refused until the first
     yield* TestClock.adjust("30 seconds")
     yield* ada(issue)
     assert.strictEqual((yield* failureOf(ada(issue)))._tag, "TooManyTickets")
-  }).pipe(Effect.provide(TestRealtime.layer([]).pipe(Layer.provide(limits))))
+  }).pipe(Effect.provide(TestRealtime.layer([], { limits: { ticketsOfOwner: 2 } })))
 )

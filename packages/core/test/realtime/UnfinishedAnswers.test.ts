@@ -5,7 +5,7 @@ import { Kernel, type Principal, Providers, type StoreUnavailable, ThreadId } fr
 import { describeModel, ThreadStore } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/testing/contracts"
 import {
-  layer as realtimeLayer,
+  Realtime,
   type RealtimeModel,
   RealtimeModels,
   type VendorCommand,
@@ -76,7 +76,7 @@ type Test = (
 
 const story = (title: string, test: Test) => {
   const vendor = makeVendor()
-  const layer = realtimeLayer.pipe(
+  const layer = Realtime.layer().pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(RealtimeModels.layer([vendor.model])),
     Layer.provideMerge(InMemory.layer),

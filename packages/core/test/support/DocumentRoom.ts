@@ -6,9 +6,8 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { scripted, type ScriptStep } from "@colloquy/testing"
 import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
-import type { Documents } from "@colloquy/core/documents"
-import { BlobStore, documentsLayer, documentsPart, DocumentStore, TextExtractor } from "@colloquy/core/documents"
-import { ChunkIndex, emptyPlace, Retrieval } from "@colloquy/core/retrieval"
+import { BlobStore, Documents, type DocumentSettings, DocumentStore, TextExtractor } from "@colloquy/core/documents"
+import { ChunkIndex, emptyPlace, type Retrieval } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,6 +26,7 @@ export interface RoomOptions {
   readonly steps?: ReadonlyArray<ScriptStep>
   /** What is known of the conversation model. */
   readonly info?: Partial<ModelInfo>
+  readonly settings?: Partial<DocumentSettings>
   /** Receives what the conversation model is asked. */
   readonly asked?: Array<ChatRequest>
 }
@@ -72,8 +72,7 @@ const providersOf = ({ asked, embed, info = {}, steps = [] }: RoomOptions) => {
 
 export const roomOver = <E>(storage: Layer.Layer<Storage, E>, options: RoomOptions = {}): Layer.Layer<Services, E> => {
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: options.extract ?? readText })
-  return Layer.provideMerge(documentsPart, documentsLayer).pipe(
-    Layer.provideMerge(Retrieval.layer),
+  return Documents.layer(options.settings).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([providersOf(options), extractor, Logger.layer([])]),
     Layer.provideMerge(storage),

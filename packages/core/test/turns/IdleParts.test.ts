@@ -7,11 +7,10 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { say, ScriptedModel, type ScriptStep, TestKernel } from "@colloquy/testing"
 import { Assistants, Kernel, Principal, type TurnPart, TurnParts, type TurnRequest, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
-import { answersPart } from "@colloquy/core/answers"
-import { documentsLayer, documentsPart } from "@colloquy/core/documents"
+import { Answers } from "@colloquy/core/answers"
+import { Documents } from "@colloquy/core/documents"
 import { Images, Videos } from "@colloquy/core/media"
 import { Memory } from "@colloquy/core/memory"
-import { Retrieval } from "@colloquy/core/retrieval"
 import { Voice } from "@colloquy/core/voice"
 import { WebSearch } from "@colloquy/core/web-search"
 import { assert, describe, it } from "@effect/vitest"
@@ -93,12 +92,9 @@ const witness = (cases: Array<TurnCase>): TurnPart<null> => ({
   decide: (turn) => Effect.sync(() => (cases.push(turn), null))
 })
 
-const documents = Layer.mergeAll(documentsLayer, documentsPart).pipe(
-  Layer.provideMerge(Retrieval.layer),
-  Layer.provide(FileExtractor.layer())
-)
+const documents = Layer.provide(Documents.layer(), FileExtractor.layer())
 const rooms = Layer.mergeAll(
-  answersPart,
+  Answers.layer(),
   Memory.layer(),
   Images.layer(),
   Videos.layer(),

@@ -1,6 +1,6 @@
 // The parts of the wings, and parts as hosts write them, keep the contract of parts. That of documents joins only where a file is stored.
 import { Providers } from "@colloquy/core"
-import { answersPart } from "@colloquy/core/answers"
+import { Answers } from "@colloquy/core/answers"
 import { DocumentLinks } from "@colloquy/core/documents"
 import { Images, Videos } from "@colloquy/core/media"
 import { Memory } from "@colloquy/core/memory"
@@ -40,7 +40,7 @@ turnPartSuite("summaries", { part: Summaries.layer(), turns: [{}] })
 turnPartSuite("web search", { part: WebSearch.layer(engine), turns: [{ options: { mode: "Auto" } }, {}] })
 
 turnPartSuite("answers", {
-  part: answersPart,
+  part: Answers.layer(),
   providers,
   turns: [{ options: { questions: { urgent: { type: "noul", instructions: "Is it urgent?" } } } }, {}]
 })

@@ -1,4 +1,4 @@
-/** Outcomes and reports of typed answers over HTTP. A host that has not installed `answersPart` answers 501. */
+/** Outcomes and reports of typed answers over HTTP. A host that has not installed `Answers.layer()` answers 501. */
 import { AssistantId, Assistants, MessageId, ThreadId } from "@colloquy/core"
 import { Answers } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"

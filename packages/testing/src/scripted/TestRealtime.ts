@@ -9,11 +9,12 @@ import {
   type ClientSocket,
   type CloseReason,
   type Credentials,
-  layer as realtimeLayer,
+  Realtime,
   nothingSelected,
   RealtimeModels,
   RealtimeSessions,
   type ServiceEvent,
+  type SessionLimits,
   type SessionRequest,
   type SessionStore,
   type Tickets
@@ -47,9 +48,10 @@ export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
   /** Two services with the same state behave like two processes with the same database. Default: a new state. */
   readonly state?: InMemory.State
   readonly hosted?: ReadonlyArray<HostedTool>
+  readonly limits?: Partial<SessionLimits>
   /** Providers for other work of a session than its voice, for example learning memories. Default: none. */
   readonly providers?: Layer.Layer<Providers>
-  /** The parts of the sessions: `Memory.layer()`, `documentsPart`, or parts of the host. */
+  /** The parts of the sessions: `Memory.layer()`, `Documents.layer()`, or parts of the host. */
   readonly parts?: Layer.Layer<never, never, Kernel.Kernel | Providers | InMemory.Stores>
   /** Replaces the in-memory store, for example by one that fails. */
   readonly sessionStore?: Layer.Layer<SessionStore>
@@ -62,7 +64,11 @@ export const layer = (
 ): Layer.Layer<Services> => {
   const voice = Layer.effect(ScriptedVoice, make(sessions, options))
   const models = Layer.unwrap(Effect.map(ScriptedVoice, ({ model }) => RealtimeModels.layer([model])))
-  return Layer.mergeAll(realtimeLayer, HostedTools.tools(options.hosted ?? []), options.parts ?? Layer.empty).pipe(
+  return Layer.mergeAll(
+    Realtime.layer(options.limits),
+    HostedTools.tools(options.hosted ?? []),
+    options.parts ?? Layer.empty
+  ).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(models),
     Layer.provideMerge(voice),
