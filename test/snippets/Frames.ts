@@ -225,7 +225,7 @@ process.stdout.write(messages.at(-1)?.status === "COMPLETED" ? "|stored" : "|not
   },
   {
     page: "docs/memory.md",
-    has: 'import { setTimeout } from "node:timers/promises"',
+    has: "memories.learned(first)",
     prints: "In Oslo. [ 'Ada lives in Oslo.' ]\n"
   },
   {

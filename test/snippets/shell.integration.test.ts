@@ -113,6 +113,7 @@ describe("commands for a server", () => {
       "system_one",
       /"system_one":\{.*"method":"native".*"status":"COMPLETED"|"status":"COMPLETED".*"system_one":\{.*"answers"/u
     ],
+    ["output_schema", /"output":\{"item":"Two teas, please\.","count":1\}/u],
     ["report.pdf", /"filename":"report\.pdf".*"status":"COMPLETED"/su],
     ["I live in Oslo", /"memory_operation_id":"[^"]+"/u],
     ["question.webm", /stt_stream_end.*What is the time.*tts_audio_chunk.*tts_stream_end.*run_ended/su]

@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { clock } from "../src/demo/Clock.ts"
 import { demoModelName, demoProvider } from "../src/demo/DemoModel.ts"
+import { demoObject } from "../src/demo/DemoObject.ts"
 
 const defaults = { provider: "demo", model: demoModelName }
 const kernel = HostedTools.tools([clock]).pipe(
@@ -143,4 +144,22 @@ describe("the demo model", () => {
       )
     }).pipe(inKernel)
   )
+})
+
+describe("a value of a schema", () => {
+  it("has the shape of the schema, with references, alternatives and depth", () => {
+    const schema = {
+      type: "object",
+      properties: {
+        item: { $ref: "#/$defs/item" },
+        kinds: { type: "array", items: { enum: ["tea", "coffee"] } },
+        size: { anyOf: [{ type: "integer", minimum: 3 }, { type: "null" }] },
+        self: { $ref: "#" }
+      },
+      $defs: { item: { type: ["string", "null"], maxLength: 3 } }
+    }
+    const value = demoObject({ ...schema, properties: { ...schema.properties, self: { const: 1 } } }, "Two teas")
+    assert.deepStrictEqual(value, { item: "Two", kinds: ["tea"], size: 3, self: 1 })
+    assert.isBelow(JSON.stringify(demoObject(schema, "x")).length, 10_000)
+  })
 })

@@ -7,6 +7,7 @@ import type { ChatDriver, ChatEvent, ChatRequest } from "@colloquy/core/adapters
 import { describeModel, noUsage } from "@colloquy/core/adapters"
 import { draw } from "./DemoPainter.ts"
 import { memoryOperations } from "./DemoMemory.ts"
+import { demoObject } from "./DemoObject.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -18,7 +19,7 @@ export const demoProvider = (pace: Duration.Input = "30 millis"): Provider => ({
   id: "demo",
   chat: demoDriver(pace),
   // All that the demo looks at: how much it is to think, and where it is to be routed, changes nothing.
-  wire: ({ jsonOutput, thinking }) => ({ jsonOutput, thinks: thinking !== null }),
+  wire: ({ jsonOutput, output, thinking }) => ({ jsonOutput, output, thinks: thinking !== null }),
   image: {
     generate: ({ model, prompt }) =>
       Effect.map(
@@ -100,6 +101,10 @@ const reply = (request: ChatRequest): Reply => {
   }
   if (/\bmarkdown\b/i.test(asked)) {
     return { reasoning: "A sample of what an answer can hold.", text: everyForm, call: null }
+  }
+  if (request.output !== undefined) {
+    const value = demoObject(request.output.schema, asked)
+    return { reasoning: "The answer has to fit a schema.", text: JSON.stringify(value), call: null }
   }
   if (request.jsonOutput) {
     return {
