@@ -12,6 +12,7 @@ import { Recovery } from "./Recovery.ts"
 import { TurnSignals } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+import { decodePlan } from "./TurnPlan.ts"
 
 type RepeatError = IdempotencyConflict | ThreadBusy | StoreUnavailable
 
@@ -42,7 +43,7 @@ export class Repeats extends Context.Service<
         const { threadId, assistantId, id } = run.value
         if (run.value.status === "QUEUED") yield* untilBegun(run.value)
         return startedTurn(
-          { threadId, assistantId, runId: id },
+          { threadId, assistantId, runId: id, ignored: decodePlan(run.value.plan).ignored },
           yield* followers.events(id, repeated.legStart - 1, undefined, run.value)
         )
       })

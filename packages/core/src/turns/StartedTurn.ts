@@ -5,12 +5,15 @@ import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
+import type { IgnoredOption } from "./IgnoredOption.ts"
 import { foldReply, type ReplyPlace, type TurnReply } from "./TurnReply.ts"
 
 export interface StartedTurn {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId
   readonly runId: RunId
+  /** Options that have no effect; empty while a part still listens to the message. */
+  readonly ignored: ReadonlyArray<IgnoredOption>
   /** The events of this leg, live, from its first to its terminal event. */
   readonly events: Stream.Stream<TurnEvent, StoreUnavailable>
   /** The reply, folded from the same events. It waits for the end of the leg. */
@@ -19,13 +22,14 @@ export interface StartedTurn {
 
 /** `log` is the log of the leg, when this process works on the run. Then the reply is folded once, at the end of the leg. */
 export const startedTurn = (
-  place: ReplyPlace,
+  { ignored = [], ...place }: ReplyPlace & { readonly ignored?: ReadonlyArray<IgnoredOption> },
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   log?: RunLog<TurnEvent>
 ): StartedTurn => {
   const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyOf(place, all))
   return {
     ...place,
+    ignored,
     events,
     reply:
       log === undefined

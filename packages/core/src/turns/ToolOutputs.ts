@@ -188,7 +188,7 @@ export class ToolOutputs extends Context.Service<
             return yield* tooLate(request)
           case "Started":
             return startedTurn(
-              { threadId, assistantId, runId: run.id },
+              { threadId, assistantId, runId: run.id, ignored: plan.ignored },
               yield* followers.events(run.id, log.first - 1, log),
               log
             )

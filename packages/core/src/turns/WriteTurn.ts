@@ -99,7 +99,12 @@ export class WriteTurn extends Context.Service<
         )
         const events = yield* followers.events(begin.run.id, 0, log)
         const started = startedTurn(
-          { threadId: place.thread.id, assistantId: place.assistant.id, runId: begin.run.id },
+          {
+            threadId: place.thread.id,
+            assistantId: place.assistant.id,
+            runId: begin.run.id,
+            ignored: turn.leg.plan.ignored
+          },
           events,
           log
         )

@@ -9,7 +9,7 @@ import {
   type TurnRequest,
   Turns
 } from "@colloquy/core"
-import type { BusyPolicy, Metadata, StartError, Thinking } from "@colloquy/core/adapters"
+import type { BusyPolicy, Metadata, ModelOptions, StartError, Thinking } from "@colloquy/core/adapters"
 import { Documents, type FilesNotReady, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -49,6 +49,7 @@ export interface AskedTurn {
   /** Absent: those of the assistant. */
   readonly tools?: AskedTools
   readonly thinking?: Thinking
+  readonly modelOptions?: ModelOptions
   readonly format: AnswerFormat
   readonly stream: boolean
   readonly metadata?: Metadata
@@ -125,6 +126,7 @@ const requestOf = (asked: AskedTurn, { after, before, current, developer }: Plac
       systemPrompt: systemOf(asked, developer),
       tools: asked.tools?.tools,
       thinking: asked.thinking,
+      modelOptions: asked.modelOptions,
       metadata: asked.metadata,
       busy: asked.busy,
       sendToModel: asked.isKept === true ? false : undefined

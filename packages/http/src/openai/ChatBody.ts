@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
 import { ChatAnswerPart, ChatTextPart, ChatUserPart, userItemFrom, wordsOf } from "./Content.ts"
 import type { OpenAiError } from "./Errors.ts"
+import { chatSettings } from "./Options.ts"
 import type { Media } from "./Request.ts"
 import { ChatTool } from "./Tools.ts"
 import type { Conversation, ReadItem } from "./Transcript.ts"
@@ -43,7 +44,7 @@ export const ChatBody = Schema.Struct({
   stream: maybe(Schema.Boolean),
   stream_options: maybe(Schema.Struct({ include_usage: maybe(Schema.Boolean) })),
   tools: maybe(Schema.Array(ChatTool)),
-  tool_choice: maybe(Schema.Unknown),
+  ...chatSettings,
   response_format: maybe(
     Schema.Union([
       Schema.Struct({ type: Schema.Literals(["text", "json_object"]) }),

@@ -12,7 +12,14 @@ import { ChatBody, conversationOf } from "./ChatBody.ts"
 import { cancelled, ChatChunks, chatReply } from "./ChatReply.ts"
 import { fromFault, fromKernel, OpenAiError } from "./Errors.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
-import { ignoredHeader, ignoredOptions, refuseOptions, thinkingOf } from "./Options.ts"
+import {
+  ignoredHeader,
+  ignoredOptions,
+  modelOptionsOf,
+  refuseOptions,
+  settingsWithoutEffect,
+  thinkingOf
+} from "./Options.ts"
 import { decoderOf, readRequest } from "./Request.ts"
 import { askedTools } from "./Tools.ts"
 import { checkCalls } from "./Transcript.ts"
@@ -44,13 +51,14 @@ export const makeChatCompletions = Effect.gen(function* () {
       ...compact({
         tools: body.tool_choice === "none" ? none : (body.tools ?? null) === null ? undefined : tools,
         thinking: thinkingOf(body.reasoning_effort),
+        modelOptions: modelOptionsOf(body),
         metadata: metadataOf(body.metadata)
       })
     }
-    const ignored = ignoredOptions(fields, ChatBody.fields)
     const turn = yield* Effect.mapError(start(asked), (error) =>
       error instanceof OpenAiError ? error : fromKernel(error)
     )
+    const ignored = [...ignoredOptions(fields, ChatBody.fields), ...settingsWithoutEffect(turn.ignored, body)]
     if (asked.stream) {
       const chunks = new ChatChunks(turn.runId, body.stream_options?.include_usage === true)
       return withIgnored(yield* streamAnswer(turn, chunks, cancel(turn)), ignored)

@@ -27,6 +27,14 @@ const callToChat = (call: Call) => ({
   function: { name: call.name, arguments: call.arguments }
 })
 
+const finishReasons: Readonly<Record<string, string>> = {
+  length: "length",
+  filtered: "content_filter",
+  tools: "tool_calls"
+}
+
+const finishReason = (reason: TurnReply["stopReason"]): string => finishReasons[reason ?? ""] ?? "stop"
+
 export const chatReply = (reply: TurnReply) => {
   const calls = reply.toolCalls.map(callToChat)
   return {
@@ -45,7 +53,7 @@ export const chatReply = (reply: TurnReply) => {
           ...(calls.length === 0 ? {} : { tool_calls: calls })
         },
         logprobs: null,
-        finish_reason: calls.length === 0 ? "stop" : "tool_calls"
+        finish_reason: finishReason(reply.stopReason)
       }
     ],
     usage: usageToChat(reply.usage)
@@ -90,7 +98,7 @@ export class ChatChunks {
         return deltas.join("") + this.end("tool_calls", event.usage)
       }
       case "RunEnded":
-        return this.end("stop", event.usage)
+        return this.end(finishReason(event.stopReason ?? null), event.usage)
       case "RunFailed":
         return failed(fromFault({ code: event.code, message: event.error, retryable: event.retryable }, false))
       case "RunCancelled":

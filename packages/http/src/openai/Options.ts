@@ -3,7 +3,9 @@
  * tunes the answer is left out, and named in the header `x-ignored-options`. Pure.
  */
 import * as Result from "effect/Result"
-import type { Thinking } from "@colloquy/core/adapters"
+import type { IgnoredOption, ModelOptions, Thinking } from "@colloquy/core/adapters"
+import * as Schema from "effect/Schema"
+import { compact, given, maybe } from "../wire/Fields.ts"
 import { isRecord } from "../wire/Json.ts"
 import { invalid, type OpenAiError } from "./Errors.ts"
 
@@ -28,9 +30,63 @@ const notHere =
     value === false || (Array.isArray(value) && value.length === 0) ? null : sentence
 
 const toolChoice: Rule = (value) =>
-  value === "auto" || value === "none"
+  value === "auto" || value === "none" || toolChoiceOf(value) !== undefined
     ? null
-    : 'The model decides by itself whether it calls a tool: "auto" and "none" are possible. Leave the other tools out to have one called.'
+    : 'Possible are "auto", "none", "required" and one function by its name. Leave the other tools out to have some of them called.'
+
+/** A wanted call, in the two forms that OpenAI has for it; undefined: none is wanted. */
+const toolChoiceOf = (choice: unknown): ModelOptions["toolChoice"] => {
+  if (choice === "required") return choice
+  if (!isRecord(choice) || choice["type"] !== "function") return undefined
+  const { name } = isRecord(choice["function"]) ? choice["function"] : choice
+  return typeof name === "string" ? { name } : undefined
+}
+
+const fraction = (maximum: number) => maybe(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum })))
+const tokens = maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
+
+/** The settings of an answer that both interfaces have. */
+export const answerSettings = {
+  temperature: fraction(2),
+  top_p: fraction(1),
+  parallel_tool_calls: maybe(Schema.Boolean),
+  tool_choice: maybe(Schema.Unknown)
+}
+
+export const chatSettings = {
+  ...answerSettings,
+  max_tokens: tokens,
+  max_completion_tokens: tokens,
+  stop: maybe(Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMaxLength(8))])),
+  seed: maybe(Schema.Int)
+}
+
+export const responseSettings = { ...answerSettings, max_output_tokens: tokens }
+
+const Settings = Schema.Struct({ ...chatSettings, ...responseSettings })
+
+/** Undefined: the assistant's, or the model's own defaults. */
+export const modelOptionsOf = (body: Partial<typeof Settings.Type>): ModelOptions | undefined => {
+  const stop = (typeof body.stop === "string" ? [body.stop] : (body.stop ?? [])).filter((text) => text !== "")
+  const options = compact({
+    temperature: given(body.temperature),
+    topP: given(body.top_p),
+    maxOutputTokens: given(body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens),
+    stop: stop.length === 0 ? undefined : stop,
+    seed: given(body.seed),
+    toolChoice: toolChoiceOf(body.tool_choice),
+    parallelToolCalls: given(body.parallel_tool_calls)
+  })
+  return Object.keys(options).length === 0 ? undefined : options
+}
+
+/** The settings without an effect, by the names that the client has sent them under. */
+export const settingsWithoutEffect = (ignored: ReadonlyArray<IgnoredOption>, body: object): ReadonlyArray<string> =>
+  ignored.flatMap(({ option }) => {
+    const name = option.replace("model_options.", "")
+    const names = name === "max_output_tokens" ? [name, "max_completion_tokens", "max_tokens"] : [name]
+    return option === name ? [] : names.filter((each) => each in body).slice(0, 1)
+  })
 
 /** Of both interfaces. */
 const refusals: Readonly<Record<string, Rule>> = {
@@ -68,10 +124,7 @@ const withoutEffect: ReadonlySet<string> = new Set([
 
 /** Values that ask for what is done anyway. */
 const usual: Readonly<Record<string, unknown>> = {
-  parallel_tool_calls: true,
   truncation: "auto",
-  temperature: 1,
-  top_p: 1,
   presence_penalty: 0,
   frequency_penalty: 0
 }

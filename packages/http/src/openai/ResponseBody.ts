@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
 import { ResponsePart, userItemFrom, wordsOf } from "./Content.ts"
 import { invalid, type OpenAiError } from "./Errors.ts"
+import { responseSettings } from "./Options.ts"
 import type { Media } from "./Request.ts"
 import { ResponseTool } from "./Tools.ts"
 import type { Conversation, ReadItem } from "./Transcript.ts"
@@ -51,7 +52,7 @@ export const ResponseBody = Schema.Struct({
   stream: maybe(Schema.Boolean),
   stream_options: maybe(Schema.Unknown),
   tools: maybe(Schema.Array(ResponseTool)),
-  tool_choice: maybe(Schema.Unknown),
+  ...responseSettings,
   text: maybe(
     Schema.Struct({
       format: maybe(

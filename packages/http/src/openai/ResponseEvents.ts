@@ -4,6 +4,7 @@ import {
   begun,
   type Beginning,
   callItem,
+  cutBy,
   messageItem,
   outputOf,
   responseRecord,
@@ -119,17 +120,24 @@ export class ResponseEvents {
 
   private end(event: End): string {
     const isDone = event._tag === "RunEnded" || event._tag === "ToolSubmitRequired"
-    const status = isDone ? "completed" : "incomplete"
+    const cut = event._tag === "RunEnded" ? cutBy(event.stopReason ?? null) : null
+    const status = isDone && cut === null ? "completed" : "incomplete"
     const calls = event._tag === "ToolSubmitRequired" ? event.toolCalls : []
     this.parts = {
       ...this.parts,
       model: `${event.provider}/${event.model}`,
-      status: isDone ? "completed" : event._tag === "RunFailed" ? "failed" : "cancelled",
+      status: isDone ? status : event._tag === "RunFailed" ? "failed" : "cancelled",
+      cut,
       fault: event._tag === "RunFailed" ? { code: event.code, message: event.error, retryable: event.retryable } : null,
       output: outputOf(event.messageId, this.text ?? event.content, calls, status),
       usage: event.usage
     }
-    const type = isDone ? "response.completed" : event._tag === "RunFailed" ? "response.failed" : "response.incomplete"
+    const type =
+      status === "completed"
+        ? "response.completed"
+        : event._tag === "RunFailed"
+          ? "response.failed"
+          : "response.incomplete"
     return this.closed(status) + this.calls(event) + this.whole(type)
   }
 }

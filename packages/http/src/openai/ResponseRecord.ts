@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { isRecord } from "../wire/Json.ts"
 import { conversationIdOf, itemIdOf, type ResponsePlace, responseIdOf } from "./Ids.ts"
 
-export type ResponseStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled"
+export type ResponseStatus = "incomplete" | "queued" | "in_progress" | "completed" | "failed" | "cancelled"
 
 interface Call {
   readonly id: string
@@ -21,7 +21,9 @@ export const Asked = Schema.Struct({
   isConversation: Schema.Boolean,
   isBackground: Schema.Boolean,
   format: Schema.JsonObject,
-  metadata: Schema.JsonObject
+  metadata: Schema.JsonObject,
+  /** Settings of the answer, as they were sent. */
+  settings: Schema.optionalKey(Schema.JsonObject)
 })
 export type Asked = typeof Asked.Type
 
@@ -47,6 +49,8 @@ export interface ResponseParts {
   readonly tools: ReadonlyArray<ToolDefinition>
   readonly createdAt: Date
   readonly fault: RunFault | null
+  /** Why the answer is incomplete; null: it is not. */
+  readonly cut: "max_output_tokens" | "content_filter" | null
   readonly output: ReadonlyArray<OutputItem>
   readonly usage: Usage | null
 }
@@ -110,7 +114,7 @@ export const responseRecord = (parts: ResponseParts) => {
       fault === null
         ? null
         : { code: fault.code === "rate_limited" ? "rate_limit_exceeded" : "server_error", message: fault.message },
-    incomplete_details: null,
+    incomplete_details: parts.cut === null ? null : { reason: parts.cut },
     instructions: asked.instructions,
     max_output_tokens: null,
     model: parts.model,
@@ -128,8 +132,15 @@ export const responseRecord = (parts: ResponseParts) => {
     truncation: "auto",
     usage: parts.usage === null ? null : usageToResponse(parts.usage),
     user: null,
-    metadata: asked.metadata
+    metadata: asked.metadata,
+    ...asked.settings
   }
+}
+
+/** Of an answer that is kept, but did not come to its end. */
+export const cutBy = (reason: TurnReply["stopReason"]): ResponseParts["cut"] => {
+  if (reason === "length") return "max_output_tokens"
+  return reason === "filtered" ? "content_filter" : null
 }
 
 /** What of a response is known before its run begins. */
@@ -141,6 +152,7 @@ export const begun = (beginning: Beginning, model: string, createdAt: Date, stat
   model,
   createdAt,
   fault: null,
+  cut: null,
   output: [],
   usage: null
 })
@@ -154,12 +166,18 @@ const statusOfReply = {
 } as const
 
 export const ofReply = (beginning: Beginning, reply: TurnReply): ResponseParts => ({
-  ...begun(beginning, `${reply.provider}/${reply.model}`, reply.createdAt, statusOfReply[reply.status]),
+  ...begun(
+    beginning,
+    `${reply.provider}/${reply.model}`,
+    reply.createdAt,
+    cutBy(reply.stopReason) === null ? statusOfReply[reply.status] : "incomplete"
+  ),
+  cut: cutBy(reply.stopReason),
   output: outputOf(
     reply.messageId,
     reply.fault === null ? reply.content : "",
     reply.toolCalls,
-    reply.status === "CANCELLED" ? "incomplete" : "completed"
+    reply.status === "CANCELLED" || cutBy(reply.stopReason) !== null ? "incomplete" : "completed"
   ),
   fault: reply.fault,
   usage: reply.usage
@@ -201,16 +219,18 @@ export const ofStored = (
     const status = run.status === "QUEUED" ? "queued" : running ? "in_progress" : statusOfRun[run.status]
     return { ...begun(beginning, model, run.createdAt, status), fault: running ? null : run.fault }
   }
+  const cut = message.status === "COMPLETED" ? cutBy(message.stopReason) : null
   const status =
     message.status === "CANCELLED" && message.toolCalls.length > 0 ? "completed" : statusOfReply[message.status]
   return {
-    ...begun(beginning, model, message.createdAt, status),
+    ...begun(beginning, model, message.createdAt, cut === null ? status : "incomplete"),
+    cut,
     fault: isLast ? run.fault : null,
     output: outputOf(
       message.id,
       message.content ?? "",
       message.toolCalls,
-      status === "completed" ? "completed" : "incomplete"
+      status === "completed" && cut === null ? "completed" : "incomplete"
     ),
     usage: message.usage
   }

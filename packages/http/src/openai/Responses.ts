@@ -14,6 +14,7 @@ import {
   Turns
 } from "@colloquy/core"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { isRecord } from "../wire/Json.ts"
 import { compact } from "../wire/Fields.ts"
@@ -23,7 +24,14 @@ import { placeOf, withIgnored } from "./ChatCompletions.ts"
 import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readConversationId, readResponseId, type ResponsePlace } from "./Ids.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
-import { ignoredOptions, refuseOptions, thinkingOf } from "./Options.ts"
+import {
+  ignoredOptions,
+  modelOptionsOf,
+  refuseOptions,
+  responseSettings,
+  settingsWithoutEffect,
+  thinkingOf
+} from "./Options.ts"
 import { decoderOf, type Fields, type Media, readRequest } from "./Request.ts"
 import { conversationIn, ResponseBody } from "./ResponseBody.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
@@ -121,6 +129,7 @@ export const makeResponses = Effect.gen(function* () {
       ...compact({
         tools: wanted.tools,
         thinking: thinkingOf(body.reasoning?.effort),
+        modelOptions: modelOptionsOf(body),
         metadata: body.metadata ?? undefined
       })
     }
@@ -196,7 +205,7 @@ export const makeResponses = Effect.gen(function* () {
     const asked = askedBy(body)
     const turn = yield* newTurn(wanted, asked)
     const beginning = { place: placeOfTurn(turn, 0), asked, isStored, tools: tools.tools }
-    return yield* answer(turn, beginning, body, ignored)
+    return yield* answer(turn, beginning, body, [...ignored, ...settingsWithoutEffect(turn.ignored, body)])
   })
 })
 
@@ -217,8 +226,20 @@ const askedBy = (body: ResponseBody): Asked => ({
   isConversation: body.conversation !== null && body.conversation !== undefined,
   isBackground: body.background === true,
   format: isRecord(body.text?.format) ? { ...body.text.format } : { type: "text" },
-  metadata: { ...body.metadata }
+  metadata: { ...body.metadata },
+  ...settingsOf(body)
 })
+
+const isJson = Schema.is(Schema.Json)
+
+/** Those that were sent, as they were sent. */
+const settingsOf = (body: ResponseBody): Pick<Asked, "settings"> => {
+  const sent = Object.keys(responseSettings).flatMap((name) => {
+    const value: unknown = Object.entries(body).find(([field]) => field === name)?.[1]
+    return value !== null && value !== undefined && isJson(value) ? [[name, value] as const] : []
+  })
+  return sent.length === 0 ? {} : { settings: Object.fromEntries(sent) }
+}
 
 /** What belongs to the run and does not change when the outputs of its tools come. */
 const ofTheRun = (body: ResponseBody, asked: Asked): ReadonlyArray<string> =>

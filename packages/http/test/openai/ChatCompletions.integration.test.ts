@@ -1,6 +1,6 @@
 /** `POST /v1/chat/completions` as OpenAI's own JavaScript client meets it, over a real server. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, fail, gate, hang, say, uses } from "@colloquy/testing"
+import { callTool, callTools, fail, gate, hang, say, uses, finish } from "@colloquy/testing"
 import { Threads } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
@@ -275,16 +275,17 @@ describe("chat completions", () => {
         top_p: 1,
         n: 1,
         user: "ada",
-        tool_choice: "auto",
+        tool_choice: "required",
+        presence_penalty: 0.5,
         logprobs: false
       })
       .withResponse()
-    assert.strictEqual(response.headers.get("x-ignored-options"), "temperature, seed")
+    assert.strictEqual(response.headers.get("x-ignored-options"), "presence_penalty, tool_choice")
     const refusals: ReadonlyArray<[string, object]> = [
       ["n", { n: 2 }],
       ["logprobs", { logprobs: true }],
       ["modalities", { modalities: ["text", "audio"] }],
-      ["tool_choice", { tools: [weather], tool_choice: "required" }],
+      ["tool_choice", { tools: [weather], tool_choice: "any" }],
       ["functions", { functions: [{ name: "f" }] }],
       ["tools[0].type", { tools: [{ type: "custom", custom: { name: "x" } }] }],
       ["messages", { messages: [] }],
@@ -311,6 +312,39 @@ describe("chat completions", () => {
     ]
     const unanswered = client.chat.completions.create({ ...asked, messages: open } as never)
     assert.match((await refused(unanswered, OpenAI.BadRequestError)).message, /no output: a/u)
+  })
+
+  it("pass on the settings of the answer, and tell why it ended", async () => {
+    await using service = await openService([
+      [say("Once"), finish("length")],
+      [say("Once"), finish("length")],
+      [say("Hm"), finish("filtered")],
+      say("Done.")
+    ])
+    const client = service.client()
+    const asked = { model, messages: [user("Hi")] }
+    const settings = { temperature: 0.2, top_p: 0.9, max_completion_tokens: 50, stop: "END", seed: 7 }
+    const tools = { tools: [weather], parallel_tool_calls: false }
+    const choice = { tool_choice: { type: "function", function: { name: "weather" } } } as const
+    const cut = await client.chat.completions.create({ ...asked, ...settings, ...tools, ...choice })
+    assert.deepStrictEqual([cut.choices[0]?.finish_reason, cut.choices[0]?.message.content], ["length", "Once"])
+    assert.deepInclude(last(service), {
+      maxOutputTokens: 50,
+      toolChoice: { name: "weather" },
+      sampling: { temperature: 0.2, topP: 0.9, stop: ["END"], seed: 7, parallelToolCalls: false }
+    })
+    const reasons: Array<string> = []
+    for await (const chunk of await client.chat.completions.create({ ...asked, max_tokens: 9, stream: true })) {
+      if (chunk.choices[0]?.finish_reason != null) reasons.push(chunk.choices[0].finish_reason)
+    }
+    assert.deepStrictEqual(reasons, ["length"])
+    assert.deepInclude(last(service), { maxOutputTokens: 9 })
+    const filtered = await client.chat.completions.create({ ...asked, stop: [] })
+    assert.strictEqual(filtered.choices[0]?.finish_reason, "content_filter")
+    assert.isUndefined(last(service)?.sampling)
+    const plain = await client.chat.completions.create({ ...asked, ...tools, tool_choice: "required" })
+    assert.strictEqual(plain.choices[0]?.finish_reason, "stop")
+    assert.deepInclude(last(service), { toolChoice: "required" })
   })
 
   it("are refused with the errors that the client knows", async () => {

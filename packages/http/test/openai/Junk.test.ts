@@ -63,7 +63,7 @@ const bodies: ReadonlyArray<unknown> = [
   { ...user("x"), response_format: { type: "xml" } },
   { ...user("x"), n: 0 },
   { ...user("x"), metadata: [] },
-  { ...user("x"), tool_choice: { type: "function", function: { name: "a" } } }
+  { ...user("x"), tool_choice: { type: "custom", custom: { name: "a" } } }
 ]
 
 const responses: ReadonlyArray<unknown> = [

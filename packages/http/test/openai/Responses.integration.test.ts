@@ -1,6 +1,6 @@
 /** `POST /v1/responses` and what belongs to it, as OpenAI's own JavaScript client meets it, over a real server. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, callTools, fail, gate, hang, say } from "@colloquy/testing"
+import { callTool, callTools, fail, finish, gate, hang, say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import OpenAI from "openai"
 import type { FunctionTool, ResponseInput } from "openai/resources/responses/responses"
@@ -203,6 +203,39 @@ describe("responses", () => {
       )
     })
     assert.strictEqual((await next.finalResponse()).output_text, "Rain.")
+  })
+
+  it("pass on the settings of the answer, show them, and say why an answer is incomplete", async () => {
+    const cut = [say("Once"), finish("length")]
+    await using service = await openService([cut, cut, [say("Hm"), finish("filtered")], say("Done.")])
+    const client = service.client()
+    const settings = { temperature: 0.2, top_p: 0.9, max_output_tokens: 50, parallel_tool_calls: false }
+    const choice = { tool_choice: { type: "function", name: "weather" } } as const
+    const first = await client.responses.create({ model, input: "Hi", tools: [weather], ...settings, ...choice })
+    assert.deepInclude(last(service), {
+      maxOutputTokens: 50,
+      toolChoice: { name: "weather" },
+      sampling: { temperature: 0.2, topP: 0.9, parallelToolCalls: false }
+    })
+    const shown = {
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      ...settings,
+      ...choice
+    } as const
+    assert.deepInclude(first, shown)
+    assert.deepInclude(first.output[0], { type: "message", status: "incomplete" })
+    assert.deepInclude(await client.responses.retrieve(first.id), { ...shown, output: first.output })
+    const types: Array<string> = []
+    for await (const { type } of await client.responses.create({ model, input: "Hi", stream: true })) types.push(type)
+    assert.strictEqual(types.at(-1), "response.incomplete")
+    const filtered = await client.responses.create({ model, input: "Hi" })
+    assert.deepStrictEqual(filtered.incomplete_details, { reason: "content_filter" })
+    const { data, response } = await client.responses
+      .create({ model, input: "Hi", tool_choice: "required", temperature: 1 })
+      .withResponse()
+    assert.deepInclude(data, { status: "completed", incomplete_details: null, temperature: 1, top_p: null })
+    assert.strictEqual(response.headers.get("x-ignored-options"), "tool_choice")
   })
 
   it("keep nothing with store: false", async () => {
