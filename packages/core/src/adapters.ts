@@ -159,7 +159,7 @@ export {
   type FollowUpClaim,
   FollowUpStore
 } from "./runs/FollowUpStore.ts"
-export { type FollowUpWorker, type LostWork, typedWorker } from "./runs/FollowUps.ts"
+export { type FollowUpWorker, type LostWork, typedWorker } from "./runs/FollowUpWorker.ts"
 
 /** owners: everything of an owner. */
 export { Erasure, OwnerStore } from "./owners/OwnerStore.ts"
@@ -188,20 +188,18 @@ export { AssistantStore, type ThreadInContext } from "./assistants/AssistantStor
 export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
 
 /** turns: how a message becomes an answer. */
+export type { ReviewedPiece, Review, Verdict } from "./turns/Review.ts"
 export type {
-  ReviewedPiece,
   FollowUpOrder,
   Heard,
   Listening,
   PartAnswer,
   PartDecision,
-  Review,
   Rewrite,
   SavedMessage,
   SettledLeg,
   TextSource,
-  TurnCase,
-  Verdict
+  TurnCase
 } from "./turns/TurnPart.ts"
 export type { Inspection, ReadMessage, ReadPart, ReadPrompt, RunStep } from "./turns/Inspection.ts"
 export type { StartError } from "./turns/TurnUseCases.ts"

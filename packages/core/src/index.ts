@@ -50,7 +50,8 @@ export { Threads } from "./threads/Threads.ts"
 export { Run, RunNotFound } from "./runs/Run.ts"
 
 export { FollowUp, FollowUpNotFound } from "./runs/FollowUp.ts"
-export { FollowUpFailed, FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
+export { FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
+export { FollowUpFailed } from "./runs/FollowUpWorker.ts"
 
 /** assistants: agents configured once. */
 export { Assistant, AssistantNotFound, EmbeddingModelFixed } from "./assistants/Assistant.ts"

@@ -21,7 +21,8 @@ import { type ChunkHit, ChunkIndex, type ChunkWithoutVector, SearchScope } from 
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
-import { FollowUpFailed, FollowUps, typedWorker, withoutCredit } from "../runs/FollowUps.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWorker.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { newWork } from "./DocumentWork.ts"
 

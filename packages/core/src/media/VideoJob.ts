@@ -1,9 +1,7 @@
 /**
  * Makes a video, from top to bottom: credit, one order, waiting, the charge, the bytes, the reader. It runs inside of a call of
- * `generate_video`. If the host wants that, `VideoReattach` continues what it leaves unfinished.
- *
- * The order continues when the turn is cancelled meanwhile, so that its job is recorded. Nothing here stops a job at the provider, because
- * no provider has a call for that.
+ * `generate_video`. If the host wants that, `VideoReattach` continues what it leaves unfinished. The order continues when the turn is cancelled meanwhile, so that its job is recorded. Nothing stops a job at the provider:
+ * none has a call for that.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -7,7 +7,8 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
-import type { Review, ReviewedPiece, TextSource, Verdict } from "../turns/TurnPart.ts"
+import type { Review, ReviewedPiece, Verdict } from "../turns/Review.ts"
+import type { TextSource } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 
 interface GuardContext {

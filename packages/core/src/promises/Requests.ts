@@ -1,6 +1,6 @@
 /** The requests of turns with ids as plain text, and how the kernel reads them. */
 import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
-import type { RunPage } from "../runs/RunStore.ts"
+import type { RunPage } from "../runs/Run.ts"
 import type { ToolOutputsRequest, TurnRequest } from "../turns/TurnRequest.ts"
 import { readId } from "./PlainIds.ts"
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
 import { SessionRefused } from "./SessionErrors.ts"
 import type { SessionRequest } from "./Frames.ts"
-import type { Ending } from "./SessionState.ts"
+import type { Ending } from "./SessionSteps.ts"
 
 export interface SessionDoor {
   readonly socket: ClientSocket

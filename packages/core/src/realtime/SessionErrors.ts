@@ -15,3 +15,5 @@ export class SessionRefused extends Schema.TaggedError<SessionRefused>()("Sessio
     return this.code === "internal_error" || this.code.startsWith("provider_") ? "fault" : "refused"
   }
 }
+
+export const refuse = (code: ErrorCode, reason: string): SessionRefused => new SessionRefused({ code, reason })

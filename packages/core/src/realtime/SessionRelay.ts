@@ -10,17 +10,9 @@ import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
 import { type Entry, keptWith, markStored, ready, unfinishedAnswer } from "./Conversation.ts"
 import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts"
 import { millis } from "./SessionLimits.ts"
-import {
-  type Action,
-  countAudio,
-  decide,
-  type Ending,
-  type Input,
-  nextDue,
-  openingState,
-  type SessionTerms,
-  takesAudio
-} from "./SessionState.ts"
+import { countAudio, decide, nextDue, takesAudio } from "./SessionState.ts"
+import { openingState } from "./SessionSteps.ts"
+import type { Action, Ending, Input, SessionTerms } from "./SessionSteps.ts"
 
 /** The work that the relay leaves to the session, which has a clock and a store. */
 export interface RelayOwner {

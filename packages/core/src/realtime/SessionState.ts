@@ -6,125 +6,25 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
-import {
-  addResult,
-  close,
-  type Conversation,
-  emptyConversation,
-  hear,
-  isCutOff,
-  keepWith,
-  pendingTranscripts
-} from "./Conversation.ts"
-import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
+import { addResult, close, hear, isCutOff, keepWith, pendingTranscripts } from "./Conversation.ts"
+import type { ClientFrame, ErrorCode } from "./Frames.ts"
 import type { Cut, VendorCommand, VendorEvent } from "./RealtimeModel.ts"
-import { millis, type SessionLimits } from "./SessionLimits.ts"
+import { millis } from "./SessionLimits.ts"
 import {
-  answerCalls,
-  cancelCalls,
-  completeCall,
-  emptyLedger,
-  openCall,
-  openCalls,
-  type ToolCallLedger
-} from "./ToolCallLedger.ts"
-
-/** How a session ends: the error for the client, and the close of its connection. */
-export interface Ending {
-  readonly error: { readonly code: ErrorCode; readonly message: string } | null
-  readonly close: CloseReason
-}
-
-export interface SessionState {
-  readonly phase: "opening" | "live" | "stopping" | "ended"
-  /** The terms do not change after the beginning. */
-  readonly terms: SessionTerms
-  readonly startedAt: number
-  readonly lastInputAt: number
-  readonly inputBytes: number
-  readonly ledger: ToolCallLedger
-  readonly conversation: Conversation
-  readonly usage: Usage
-  readonly responding: boolean
-  readonly stopDue: number
-  readonly ending: Ending | null
-}
-
-export interface SessionTerms {
-  readonly limits: SessionLimits
-  readonly hosted: ReadonlySet<string>
-  readonly canCancel: boolean
-  readonly begin: {
-    readonly sessionId: string
-    readonly threadId: string
-    readonly assistantId: string
-    readonly inputFormat: AudioFormat
-    readonly outputFormat: AudioFormat
-    readonly provider: string
-    readonly model: string
-  }
-}
-
-export type Input =
-  | { readonly _tag: "Frame"; readonly frame: ClientFrame; readonly bytes: number }
-  | { readonly _tag: "Audio"; readonly bytes: number }
-  /** The client's message could not be read. */
-  | { readonly _tag: "Malformed"; readonly code: ErrorCode; readonly message: string; readonly bytes: number }
-  | { readonly _tag: "ClientGone" }
-  | { readonly _tag: "Vendor"; readonly event: VendorEvent }
-  /** The vendor did not accept a command of the client. */
-  | { readonly _tag: "Refused"; readonly code: ErrorCode; readonly message: string }
-  /** A hosted call made a picture, a video or a sound. */
-  | { readonly _tag: "MediaMade"; readonly toolCallId: string; readonly media: ReadonlyArray<Schema.JsonObject> }
-  /** A part keeps a value with the answer that made the call. */
-  | { readonly _tag: "Kept"; readonly toolCallId: string; readonly part: string; readonly value: Schema.Json }
-  | { readonly _tag: "HostedDone"; readonly toolCallId: string; readonly output: string }
-  | { readonly _tag: "Tick" }
-  /** The service ends the session: a drain, a lost lease, or a peer that does not read. */
-  | { readonly _tag: "Ended"; readonly ending: Ending; readonly atOnce: boolean }
-
-export type Action =
-  | { readonly _tag: "Tell"; readonly event: ServiceEvent }
-  | { readonly _tag: "Send"; readonly command: VendorCommand }
-  /** This piece of audio goes to the vendor. */
-  | { readonly _tag: "PassAudio" }
-  | { readonly _tag: "DropAudio" }
-  | { readonly _tag: "RunHosted"; readonly call: ToolCall }
-  | { readonly _tag: "StopHosted"; readonly toolCallIds: ReadonlyArray<string> }
-  | { readonly _tag: "FinishVendor" }
-  | { readonly _tag: "Charge"; readonly usage: Usage }
-  /** Save everything, inform the client and close. Once. */
-  | { readonly _tag: "End"; readonly ending: Ending }
-
-export interface Decided {
-  readonly state: SessionState
-  readonly actions: ReadonlyArray<Action>
-}
-
-export const openingState = (terms: SessionTerms, now: number): SessionState => ({
-  phase: "opening",
-  terms,
-  startedAt: now,
-  lastInputAt: now,
-  inputBytes: 0,
-  ledger: emptyLedger,
-  conversation: emptyConversation,
-  usage: noUsage,
-  responding: false,
-  stopDue: Number.POSITIVE_INFINITY,
-  ending: null
-})
+  type Ending,
+  type SessionState,
+  type Input,
+  type Action,
+  type Decided,
+  nothing,
+  passAudio,
+  stay,
+  tell,
+  complain
+} from "./SessionSteps.ts"
+import { answerCalls, cancelCalls, completeCall, openCall, openCalls } from "./ToolCallLedger.ts"
 
 const gracefully: Ending = { error: null, close: "ended" }
-
-const nothing: ReadonlyArray<Action> = []
-const passAudio: ReadonlyArray<Action> = [{ _tag: "PassAudio" }]
-
-const stay = (state: SessionState): Decided => ({ state, actions: nothing })
-
-const tell = (event: ServiceEvent): Action => ({ _tag: "Tell", event })
-
-const complain = (code: ErrorCode, message: string): Action => tell({ _tag: "Error", code, message })
 
 export const decide = (state: SessionState, input: Input, now: number): Decided => {
   if (state.phase === "ended") return stay(state)

@@ -70,3 +70,17 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
     return `There is no run ${this.runId}.`
   }
 }
+
+export interface RunPage {
+  readonly limit: number
+  /** Absent: runs of every status. */
+  readonly status?: RunStatus
+  /** `ListedRuns.next` of the page before. Absent: the first page. */
+  readonly after?: number
+}
+
+export interface ListedRuns {
+  readonly runs: ReadonlyArray<Run>
+  /** The place of the last run, when there are more. Only the store knows what it means. */
+  readonly next: number | null
+}

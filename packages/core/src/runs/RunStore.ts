@@ -25,7 +25,7 @@ import type { Usage } from "../primitives/Usage.ts"
 import type { History, Message, NewMessage, RunFault } from "../threads/Message.ts"
 import type { ToolResult } from "../tools/ToolCall.ts"
 import type { NewFollowUp } from "./FollowUp.ts"
-import type { Run, RunStatus } from "./Run.ts"
+import type { ListedRuns, Run, RunPage, RunStatus } from "./Run.ts"
 
 /** An entry of a run's log. For the store it is JSON with a number. A store MUST return it equal, in order of `sequence`. */
 export interface LogEvent {
@@ -201,20 +201,6 @@ export interface RunSignal {
   readonly runId: RunId
   readonly threadId: ThreadId
   readonly cancel: boolean
-}
-
-export interface RunPage {
-  readonly limit: number
-  /** Absent: runs of every status. */
-  readonly status?: RunStatus
-  /** `ListedRuns.next` of the page before. Absent: the first page. */
-  readonly after?: number
-}
-
-export interface ListedRuns {
-  readonly runs: ReadonlyArray<Run>
-  /** The place of the last run, when there are more. Only the store knows what it means. */
-  readonly next: number | null
 }
 
 export class RunStore extends Context.Service<

@@ -8,7 +8,7 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { missingGuard } from "./Rewriting.ts"
 import { type BoundReview, ReviewFailed, ReviewStopped } from "./ReviewVerdict.ts"
-import type { Review, Verdict } from "./TurnPart.ts"
+import type { Review, Verdict } from "./Review.ts"
 
 /** How a review has ended the answer. */
 export type ReviewEnd = ReviewStopped | ReviewFailed | { readonly _tag: "Replaced" }

@@ -23,6 +23,7 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
 import { TurnRefused } from "./TurnErrors.ts"
+import type { Review } from "./Review.ts"
 import type {
   FollowUpOrder,
   Heard,
@@ -31,7 +32,6 @@ import type {
   PartAnswer,
   PartDecision,
   Reading,
-  Review,
   SavedMessage,
   SessionShare,
   SettledLeg,

@@ -2,7 +2,7 @@
 import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import type { ReviewedPiece, Review, Verdict } from "./TurnPart.ts"
+import type { ReviewedPiece, Review, Verdict } from "./Review.ts"
 
 /** A part stopped the answer. */
 export class ReviewStopped extends Data.TaggedError("ReviewStopped")<{ readonly reason: string }> {

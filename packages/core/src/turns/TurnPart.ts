@@ -27,6 +27,7 @@ import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { History, Message } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn, PartEvent } from "../tools/LiveTurn.ts"
+import type { Review } from "./Review.ts"
 import type { TurnRefused } from "./TurnErrors.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
@@ -77,36 +78,6 @@ export interface TextSource {
   readonly threadId: LiveTurn["threadId"]
   readonly assistantId: LiveTurn["assistantId"]
 }
-
-/** How a part reviews the answers of one leg. */
-export interface Review {
-  /**
-   * How much is held back. `sentence`: a piece ends with a sentence or a line. `whole`: a piece is all that a model writes until it calls a
-   * tool or ends. The pieces do not depend on how the provider splits its text.
-   */
-  readonly by: "sentence" | "whole"
-  readonly judge: (piece: ReviewedPiece) => Effect.Effect<Verdict, unknown, Principal>
-}
-
-/** A piece of an answer that nobody has read yet. */
-export interface ReviewedPiece {
-  readonly text: string
-  /** What this part has let pass before, in this leg. */
-  readonly before: string
-  /** The tool whose arguments (JSON) `text` is. Null: `text` is what the reader sees. */
-  readonly tool: string | null
-}
-
-/**
- * `Pass`: the piece is told as it is. `Change`: `text` is told in its place. `Stop`: neither the piece nor anything after it is told; the
- * run fails as `review_stopped`, with `reason` as its message and what was told before as its partial answer. `Replace`: `text` is told
- * instead of the piece and of everything after it, and the run completes.
- */
-export type Verdict =
-  | { readonly _tag: "Pass" }
-  | { readonly _tag: "Change"; readonly text: string }
-  | { readonly _tag: "Stop"; readonly reason: string }
-  | { readonly _tag: "Replace"; readonly text: string }
 
 /** What a part may do while it listens. Nothing is stored yet. */
 export interface Listening {

@@ -14,16 +14,9 @@ import {
 import { noUsage } from "../../src/primitives/Usage.ts"
 import type { VendorEvent } from "../../src/realtime/RealtimeModel.ts"
 import { defaultSessionLimits } from "../../src/realtime/SessionLimits.ts"
-import {
-  type Action,
-  countAudio,
-  decide,
-  type Input,
-  nextDue,
-  openingState,
-  type SessionState,
-  takesAudio
-} from "../../src/realtime/SessionState.ts"
+import { countAudio, decide, nextDue, takesAudio } from "../../src/realtime/SessionState.ts"
+import { openingState } from "../../src/realtime/SessionSteps.ts"
+import type { Action, Input, SessionState } from "../../src/realtime/SessionSteps.ts"
 import {
   answerCalls,
   cancelCalls,

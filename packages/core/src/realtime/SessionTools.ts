@@ -1,0 +1,132 @@
+/** The hosted tools of a voice session: they run in parallel, each in a fiber that can be stopped. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { Principal } from "../access/Principal.ts"
+import type { Charge } from "../metering/Charge.ts"
+import { beginOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
+import { Metering } from "../metering/Metering.ts"
+import type { EndCharge } from "../metering/PaidCall.ts"
+import type { QuotaStore } from "../metering/QuotaStore.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { Deadlines } from "../primitives/Deadlines.ts"
+import { MessageId } from "../primitives/Ids.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { HostedCall } from "../tools/HostedTool.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
+import { answererOf, runHosted } from "../turns/HostedCalls.ts"
+import { TurnSettings } from "../turns/TurnSettings.ts"
+import type { Opening } from "./SessionAdmission.ts"
+import type { Input } from "./SessionSteps.ts"
+
+/** What hosted calls need of the session. */
+export interface CallSurroundings {
+  readonly input: (input: Input) => void
+  readonly kept: (toolCallId: string, part: string) => Schema.Json | null
+  readonly spend: (charge: Charge) => void
+}
+
+export interface RunningTools {
+  readonly start: (call: ToolCall) => void
+  readonly stop: (ids: ReadonlyArray<string>) => void
+  readonly stopAll: Effect.Effect<void>
+}
+
+export class SessionTools extends Context.Service<
+  SessionTools,
+  {
+    readonly begin: (opening: Opening, surroundings: CallSurroundings) => Effect.Effect<RunningTools, never, Principal>
+  }
+>()("@colloquy/core/realtime/SessionTools") {
+  static readonly layer: Layer.Layer<SessionTools, never, UsageLedger | ThreadStore | QuotaStore | Deadlines> =
+    Layer.effect(
+      SessionTools,
+      Effect.gen(function* () {
+        const ledger = yield* UsageLedger
+        const metering = yield* Metering
+        const { credit } = yield* makeDayBudget
+        const threads = yield* ThreadStore
+        const deadlines = yield* Deadlines
+        const settings = yield* TurnSettings
+
+        const begin = Effect.fnUntraced(function* (
+          { held, place, plan, request }: Opening,
+          { input, kept, spend }: CallSurroundings
+        ) {
+          const run = Effect.runForkWith(yield* Effect.context<Principal>())
+          const running = new Map<string, Fiber.Fiber<void>>()
+          const tools = new Map(plan.hosted.map((offered) => [offered.tool.definition.name, offered]))
+          const { assistantId, id: threadId } = place.thread
+          const outputOf = (call: ToolCall) => {
+            const answerer = answererOf(call, new Set(), tools, true)
+            if (answerer._tag !== "Hosted") return Effect.succeed(answerer._tag === "Refused" ? answerer.output : "")
+            const { part } = answerer
+            const toolCallId = call.id
+            const from: HostedCall = {
+              toolCallId,
+              threadId,
+              assistantId,
+              runId: held.lease.sessionId,
+              answerId: MessageId.make(held.lease.sessionId),
+              // A spoken conversation has no single message that a tool call belongs to.
+              content: "",
+              metadata: null,
+              provider: request.provider,
+              model: request.model,
+              tell: ({ data, type }) => {
+                if (type === mediaGenerated && isObject(data)) input({ _tag: "MediaMade", toolCallId, media: [data] })
+              },
+              keep: (value) => input({ _tag: "Kept", toolCallId, part, value }),
+              kept: () => kept(toolCallId, part),
+              spend,
+              // What it cost is stored with the session, soon after its end.
+              beginCharge: (payee) =>
+                beginOutside(
+                  { ledger, metering },
+                  null
+                )(payee).pipe(
+                  Effect.map((end): EndCharge => (charges) => {
+                    charges.forEach(spend)
+                    return Effect.ignore(end([]))
+                  }),
+                  Effect.catchTag("StoreUnavailable", () =>
+                    Effect.succeed<EndCharge>((charges) => Effect.sync(() => charges.forEach(spend)))
+                  )
+                ),
+              journal: (fields) => Effect.asVoid(threads.mergeMetadata(threadId, fields)),
+              ensureCredit: (need) => credit(need)
+            }
+            return runHosted(answerer.tool, answerer.args, from, { deadlines, settings })
+          }
+          const stop = (ids: ReadonlyArray<string>): void => {
+            for (const id of ids) running.get(id)?.interruptUnsafe()
+          }
+          return {
+            start: (call: ToolCall): void => {
+              // What a call tells is decided separately, after the decision that started the call.
+              const answered = Effect.andThen(
+                Effect.yieldNow,
+                Effect.map(outputOf(call), (output) => {
+                  running.delete(call.id)
+                  input({ _tag: "HostedDone", toolCallId: call.id, output })
+                })
+              )
+              running.set(call.id, run(answered))
+            },
+            stop,
+            stopAll: Effect.sync(() => stop([...running.keys()]))
+          }
+        })
+
+        return SessionTools.of({ begin })
+      })
+    )
+}
+
+/** The event by which a part announces a medium, as in a turn. */
+const mediaGenerated = "media_generated"
+
+const isObject = Schema.is(Schema.JsonObject)
