@@ -46,192 +46,18 @@ import { fileTypeOf } from "./FileType.ts"
 import { mediaKindOf } from "./Media.ts"
 import { type TextCutting, TextExtractor } from "./TextExtractor.ts"
 
-/** How many documents one sweep orders again. The next sweep finds the others. */
-const sweptAtOnce = 1000
-
-const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
-
-const failed = (statusMessage: string): IndexingOutcome => ({ status: "error", statusMessage })
-
-/** Sound, video, and pictures that no reader can read: they are completed without being in the index. */
-const withoutWords = (statusMessage: string): IndexingOutcome => ({
-  status: "completed",
-  totalTokens: null,
-  chunkCount: null,
-  summary: null,
-  statusMessage
-})
-
-/** Another attempt took over, or the document was deleted, so this attempt stops. */
-class Superseded extends Schema.TaggedError<Superseded>()("Superseded", {}) {}
-
 export const makeIndexWorker = Effect.gen(function* () {
-  const documents = yield* DocumentStore
-  const blobs = yield* BlobStore
-  const index = yield* ChunkIndex
-  const extractor = yield* TextExtractor
-  const embeddings = yield* EmbeddingModel
-  const assistants = yield* AssistantStore
-  const { all: providers } = yield* Providers
-  const { count } = yield* TokenCounter
-  const settings = yield* DocumentSettings
-  const followUps = yield* FollowUpStore
-  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
-  const { budget } = yield* makeDayBudget
-
-  const targetOf = Effect.fnUntraced(function* (scope: DocumentScope) {
-    if (!index.keepsVectors) return null
-    const assistant =
-      scope._tag === "Assistant"
-        ? yield* assistants.get(scope.assistantId)
-        : Option.map(yield* assistants.ofThread(scope.threadId), (found) => found.assistant)
-    if (Option.isSome(assistant)) return embeddingOf(assistant.value, providers)
-    // The assistant is a clone whose documents are being copied, or it was removed and the record is gone at the next attempt.
-    return yield* new FollowUpFailed({ message: "Its assistant is not there yet.", isRetryable: true, isOutage: true })
-  })
-
-  /** The text in chunks, with the number of its tokens as the host counts them. */
-  const preparedOf = Effect.fnUntraced(function* ({ blobId, extension, filename, size }: Document) {
-    const type = fileTypeOf(extension)
-    if (type === undefined) return yield* Effect.die(new Error(`No file type has the extension "${extension}".`))
-    const file = { type, size, bytes: blobs.get(blobId) }
-    const { chunkOverlap, chunkTokens, mostChunks } = settings
-    const cutting: TextCutting = { title: filename, chunkTokens, chunkOverlap, mostChunks }
-    const prepared =
-      extractor.prepare === undefined
-        ? yield* cutText(yield* extractor.extract(file), cutting)
-        : yield* extractor.prepare(file, cutting)
-    return { prepared, totalTokens: yield* runYielding(tokensOf(prepared.chunks, count)) }
-  })
-
-  const report = Effect.fnUntraced(function* (attempt: Attempt, progress: Progress) {
-    if (!(yield* documents.report(attempt, progress, yield* now))) return yield* new Superseded()
-  })
-
-  /** Embeds batch by batch, so that a long file shows its progress, and a deleted one costs no more. */
-  const embed = Effect.fnUntraced(function* (
-    attempt: Attempt,
-    target: EmbeddingTarget,
-    chunks: Prepared["chunks"],
-    sums: Sums
-  ) {
-    const values: Array<Float32Array> = []
-    for (let from = 0; from < chunks.length; from += settings.embeddingBatch) {
-      if (from > 0) {
-        yield* report(attempt, { statusMessage: `Embedded ${from} of ${chunks.length} parts.`, ...sums })
-      }
-      const texts = chunks.slice(from, from + settings.embeddingBatch).map(({ chunk }) => embeddingText(chunk))
-      const { vectors: some } = yield* embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
-      values.push(...some)
-    }
-    const [first] = values
-    const vectors: IndexedDocument["vectors"] =
-      first === undefined ? null : { model: vectorModel(target, first), values }
-    return vectors
-  })
-
-  const indexed = Effect.fnUntraced(function* (attempt: Attempt, document: Document) {
-    if (isHeard(document)) return withoutWords(heard)
-    const { prepared, totalTokens } = yield* preparedOf(document)
-    const sums: Sums = { chunkCount: prepared.chunks.length, totalTokens }
-    // A later attempt does not overwrite the reason of its repetition.
-    if (attempt.number === 1) {
-      yield* report(attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
-    }
-    const target = yield* targetOf(document.scope)
-    // A document that waits would keep messages waiting, too. Its vectors come later (`FillVectors`).
-    const unpaid =
-      target === null
-        ? null
-        : yield* Effect.as(budget({ purpose: "embedding", amountUsd: null }, totalTokens), null).pipe(
-            Effect.catchTag("InsufficientCredit", ({ message }) => Effect.succeed(message))
-          )
-    const vectors = target === null || unpaid !== null ? null : yield* embed(attempt, target, prepared.chunks, sums)
-    yield* index.put({ documentId: document.id, scope: searchScopeOf(document.scope), ...prepared, vectors })
-    const isEmpty = prepared.chunks.length === 0
-    const outcome: IndexingOutcome = {
-      status: "completed",
-      ...sums,
-      summary: null,
-      statusMessage: isEmpty
-        ? "No text was found in this file."
-        : unpaid === null
-          ? null
-          : `It is found by its words alone for now. ${unpaid}`
-    }
-    return outcome
-  })
-
-  /** An unavailable provider is awaited, but not for ever, because messages are refused meanwhile. */
-  const waitOrGiveUp = Effect.fnUntraced(function* (attempt: Attempt, document: Document, error: ModelError) {
-    const at = yield* now
-    const waited = at.getTime() - (document.processingStartedAt ?? at).getTime()
-    if (!error.isRetryable || waited >= Duration.toMillis(settings.embeddingWait)) {
-      return failed(`The text could not be embedded. ${error.message}`)
-    }
-    const sentence = `Waiting for the embedding provider. ${error.message}`
-    yield* report(attempt, { statusMessage: sentence, totalTokens: null, chunkCount: null })
-    const pause = error.retryAfterMillis === undefined ? {} : { pauseMillis: error.retryAfterMillis }
-    return yield* new FollowUpFailed({ message: error.message, isRetryable: true, isOutage: true, ...pause })
-  })
-
-  const finish = Effect.fnUntraced(function* (attempt: Attempt, document: Document, outcome: IndexingOutcome) {
-    if (settings.summaries !== null && outcome.status === "completed" && (outcome.chunkCount ?? 0) > 0) {
-      yield* followUps.add([yield* newWork(summarizeKind, document.id, traceOf(document))])
-    }
-    if (yield* documents.finish(attempt, outcome, yield* now)) {
-      return outcome.status === "error" ? yield* removeChunks(document) : undefined
-    }
-    // The document was deleted or finished meanwhile, so the chunks of this attempt are removed.
-    const found = yield* documents.get(document.id)
-    if (Option.isNone(found) || found.value.status === "error") yield* removeChunks(document)
-  })
-
-  const removeChunks = ({ id, scope }: Document) =>
-    Effect.asVoid(index.remove({ documentId: id, scope: searchScopeOf(scope) }))
-
-  const attempted = (attempt: Attempt, document: Document) =>
-    indexed(attempt, document).pipe(
-      Effect.catchTags({
-        ModelError: (error) => waitOrGiveUp(attempt, document, error),
-        ExtractionFailed: ({ reason, sentence }) =>
-          Effect.succeed(
-            reason === "unsupported" && mediaKindOf(document.mimeType) === "image"
-              ? withoutWords(sentence)
-              : failed(sentence)
-          ),
-        BlobNotFound: () => Effect.succeed(failed("The bytes of this file are gone. Upload it again.")),
-        EmbeddingFailed: ({ message }) => Effect.succeed(failed(`The text could not be embedded. ${message}`))
-      }),
-      Effect.flatMap((outcome) => finish(attempt, document, outcome)),
-      Effect.catchTag("Superseded", () => Effect.void)
-    )
-
-  /** There is nothing to index: the document was indexed before, or deleted. */
-  const notStarted = Effect.fnUntraced(function* ({ documentId, scope }: DocumentTrace) {
-    const status = Option.getOrNull(yield* documents.get(documentId))?.status
-    if (status === "completed") return
-    if (status !== "processing") return yield* Effect.asVoid(index.remove({ documentId, scope }))
-    // The record came after the look of this attempt. Its work is still to be done.
-    return yield* new FollowUpFailed({ message: "The document came meanwhile.", isRetryable: true, isOutage: true })
-  })
-
-  const lost = Effect.gen(function* () {
-    const unattended = yield* documents.unattended(indexKind, sweptAtOnce)
-    return yield* Effect.forEach(unattended, ({ document, ownerId }) =>
-      Effect.map(newIndexing(document), (followUp) => ({ ownerId, followUp }))
-    )
-  })
-
+  const room = yield* makeRoom
+  const { documents, settings } = room
   const worker = typedWorker({
     kind: indexKind,
     payload: DocumentTrace,
-    lost,
+    lost: lostIn(documents),
     run: Effect.fnUntraced(function* (trace, followUp) {
       const started = yield* documents.beginAttempt(trace.documentId, yield* now)
-      if (Option.isNone(started)) return yield* notStarted(trace)
+      if (Option.isNone(started)) return yield* notStarted(room, trace)
       const { attempt, document } = started.value
-      yield* Effect.catchDefect(attempted(attempt, document), (defect) =>
+      yield* Effect.catchDefect(attempted(room, attempt, document), (defect) =>
         Effect.andThen(
           Effect.logError(`Document ${document.id} could not be indexed`, defect),
           new FollowUpFailed({
@@ -247,10 +73,215 @@ export const makeIndexWorker = Effect.gen(function* () {
       const started = yield* documents.beginAttempt(trace.value.documentId, yield* now)
       if (Option.isNone(started)) return
       const { attempt, document } = started.value
-      yield* finish(attempt, document, failed("This file could not be indexed: the server failed. Upload it again."))
+      const outcome = failed("This file could not be indexed: the server failed. Upload it again.")
+      yield* finish(room, attempt, document, outcome)
     })
   })
   return worker
+})
+
+/** The services of the indexing. */
+const makeRoom = Effect.gen(function* () {
+  return {
+    documents: yield* DocumentStore,
+    blobs: yield* BlobStore,
+    index: yield* ChunkIndex,
+    extractor: yield* TextExtractor,
+    embeddings: yield* EmbeddingModel,
+    assistants: yield* AssistantStore,
+    providers: (yield* Providers).all,
+    count: (yield* TokenCounter).count,
+    settings: yield* DocumentSettings,
+    followUps: yield* FollowUpStore,
+    account: { ledger: yield* UsageLedger, metering: yield* Metering },
+    budget: (yield* makeDayBudget).budget
+  }
+})
+type Room = Effect.Success<typeof makeRoom>
+
+// ------ one attempt
+
+/** Every end of an attempt but an unavailable service is an outcome in the record. */
+const attempted = (room: Room, attempt: Attempt, document: Document) =>
+  indexed(room, attempt, document).pipe(
+    Effect.catchTags({
+      ModelError: (error) => waitOrGiveUp(room, attempt, document, error),
+      ExtractionFailed: ({ reason, sentence }) =>
+        Effect.succeed(
+          reason === "unsupported" && mediaKindOf(document.mimeType) === "image"
+            ? withoutWords(sentence)
+            : failed(sentence)
+        ),
+      BlobNotFound: () => Effect.succeed(failed("The bytes of this file are gone. Upload it again.")),
+      EmbeddingFailed: ({ message }) => Effect.succeed(failed(`The text could not be embedded. ${message}`))
+    }),
+    Effect.flatMap((outcome) => finish(room, attempt, document, outcome)),
+    Effect.catchTag("Superseded", () => Effect.void)
+  )
+
+/** Text, chunks, vectors, index. */
+const indexed = Effect.fnUntraced(function* (room: Room, attempt: Attempt, document: Document) {
+  const { budget, index } = room
+  if (isHeard(document)) return withoutWords(heard)
+  const { prepared, totalTokens } = yield* preparedOf(room, document)
+  const sums: Sums = { chunkCount: prepared.chunks.length, totalTokens }
+  // A later attempt does not overwrite the reason of its repetition.
+  if (attempt.number === 1) {
+    yield* report(room, attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
+  }
+  const target = yield* targetOf(room, document.scope)
+  // A document that waits would keep messages waiting, too. Its vectors come later (`FillVectors`).
+  const unpaid =
+    target === null
+      ? null
+      : yield* Effect.as(budget({ purpose: "embedding", amountUsd: null }, totalTokens), null).pipe(
+          Effect.catchTag("InsufficientCredit", ({ message }) => Effect.succeed(message))
+        )
+  const vectors = target === null || unpaid !== null ? null : yield* embed(room, attempt, target, prepared.chunks, sums)
+  yield* index.put({ documentId: document.id, scope: searchScopeOf(document.scope), ...prepared, vectors })
+  const isEmpty = prepared.chunks.length === 0
+  const outcome: IndexingOutcome = {
+    status: "completed",
+    ...sums,
+    summary: null,
+    statusMessage: isEmpty
+      ? "No text was found in this file."
+      : unpaid === null
+        ? null
+        : `It is found by its words alone for now. ${unpaid}`
+  }
+  return outcome
+})
+
+// ------ the steps
+
+/** The text in chunks, with the number of its tokens as the host counts them. */
+const preparedOf = Effect.fnUntraced(function* (
+  { blobs, count, extractor, settings }: Room,
+  { blobId, extension, filename, size }: Document
+) {
+  const type = fileTypeOf(extension)
+  if (type === undefined) return yield* Effect.die(new Error(`No file type has the extension "${extension}".`))
+  const file = { type, size, bytes: blobs.get(blobId) }
+  const { chunkOverlap, chunkTokens, mostChunks } = settings
+  const cutting: TextCutting = { title: filename, chunkTokens, chunkOverlap, mostChunks }
+  const prepared =
+    extractor.prepare === undefined
+      ? yield* cutText(yield* extractor.extract(file), cutting)
+      : yield* extractor.prepare(file, cutting)
+  return { prepared, totalTokens: yield* runYielding(tokensOf(prepared.chunks, count)) }
+})
+
+/** Null: its text is found by its words alone. */
+const targetOf = Effect.fnUntraced(function* ({ assistants, index, providers }: Room, scope: DocumentScope) {
+  if (!index.keepsVectors) return null
+  const assistant =
+    scope._tag === "Assistant"
+      ? yield* assistants.get(scope.assistantId)
+      : Option.map(yield* assistants.ofThread(scope.threadId), (found) => found.assistant)
+  if (Option.isSome(assistant)) return embeddingOf(assistant.value, providers)
+  // The assistant is a clone whose documents are being copied, or it was removed and the record is gone at the next attempt.
+  return yield* new FollowUpFailed({ message: "Its assistant is not there yet.", isRetryable: true, isOutage: true })
+})
+
+/** Embeds batch by batch, so that a long file shows its progress, and a deleted one costs no more. */
+const embed = Effect.fnUntraced(function* (
+  room: Room,
+  attempt: Attempt,
+  target: EmbeddingTarget,
+  chunks: Prepared["chunks"],
+  sums: Sums
+) {
+  const { account, embeddings, settings } = room
+  const values: Array<Float32Array> = []
+  for (let from = 0; from < chunks.length; from += settings.embeddingBatch) {
+    if (from > 0) {
+      yield* report(room, attempt, { statusMessage: `Embedded ${from} of ${chunks.length} parts.`, ...sums })
+    }
+    const texts = chunks.slice(from, from + settings.embeddingBatch).map(({ chunk }) => embeddingText(chunk))
+    const { vectors: some } = yield* embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
+    values.push(...some)
+  }
+  const [first] = values
+  const vectors: IndexedDocument["vectors"] = first === undefined ? null : { model: vectorModel(target, first), values }
+  return vectors
+})
+
+const report = Effect.fnUntraced(function* ({ documents }: Room, attempt: Attempt, progress: Progress) {
+  if (!(yield* documents.report(attempt, progress, yield* now))) return yield* new Superseded()
+})
+
+/** Another attempt took over, or the document was deleted, so this attempt stops. */
+class Superseded extends Schema.TaggedError<Superseded>()("Superseded", {}) {}
+
+// ------ the ends
+
+const finish = Effect.fnUntraced(function* (
+  room: Room,
+  attempt: Attempt,
+  document: Document,
+  outcome: IndexingOutcome
+) {
+  const { documents, followUps, settings } = room
+  if (settings.summaries !== null && outcome.status === "completed" && (outcome.chunkCount ?? 0) > 0) {
+    yield* followUps.add([yield* newWork(summarizeKind, document.id, traceOf(document))])
+  }
+  if (yield* documents.finish(attempt, outcome, yield* now)) {
+    return outcome.status === "error" ? yield* removeChunks(room, document) : undefined
+  }
+  // The document was deleted or finished meanwhile, so the chunks of this attempt are removed.
+  const found = yield* documents.get(document.id)
+  if (Option.isNone(found) || found.value.status === "error") yield* removeChunks(room, document)
+})
+
+const removeChunks = ({ index }: Room, { id, scope }: Document) =>
+  Effect.asVoid(index.remove({ documentId: id, scope: searchScopeOf(scope) }))
+
+/** An unavailable provider is awaited, but not for ever, because messages are refused meanwhile. */
+const waitOrGiveUp = Effect.fnUntraced(function* (room: Room, attempt: Attempt, document: Document, error: ModelError) {
+  const at = yield* now
+  const waited = at.getTime() - (document.processingStartedAt ?? at).getTime()
+  if (!error.isRetryable || waited >= Duration.toMillis(room.settings.embeddingWait)) {
+    return failed(`The text could not be embedded. ${error.message}`)
+  }
+  const sentence = `Waiting for the embedding provider. ${error.message}`
+  yield* report(room, attempt, { statusMessage: sentence, totalTokens: null, chunkCount: null })
+  const pause = error.retryAfterMillis === undefined ? {} : { pauseMillis: error.retryAfterMillis }
+  return yield* new FollowUpFailed({ message: error.message, isRetryable: true, isOutage: true, ...pause })
+})
+
+/** There is nothing to index: the document was indexed before, or deleted. */
+const notStarted = Effect.fnUntraced(function* ({ documents, index }: Room, { documentId, scope }: DocumentTrace) {
+  const status = Option.getOrNull(yield* documents.get(documentId))?.status
+  if (status === "completed") return
+  if (status !== "processing") return yield* Effect.asVoid(index.remove({ documentId, scope }))
+  // The record came after the look of this attempt. Its work is still to be done.
+  return yield* new FollowUpFailed({ message: "The document came meanwhile.", isRetryable: true, isOutage: true })
+})
+
+/** How many documents one sweep orders again. The next sweep finds the others. */
+const sweptAtOnce = 1000
+
+const lostIn = (documents: Room["documents"]) =>
+  Effect.flatMap(documents.unattended(indexKind, sweptAtOnce), (unattended) =>
+    Effect.forEach(unattended, ({ document, ownerId }) =>
+      Effect.map(newIndexing(document), (followUp) => ({ ownerId, followUp }))
+    )
+  )
+
+// ------ records and words
+
+const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+const failed = (statusMessage: string): IndexingOutcome => ({ status: "error", statusMessage })
+
+/** Sound, video, and pictures that no reader can read: they are completed without being in the index. */
+const withoutWords = (statusMessage: string): IndexingOutcome => ({
+  status: "completed",
+  totalTokens: null,
+  chunkCount: null,
+  summary: null,
+  statusMessage
 })
 
 const heard = "It is not searched: models that take sound or video get it whole."
