@@ -38,6 +38,7 @@ export {
   type DocumentSurvey,
   type IndexingOutcome,
   type Progress,
+  type AddressedDocument,
   type OwnedDocument
 } from "./documents/DocumentStore.ts"
 export { documentsPartName } from "./documents/DocumentWork.ts"

@@ -16,6 +16,40 @@ const begin = Effect.gen(function* () {
 })
 
 export const erasedOwner = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
+  it("signed addresses end when they are revoked, by document and by owner, and those that are written afterwards are good", async () => {
+    await using service = await openBoth(stores, [])
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const upload = async () => {
+      const file = fileForm({ file: new File(["text"], "a.txt") })
+      return (await service.call("POST", `/assistants/${assistant_id}/documents`, file)).body.document_id
+    }
+    const [one, other] = [await upload(), await upload()]
+    const addressOf = async (id: string): Promise<string> =>
+      (await service.call("POST", `/documents/${id}/url`, { expires_in: 3600 })).body.url
+    const plainOf = async (id: string): Promise<string> => (await service.call("POST", `/documents/${id}/url`)).body.url
+    const read = async (url: string) => (await service.call("GET", url, undefined, { key: null })).status
+    const [ofOne, ofOther, plain] = [await addressOf(one), await addressOf(other), await plainOf(one)]
+    assert.deepStrictEqual([await read(ofOne), await read(ofOther), await read(plain)], [200, 200, 200])
+
+    const revoked = await service.call("DELETE", `/documents/${one}/url`)
+    assert.deepStrictEqual([revoked.status, Object.keys(revoked.body)], [200, ["revoked_at"]])
+    assert.deepStrictEqual([await read(ofOne), await read(plain), await read(ofOther)], [401, 401, 200])
+    const [again, plainAgain] = [await addressOf(one), await plainOf(one)]
+    assert.deepStrictEqual([await read(again), await read(plainAgain)], [200, 200])
+
+    const foreign = await service.call("DELETE", `/documents/${one}/url`, undefined, { key: keys.bob })
+    assert.strictEqual(foreign.status, 404)
+    assert.strictEqual((await service.call("DELETE", "/owners/me/urls", undefined, { key: keys.bob })).status, 200)
+    assert.strictEqual(await read(ofOther), 200)
+    assert.strictEqual((await service.call("DELETE", "/owners/me/urls")).status, 200)
+    assert.strictEqual(await read(ofOther), 401)
+
+    const last = await addressOf(other)
+    assert.strictEqual(await read(last), 200)
+    assert.strictEqual((await service.call("DELETE", `/documents/${other}`)).status, 200)
+    assert.strictEqual(await read(last), 404)
+  })
+
   it("nothing is taken from an owner who is being erased", async () => {
     const steps = [callTool("weather", {}), say("New.")]
     await using service = await openBoth(stores, steps, "recall", { wings: [openai] })

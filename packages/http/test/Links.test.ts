@@ -16,15 +16,22 @@ const id = "0197c7b2-0000-7000-8000-000000000001"
 const secret = new TextEncoder().encode("a secret of the host")
 
 describe("a signature", () => {
-  it("is an HMAC over document and end, and good for nothing else", () => {
-    const text = `colloquy document content\n${id}\n1000`
-    const signature = sign(secret, id, 1000)
-    assert.strictEqual(signature, createHmac("sha256", secret).update(text).digest("base64url"))
+  it("is an HMAC over document, end and the moment of writing, and good for nothing else", () => {
+    const text = `colloquy document content\n${id}\n1000\n900`
+    const signature = sign(secret, id, 1000, 900)
+    assert.strictEqual(signature, `900.${createHmac("sha256", secret).update(text).digest("base64url")}`)
     assert.isTrue(isSignature(secret, id, 1000, signature))
     assert.isFalse(isSignature(secret, id, 1001, signature))
     assert.isFalse(isSignature(secret, id.replace("1", "2"), 1000, signature))
     assert.isFalse(isSignature(new Uint8Array(32), id, 1000, signature))
-    for (const wrong of ["", signature.slice(1), `${signature}A`, signature.toLowerCase()]) {
+    for (const wrong of [
+      "",
+      `901${signature.slice(3)}`,
+      `x${signature}`,
+      signature.slice(1),
+      `${signature}A`,
+      signature.toLowerCase()
+    ]) {
       assert.isFalse(isSignature(secret, id, 1000, wrong), wrong)
     }
   })

@@ -20,7 +20,7 @@ const places = ({ body }: Answer): ReadonlyArray<string> =>
 
 /** Signed, and without a public address of the service a path. */
 const isUrlOf = (id: string, url: string): boolean =>
-  new RegExp(`^/documents/${id}/content\\?expires=\\d+&signature=[\\w-]{43}$`, "u").test(url)
+  new RegExp(`^/documents/${id}/content\\?expires=\\d+&signature=\\d+\\.[\\w-]{43}$`, "u").test(url)
 
 export const searchAndImages = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   let runtime: ManagedRuntime.ManagedRuntime<InMemory.Stores, unknown>

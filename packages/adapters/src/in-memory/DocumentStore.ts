@@ -49,11 +49,22 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
                 limits
               )
         if (refusal !== null) return { _tag: "OverLimit", refusal }
-        insertNew(state.documents, document.id, { ownerId, document, attempts: 0 })
+        insertNew(state.documents, document.id, { ownerId, document, attempts: 0, revokedAt: null })
         storeFollowUps(state, ownerId, now, followUps)
         return true
       }),
-    ownerOf: (id) => step(() => Option.fromNullishOr(state.documents.get(id)?.ownerId)),
+    ownerOf: (id) =>
+      step(() =>
+        Option.map(Option.fromNullishOr(state.documents.get(id)), ({ ownerId, revokedAt }) => ({ ownerId, revokedAt }))
+      ),
+    revokeAddresses: (id, at) =>
+      ownedStep((ownerId) => {
+        const rows = [...state.documents.values()].filter(
+          (row) => row.ownerId === ownerId && (id === null || row.document.id === id)
+        )
+        for (const row of rows) row.revokedAt = at
+        return rows.length
+      }),
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(rowOf(ownerId, id)?.document)),
     getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
     list: (listing, { limit, skip }) =>

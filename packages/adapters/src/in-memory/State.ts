@@ -102,6 +102,8 @@ export interface DocumentRow {
   document: Document
   /** How many attempts to index the document have begun. */
   attempts: number
+  /** When its addresses were revoked last. */
+  revokedAt: Date | null
 }
 
 export interface BlobRow {

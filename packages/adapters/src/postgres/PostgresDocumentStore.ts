@@ -66,10 +66,28 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     ownerOf: (id) =>
       Effect.map(
-        query<{ readonly owner: string }>("DocumentStore.ownerOf", `select d.owner from ${table} where d.id = $1`, [
-          knownId(id)
-        ]),
-        ([row]) => Option.fromNullishOr(row === undefined ? undefined : OwnerId.make(fromText(row.owner)))
+        query<{ readonly owner: string; readonly revoked_at: Date | null }>(
+          "DocumentStore.ownerOf",
+          `select d.owner, d.addresses_revoked_at as revoked_at from ${table} where d.id = $1`,
+          [knownId(id)]
+        ),
+        ([row]) =>
+          Option.map(Option.fromNullishOr(row), ({ owner, revoked_at }) => ({
+            ownerId: OwnerId.make(fromText(owner)),
+            revokedAt: revoked_at
+          }))
+      ),
+
+    revokeAddresses: (id, at) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "DocumentStore.revokeAddresses",
+            `update ${table} set addresses_revoked_at = $2 where d.owner = $1 and ($3 or d.id = $4) returning 1 as revoked`,
+            [toText(ownerId), at, id === null, id === null ? null : knownId(id)]
+          ),
+          ({ length }) => length
+        )
       ),
 
     get: (id) =>

@@ -19,6 +19,7 @@ export const AuditAction = Schema.Literals([
   "assistant_deleted",
   "call_approved",
   "call_rejected",
+  "addresses_revoked",
   "owner_exported",
   "owner_erased"
 ])

@@ -59,6 +59,12 @@ export interface DocumentSurvey {
   readonly processing: ReadonlyArray<Pick<Document, "id" | "filename">>
 }
 
+export interface AddressedDocument {
+  readonly ownerId: OwnerId
+  /** Null: never. */
+  readonly revokedAt: Date | null
+}
+
 export interface OwnedDocument {
   readonly ownerId: OwnerId
   readonly document: Document
@@ -80,8 +86,16 @@ export class DocumentStore extends Context.Service<
       followUps: ReadonlyArray<NewFollowUp>,
       limits?: StorageLimits | null
     ) => Effect.Effect<boolean | RefusedByLimit, StoreUnavailable, Principal>
-    /** The owner of a document; none for an unknown id. For readers with a signed address, where no principal is known. */
-    readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<OwnerId>, StoreUnavailable>
+    /**
+     * The owner of a document, and when its addresses were revoked last; none for an unknown id. For readers with a signed address, where no
+     * principal is known.
+     */
+    readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<AddressedDocument>, StoreUnavailable>
+    /**
+     * MUST note that addresses of this document, or (null) of all documents of the principal, that were written before `at` are revoked, and
+     * return the number of documents.
+     */
+    readonly revokeAddresses: (id: DocumentId | null, at: Date) => Effect.Effect<number, StoreUnavailable, Principal>
     /** MUST return none both for an unknown id and for another owner's id. */
     readonly get: (id: DocumentId) => Effect.Effect<Option.Option<Document>, StoreUnavailable, Principal>
     /** MUST return the principal's documents with these ids, oldest first; missing ones are left out. */

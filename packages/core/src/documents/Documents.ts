@@ -8,7 +8,7 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
-import type { AssistantId, DocumentId, OwnerId, ThreadId } from "../primitives/Ids.ts"
+import type { AssistantId, DocumentId, ThreadId } from "../primitives/Ids.ts"
 import type { OverLimit } from "../metering/Quota.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -19,7 +19,7 @@ import type { WithoutMeaning } from "../retrieval/Retrieval.ts"
 import type { Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import type { BlobNotFound, ByteRange } from "./BlobStore.ts"
 import type { Document, DocumentNotFound, DocumentScope } from "./Document.ts"
-import type { DocumentSurvey } from "./DocumentStore.ts"
+import type { AddressedDocument, DocumentSurvey } from "./DocumentStore.ts"
 import type { IncomingFile, ReceivedFile } from "./ReceivedFile.ts"
 import type { FileRefused } from "./Upload.ts"
 
@@ -80,7 +80,14 @@ export class Documents extends Context.Service<
     readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, NoPlace | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
     /** The owner for whom a signed address of this document was made. */
-    readonly ownerOf: (id: DocumentId) => Effect.Effect<OwnerId, DocumentNotFound | StoreUnavailable>
+    readonly ownerOf: (id: DocumentId) => Effect.Effect<AddressedDocument, DocumentNotFound | StoreUnavailable>
+    /**
+     * Signed addresses of a document, or (null) of all documents of the principal, that were written until now are good no more. Returns the
+     * moment.
+     */
+    readonly revokeAddresses: (
+      id: DocumentId | null
+    ) => Effect.Effect<Date, DocumentNotFound | StoreUnavailable, Principal>
     /** Oldest first. Those of a thread include the attachments of its messages, but not its assistant's documents. */
     readonly list: (
       place: DocumentPlace,

@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { AuditLog } from "../access/AuditLog.ts"
 import { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
@@ -76,6 +77,7 @@ export const documentsLayer: Layer.Layer<
     const receiving = yield* makeReceiving
     const account = { ledger: yield* UsageLedger, metering: yield* Metering }
     const quotaOf = yield* Quotas
+    const audit = yield* AuditLog.make
     const forgetting = yield* makeForgetting
     yield* (yield* Removals).watch(forgetting.watcher)
     yield* (yield* Erasures).register(forgetting.eraser)
@@ -195,6 +197,13 @@ export const documentsLayer: Layer.Layer<
       ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {
         const found = yield* store.ownerOf(id)
         return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
+      }),
+      revokeAddresses: tracedFn("Documents.revokeAddresses")(function* (id: DocumentId | null) {
+        const at = new Date(yield* Clock.currentTimeMillis)
+        if (id !== null) yield* get(id)
+        yield* audit.record("addresses_revoked", id ?? (yield* Principal).ownerId)
+        yield* store.revokeAddresses(id, at)
+        return at
       }),
       list: tracedFn("Documents.list")(function* (place: DocumentPlace, page: Page) {
         yield* assistantOf(place)

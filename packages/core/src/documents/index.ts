@@ -34,6 +34,7 @@ export {
   type DocumentSurvey,
   type IndexingOutcome,
   type Progress,
+  type AddressedDocument,
   type OwnedDocument
 } from "./DocumentStore.ts"
 export {

@@ -20,6 +20,7 @@ import {
   DocumentSearchRequest,
   DocumentStatusResponse,
   DocumentUpload,
+  AddressesRevoked,
   DocumentUrl,
   DocumentUrlRequest
 } from "../wire/DocumentRecords.ts"
@@ -147,7 +148,17 @@ export const DocumentsApi = HttpApiGroup.make("documents")
     })
       .annotate(DeclaredBody, documentBodies.url)
       .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "An address of the bytes that needs no key, for a while")
+      .annotate(OpenApi.Summary, "An address of the bytes that needs no key, for a while"),
+    HttpApiEndpoint.delete("revokeUrl", "/documents/:document_id/url", {
+      params,
+      success: AddressesRevoked,
+      error: errors
+    })
+      .annotate(NeedsScope, "admin")
+      .annotate(OpenApi.Summary, "Revoke all signed addresses of a document that were written until now"),
+    HttpApiEndpoint.delete("revokeUrls", "/owners/me/urls", { success: AddressesRevoked, error: errors })
+      .annotate(NeedsScope, "admin")
+      .annotate(OpenApi.Summary, "Revoke all signed addresses of the owner's documents that were written until now")
   )
   .annotate(OpenApi.Title, "Documents")
   .annotate(OpenApi.Description, "Files of assistants and threads, their bytes, and the search in their text.")

@@ -30,13 +30,14 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
     const settings = yield* HttpSettings
     const principalOf = yield* makeAuthentication(settings)
     const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
-    const { isGood } = yield* Links
+    const { isGood, isRevoked } = yield* Links
 
     const bySignature = Effect.fnUntraced(function* (use: typeof Documents.Service, { expires, signature }: Signed) {
       const { params } = yield* HttpRouter.RouteContext
       const documentId = params["document_id"] ?? ""
       if (!isGood(documentId, expires, signature)) return yield* new Unauthorized({ detail: outdated })
-      return { ownerId: yield* use.ownerOf(DocumentId.make(documentId)) }
+      const { ownerId, revokedAt } = yield* use.ownerOf(DocumentId.make(documentId))
+      return isRevoked(signature, revokedAt) ? yield* new Unauthorized({ detail: outdated }) : { ownerId }
     })
 
     return Authorization.of({

@@ -87,6 +87,13 @@ export const layer = HttpApiBuilder.group(
       return HttpServerResponse.stream(body, { status, headers, contentType, contentLength })
     })
 
+    const revoke = Effect.fnUntraced(function* (id: DocumentId | null) {
+      const { revokeAddresses } = yield* documents
+      const at = yield* Effect.mapError(revokeAddresses(id), toWireError)
+      links.revoked(at)
+      return { revoked_at: timestampOf(at) }
+    })
+
     return handlers
       .handleRaw("uploadToAssistant", (raw) => upload(raw, assistantScope(raw.params)))
       .handleRaw("uploadToThread", (raw) => upload(raw, threadScope(raw.params)))
@@ -121,6 +128,8 @@ export const layer = HttpApiBuilder.group(
           compact({ range: headers.range, ifRange: headers["if-range"], ifNoneMatch: headers["if-none-match"] })
         )
       )
+      .handle("revokeUrl", ({ params }) => revoke(DocumentId.make(params.document_id)))
+      .handle("revokeUrls", () => revoke(null))
       .handleRaw("url", (raw) =>
         Effect.gen(function* () {
           const { value } = yield* read(documentBodies.url, raw)

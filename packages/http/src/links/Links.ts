@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { HttpSettings } from "../HttpSettings.ts"
-import { type Expiry, expiryWithin, isSignature, sign } from "./Signature.ts"
+import { type Expiry, expiryWithin, issuedIn, issuedWithin, isSignature, sign } from "./Signature.ts"
 
 /** The address of a document, as a record of the wire shows it. */
 export type UrlOf = (documentId: string) => string
@@ -31,6 +31,10 @@ export class Links extends Context.Service<
     readonly link: (documentId: string, lifetime?: Duration.Input) => Link
     /** Whether a signature was made here for this document, and has not ended. */
     readonly isGood: (documentId: string, expires: Expiry, signature: string) => boolean
+    /** Whether a good signature was made before its document's addresses were revoked. */
+    readonly isRevoked: (signature: string, revokedAt: Date | null) => boolean
+    /** Addresses that are written from now on are younger than this revocation. */
+    readonly revoked: (at: Date) => void
   }
 >()("@colloquy/http/Links") {}
 
@@ -45,8 +49,14 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
       const period = Math.max(1, Math.ceil(Duration.toSeconds(linkPeriod)))
       const publicOrigin = () => (typeof publicUrl === "function" ? publicUrl() : publicUrl)
 
-      const urlUntil = (documentId: string, expires: Expiry): string => {
-        const query = `expires=${expires}&signature=${sign(secret, documentId, expires)}`
+      /** The newest revocation that this process knows of, in seconds. */
+      let newest = 0
+      const learn = (at: Date) => {
+        newest = Math.max(newest, Math.floor(at.getTime() / 1000) + 1)
+      }
+
+      const urlUntil = (documentId: string, expires: Expiry, issued: number): string => {
+        const query = `expires=${expires}&signature=${sign(secret, documentId, expires, Math.max(issued, newest))}`
         const origin = publicOrigin()?.replace(/\/+$/u, "") ?? ""
         return `${origin}${basePath}/documents/${encodeURIComponent(documentId)}/content?${query}`
       }
@@ -54,10 +64,19 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
       const expiryAfter = (lifetime: Duration.Input) => Math.ceil(now() / 1000 + Duration.toSeconds(lifetime))
 
       const links = Links.of({
-        url: (documentId) => urlUntil(documentId, expiryWithin(now(), period)),
+        url: (documentId) => urlUntil(documentId, expiryWithin(now(), period), issuedWithin(now(), period)),
         link: (documentId, lifetime) => {
-          const expires = lifetime === undefined ? expiryWithin(now(), period) : expiryAfter(lifetime)
-          return { url: urlUntil(documentId, expires), expiresAt: new Date(expires * 1000) }
+          const [expires, issued] =
+            lifetime === undefined
+              ? [expiryWithin(now(), period), issuedWithin(now(), period)]
+              : [expiryAfter(lifetime), Math.floor(now() / 1000)]
+          return { url: urlUntil(documentId, expires, issued), expiresAt: new Date(expires * 1000) }
+        },
+        revoked: learn,
+        isRevoked: (signature, revokedAt) => {
+          if (revokedAt === null) return false
+          learn(revokedAt)
+          return issuedIn(signature) * 1000 <= revokedAt.getTime()
         },
         isGood: (documentId, expires, signature) =>
           expires * 1000 > now() &&

@@ -12,19 +12,28 @@ export type Expiry = number
 const encoder = new TextEncoder()
 
 /** The first line keeps signatures of this kind from standing for anything else that is ever signed with the same secret. */
-const signed = (documentId: string, expires: Expiry): Uint8Array =>
-  encoder.encode(`colloquy document content\n${documentId}\n${expires}`)
+const signed = (documentId: string, expires: Expiry, issued: number): Uint8Array =>
+  encoder.encode(`colloquy document content\n${documentId}\n${expires}\n${issued}`)
 
-export const sign = (secret: Uint8Array, documentId: string, expires: Expiry): string =>
-  Base64Url.encode(hmac(sha256, secret, signed(documentId, expires)))
+/** `issued`, in seconds since 1970, stands before the signature: addresses that were written before a revocation are refused. */
+export const sign = (secret: Uint8Array, documentId: string, expires: Expiry, issued: number): string =>
+  `${issued}.${Base64Url.encode(hmac(sha256, secret, signed(documentId, expires, issued)))}`
+
+/** When the address was written. Only for a signature that was found to be right. */
+export const issuedIn = (signature: string): number => Number(signature.split(".", 1)[0])
 
 /** Takes as long for a wrong signature as for a right one. */
 export const isSignature = (secret: Uint8Array, documentId: string, expires: Expiry, given: string): boolean => {
-  const right = sign(secret, documentId, expires)
+  const issued = issuedIn(given)
+  const right = sign(secret, documentId, expires, Number.isSafeInteger(issued) ? issued : 0)
   let difference = right.length ^ given.length
   for (let index = 0; index < right.length; index++) difference |= right.charCodeAt(index) ^ given.charCodeAt(index)
   return difference === 0
 }
+
+/** The beginning of the period: equal for all addresses that are written within one. */
+export const issuedWithin = (nowMillis: number, periodSeconds: number): number =>
+  expiryWithin(nowMillis, periodSeconds) - 2 * periodSeconds
 
 /**
  * The end of an address that is good for a whole period at least: the end of a period, so that all addresses which are written within one

@@ -99,6 +99,8 @@ export const DocumentUrl = Schema.Struct({ url: Schema.String, expires_at: Times
 })
 export type DocumentUrl = typeof DocumentUrl.Type
 
+export const AddressesRevoked = Schema.Struct({ revoked_at: Timestamp }).annotate({ identifier: "AddressesRevoked" })
+
 const MetadataText = Schema.String.check(
   Schema.makeFilter((value: string) => isJsonObject(value) || "Expected the text of a JSON object")
 )

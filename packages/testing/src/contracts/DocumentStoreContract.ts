@@ -53,6 +53,24 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
     )
 
     test(
+      "MUST note the revocation of addresses of one document, or of all of the principal, and of nobody else's",
+      Effect.gen(function* () {
+        const store = yield* DocumentStore
+        const { ofAssistant, ofThread } = yield* openScopes
+        const [one, other] = [yield* insert(ofAssistant), yield* insert(ofThread)]
+        const theirs = yield* asNewOwner(Effect.flatMap(openScopes, (scopes) => insert(scopes.ofThread)))
+        const revokedAt = (id: DocumentId) =>
+          Effect.map(store.ownerOf(id), (found) => Option.getOrThrow(found).revokedAt)
+        assert.strictEqual(yield* store.revokeAddresses(one.id, moment(5)), 1)
+        assert.strictEqual(yield* store.revokeAddresses(theirs.id, moment(5)), 0)
+        assert.deepStrictEqual([yield* revokedAt(one.id), yield* revokedAt(other.id)], [moment(5), null])
+        assert.strictEqual(yield* store.revokeAddresses(null, moment(6)), 2)
+        assert.deepStrictEqual([yield* revokedAt(one.id), yield* revokedAt(other.id)], [moment(6), moment(6)])
+        assert.isNull(yield* revokedAt(theirs.id))
+      })
+    )
+
+    test(
       "MUST refuse documents while everything of the principal is being erased",
       Effect.gen(function* () {
         const store = yield* DocumentStore
@@ -180,8 +198,9 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
             return { ownerId: (yield* Principal).ownerId, id: (yield* insert(scopes.ofAssistant)).id }
           })
         )
-        assert.deepStrictEqual(yield* store.ownerOf(id), Option.some(ownerId))
-        assert.deepStrictEqual(yield* store.ownerOf(theirs.id), Option.some(theirs.ownerId))
+        assert.deepStrictEqual(yield* store.ownerOf(id), Option.some({ ownerId, revokedAt: null }))
+        const ofTheirs = Option.some({ ownerId: theirs.ownerId, revokedAt: null })
+        assert.deepStrictEqual(yield* store.ownerOf(theirs.id), ofTheirs)
         yield* store.remove(id)
         for (const unknown of [id, yield* newId(DocumentId), DocumentId.make("no document")]) {
           assert.isTrue(Option.isNone(yield* store.ownerOf(unknown)))

@@ -83,6 +83,13 @@ export const documentIds: Migration = {
   statements: [`create index documents_by_id on {schema}.documents (id)`]
 }
 
+/** Addresses of a document that were written before this moment are good no more. */
+export const revokedAddresses: Migration = {
+  name: "documents revoke addresses",
+  tables: [],
+  statements: [`alter table {schema}.documents add column addresses_revoked_at timestamptz`]
+}
+
 /** Few documents at a time are being processed; the sweep for lost work looks at these alone. */
 export const processingDocuments: Migration = {
   name: "documents in processing",

@@ -4,7 +4,7 @@
  */
 import { auditTables } from "./AuditLog.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
-import { documentFunctions, documentIds, documentTables, processingDocuments } from "./Documents.ts"
+import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
 import { begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
@@ -62,7 +62,8 @@ export const schemaOfThisVersion: Schema = {
     begunCharges,
     erasedWriters,
     assistantOptions,
-    memoryKeys
+    memoryKeys,
+    revokedAddresses
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
