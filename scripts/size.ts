@@ -13,7 +13,7 @@ const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: n
   "@colloquy/core/media": { own: 30_000 },
   "@colloquy/core/outputs": { own: 8_000 },
   "@colloquy/core/web-search": { own: 15_000 },
-  "@colloquy/http": { whole: 165_000 },
+  "@colloquy/http": { whole: 167_000 },
   "@colloquy/http/client": { whole: 45_000 },
   "the client of @colloquy/http": { whole: 45_000 }
 }

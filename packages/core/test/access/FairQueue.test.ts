@@ -143,6 +143,13 @@ describe("the queue", () => {
       yield* Deferred.await(four.begun)
       yield* Deferred.succeed(four.gate, undefined)
       yield* Fiber.joinAll(running)
+      // What was late has ended, and with it the place more.
+      const again = [yield* lasting, yield* lasting, yield* lasting]
+      const fibers = yield* Effect.forEach(again, ({ work }, index) => start(`owner ${index}`, work))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* Effect.forEach(again, ({ begun }) => Deferred.isDone(begun)), [true, true, false])
+      for (const { gate } of again) yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.joinAll(fibers)
     })
   )
 

@@ -84,6 +84,23 @@ describe("a thread that was answered here before", () => {
     { stores: InMemory.layerFrom(small), settings: { assumedContextLimit: 1000 } }
   )
 
+  const refused = counting()
+  story(
+    "is looked up again after a refusal, and then remembered again",
+    [say("1"), say("2"), say("3"), say("4")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { threadId } = yield* turns.send({ content: "a" })
+      yield* turns.send({ content: "b", threadId })
+      const long = { content: "word ".repeat(1000), threadId }
+      assert.strictEqual((yield* failureOf(turns.send(long)))._tag, "ContextTooLong")
+      assert.strictEqual(refused.seen.lookUps, 2)
+      for (const content of ["c", "d"]) yield* turns.send({ content, threadId })
+      assert.strictEqual(refused.seen.lookUps, 3)
+    }),
+    { stores: watchedStores(InMemory.makeState(), refused.count), settings: { assumedContextLimit: 1000 } }
+  )
+
   const removed = InMemory.makeState()
   story(
     "is missing when another process has deleted it",

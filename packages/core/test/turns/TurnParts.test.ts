@@ -639,6 +639,17 @@ describe("parts of a turn", () => {
     })
   )
 
+  const most: Array<string> = []
+  withParts(
+    "receive the first 200 sources of an answer",
+    [TurnParts.part(taker("a", undefined, most))],
+    [Array.from({ length: 250 }, (_, page) => cite(`https://a.example/${page}`))],
+    Effect.gen(function* () {
+      yield* Turns.use((turns) => turns.send({ content: "x" }))
+      assert.deepStrictEqual(most, ["a: 0 media, 200 sources"])
+    })
+  )
+
   const diary = new Diary()
   withParts(
     "may be objects of a class: each step is called on the part",

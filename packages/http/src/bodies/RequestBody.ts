@@ -13,12 +13,10 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import {
   BadRequest,
   HTTPValidationError,
   PayloadTooLarge,
-  type RequestTimeout,
   UnsupportedMediaType,
   type ValidationError
 } from "../wire/Errors.ts"
@@ -27,7 +25,6 @@ import { readForm } from "./FormFields.ts"
 import type { Bounds } from "../HttpSettings.ts"
 import { holdsMoreThan, type JsonFault, maximumDepth, maximumValues, parsingJson } from "../wire/Json.ts"
 import { fileKeeper, type FileRooms } from "./KeepFiles.ts"
-import { type LiftedBody, MediaLifter } from "./LiftedMedia.ts"
 import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
 import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
@@ -260,38 +257,9 @@ const readBytes = (request: HttpServerRequest, { bodyTimeout }: Bounds, limit: n
 const wholeJson = (request: HttpServerRequest, bounds: Bounds) =>
   Effect.flatMap(readBytes(request, bounds, bounds.limits.body), readJson)
 
-/** Larger pieces come from hosts that have read the body already. In bytes. */
-const pieceSize = 128 * 1024
+export const tooLarge = () => new PayloadTooLarge({ detail: "The body is over the limit of this server" })
 
-/** JSON without its media. They stand in it by marks, and are handed to `lifted`. */
-export const readLifted = (
-  request: HttpServerRequest,
-  { bodyTimeout, limits }: Bounds,
-  lifted: (media: LiftedBody["media"]) => void
-): Effect.Effect<RawBody, BadRequest | PayloadTooLarge | RequestTimeout> =>
-  Effect.suspend(() => {
-    const lifter = new MediaLifter({ text: limits.body, media: limits.file })
-    const write = Effect.fnUntraced(function* (piece: Uint8Array) {
-      for (let at = 0; at < piece.length; at += pieceSize) {
-        lifter.write(piece.subarray(at, at + pieceSize))
-        if (lifter.isTooLarge) return yield* tooLarge()
-        if (at + pieceSize < piece.length) yield* Effect.yieldNow
-      }
-    })
-    const read = Stream.runForEach(Stream.mapError(request.stream, unreadable), write)
-    return Effect.flatMap(
-      limitedTo(bodyTimeout, read, () => Effect.fail(tooSlow())),
-      () => {
-        const { media, text } = lifter.end()
-        lifted(media)
-        return readJson(text)
-      }
-    )
-  })
-
-const tooLarge = () => new PayloadTooLarge({ detail: "The body is over the limit of this server" })
-
-const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
+export const unreadable = ({ reason }: HttpServerError): BadRequest | PayloadTooLarge =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
     ? tooLarge()
     : new BadRequest({ detail: "The body could not be read" })
@@ -315,7 +283,7 @@ function* readingText(bytes: ArrayBuffer): Steps<Read<ReadonlyArray<string>>> {
 /** Small enough to be read at once, like almost all bodies. In bytes. */
 const small = 64 * 1024
 
-const readJson = (bytes: ArrayBuffer): Effect.Effect<RawBody, BadRequest> =>
+export const readJson = (bytes: ArrayBuffer): Effect.Effect<RawBody, BadRequest> =>
   bytes.byteLength > small
     ? inSteps(readingJson(bytes))
     : Effect.suspend(() => Effect.fromResult(runSteps(readingJson(bytes))))
