@@ -40,9 +40,10 @@ describe("examples", { timeout: 60_000 }, () => {
     )
     const lines = new Map<string, number>()
     for (const file of files) {
-      // `embed` has one example for each framework.
+      // `embed` has one example for each framework, `cookbook` one in each file.
       const [folder = "", second = ""] = file.split(/[\\/]/)
-      const example = folder === "embed" && !second.includes(".") ? `${folder}/${second}` : folder
+      const isOwn = folder === "cookbook" || (folder === "embed" && !second.includes("."))
+      const example = isOwn ? `${folder}/${second}` : folder
       const count = readFileSync(join(cwd, file), "utf8").trim().split("\n").length
       lines.set(example, (lines.get(example) ?? 0) + count)
     }

@@ -40,6 +40,3 @@ export const joinedOptions = (ofAssistant: ModelOptions | null, ofMessage: Model
   ...ofAssistant,
   ...ofMessage
 })
-
-/** What goes with every model call. */
-export const samplingOf = ({ maxSteps: _, toolChoice: __, ...sampling }: ModelOptions): Sampling => sampling
