@@ -2,7 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { longestSentence, makeSpokenText } from "../../src/voice/SpokenText.ts"
+import { longestSentence } from "../../src/voice/Sentences.ts"
+import { makeSpokenText } from "../../src/voice/SpokenText.ts"
 
 const spoken = (text: string, size: number): ReadonlyArray<string> => {
   const reader = makeSpokenText()
