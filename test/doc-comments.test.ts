@@ -71,4 +71,13 @@ describe("documentation", () => {
       .flatMap((file) => twins(readFileSync(join(root, file), "utf8")).map((pair) => `${file}: ${pair}`))
     assert.deepStrictEqual(found, [], "Write for each member what is true of it.")
   })
+
+  it("cites no specification that its readers do not have", () => {
+    const found = sourceFiles("packages")
+      .filter((file) => file.includes("/src/") && !/\/(?:node_modules|dist)\//u.test(file))
+      .filter((file) =>
+        /specification,? parts? \d|beyond the specification/iu.test(readFileSync(join(root, file), "utf8"))
+      )
+    assert.deepStrictEqual(found, [])
+  })
 })

@@ -1,6 +1,5 @@
 /**
- * Port: a customer's own key for a provider. It takes precedence over the host's key for that provider (specification part 6, billing
- * interplay). The default has no keys.
+ * Port: a customer's own key for a provider. It takes precedence over the host's key for that provider. The default has no keys.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /**
- * The answers to typed questions (specification part 2, "Typed answers"). Each is computed from its distribution only, whatever else the
+ * The answers to typed questions. Each is computed from its distribution only, whatever else the
  * upstream sent. `TypedAnswers` is the result of one request, complete enough to be stored and judged later.
  */
 import * as Result from "effect/Result"

@@ -2,7 +2,7 @@
  * Pure: all data that a model of typed answers gets, as one value. A turn gives the conversation, the system prompt and the summaries of
  * documents. A host that asks directly may give only a state; then the model gets exactly that state.
  *
- * Models read the names inside, so they are those of the specification.
+ * Models read the names inside, so they are those of the wire.
  */
 import type * as Schema from "effect/Schema"
 

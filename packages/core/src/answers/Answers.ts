@@ -54,7 +54,7 @@ export interface AnswersReport {
   readonly isPartial: boolean
 }
 
-/** The questions break a rule of the specification. A client's questions are checked before, by `checkTypedAsk`. */
+/** The questions break a rule. A client's questions are checked before, by `checkTypedAsk`. */
 export class QuestionsMalformed extends Schema.TaggedError<QuestionsMalformed>()("QuestionsMalformed", {
   problems: Schema.Array(
     Schema.Struct({

@@ -1,5 +1,5 @@
 /**
- * How typed answers join a turn. When a message brings questions (`TurnRequest.options.answers`, the object of the specification's
+ * How typed answers join a turn. When a message brings questions (`TurnRequest.options.answers`, the object of the wire's
  * `system_one`), this part answers instead of a conversation model. The answers are kept with the message, where outcomes find them. They
  * are also its text, so that any conversation model can continue the thread.
  *

@@ -1,5 +1,5 @@
 /**
- * The questions of a typed turn, with every rule of the specification (part 2, "Typed answers"). The client names questions and options,
+ * The questions of a typed turn, with every rule. The client names questions and options,
  * and these names become the keys of the answer. `checkQuestions` finds the problems of an unchecked value; these schemas are for values
  * that are known to be JSON, such as a stored plan.
  */

@@ -1,5 +1,5 @@
 /**
- * Pure: decides whether a turn is one of typed answers, and finds all its problems (specification part 4, "Typed-answer rules"). Paths
+ * Pure: decides whether a turn is one of typed answers, and finds all its problems. Paths
  * begin with `questions` or `state` for the client's questions, and with the name of the request's field for a setting that typed answers
  * do not support.
  */

@@ -1,4 +1,4 @@
-/** An agent configured once: instructions, model, tools. Specification part 2. */
+/** An agent configured once: instructions, model, tools. */
 import * as Schema from "effect/Schema"
 import { ModelOptions } from "../models/ModelOptions.ts"
 import { AssistantId } from "../primitives/Ids.ts"

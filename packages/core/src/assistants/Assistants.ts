@@ -1,4 +1,4 @@
-/** Use cases of assistants: create, get, list, update, clone, delete. Specification parts 2 and 4. */
+/** Use cases of assistants: create, get, list, update, clone, delete. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"

@@ -1,5 +1,5 @@
 /**
- * The list of models: what the providers list, queried and cached, and what the host adds or corrects. Specification part 4, "Models". A
+ * The list of models: what the providers list, queried and cached, and what the host adds or corrects. A
  * provider that cannot be reached is left out for a while, so that one vendor's failure does not hide the models of the others.
  */
 import * as Cache from "effect/Cache"

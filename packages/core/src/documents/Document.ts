@@ -1,6 +1,6 @@
 /**
  * A file that a user attached to an assistant, a thread or a message. Its bytes are a blob, and its text is split into chunks and indexed.
- * This record describes the file and the progress of its indexing. Specification part 2, "Document"; part 3, "Document processing".
+ * This record describes the file and the progress of its indexing.
  */
 import * as Schema from "effect/Schema"
 import { AssistantId, BlobId, DocumentId, MessageId, ThreadId } from "../primitives/Ids.ts"

@@ -1,6 +1,6 @@
 /**
  * Use cases of documents: upload, list, get, read, search, delete; and the copies of a clone. An upload is stored and returned at once; a
- * follow-up indexes it (`IndexDocument`). Turns use documents through `DocumentsPart`. Specification part 2, "Document"; part 4.
+ * follow-up indexes it (`IndexDocument`). Turns use documents through `DocumentsPart`.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"

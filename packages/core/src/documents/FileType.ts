@@ -1,6 +1,6 @@
 /**
- * Which files are accepted, and the type of a file, determined by its name and its first bytes together. Specification part 2, "Supported
- * upload types". A damaged file of a known type is accepted here; its indexing reports the damage.
+ * Which files are accepted, and the type of a file, determined by its name and its first bytes together. A damaged file of a known type is
+ * accepted here; its indexing reports the damage.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

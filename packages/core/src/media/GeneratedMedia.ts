@@ -1,7 +1,7 @@
 /**
  * A picture, video or sound that a model made: its data without the bytes, which are a document of the thread. Every part of a turn that
  * makes media keeps them with the answer in this form and tells the reader of each. An address is not included, because it is made for each
- * response that shows the medium. Specification part 2, "Generated media entry".
+ * response that shows the medium.
  */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

@@ -1,6 +1,6 @@
 /**
  * The abilities of a model for videos, from its catalogue entry. Null means not known, which is neither yes nor no: such an option is
- * passed on and the provider decides. Specification part 2, "Video model catalog entry".
+ * passed on and the provider decides.
  */
 import type * as Schema from "effect/Schema"
 import type { ModelInfo } from "../models/ModelInfo.ts"

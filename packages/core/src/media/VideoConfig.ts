@@ -1,7 +1,6 @@
 /**
  * Pure: checks the options of a video against the abilities of the model. The same check is used for `video_config`, before anything of a
- * turn is stored, and for the model's call, before anything is ordered. It finds all problems, not only the first. Specification part 4,
- * "Video tool rules" 2 and 3.
+ * turn is stored, and for the model's call, before anything is ordered. It finds all problems, not only the first.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

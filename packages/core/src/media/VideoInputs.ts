@@ -1,7 +1,6 @@
 /**
  * Reads the documents that a call of `generate_video` names, in the form that a provider can use. Pictures are part of the order. Sound and
  * video are fetched by the provider from a signed HTTPS address that expires soon, and only if the model is known to accept them.
- * Specification part 4, "Video tool rules" 4 and 5.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -1,7 +1,6 @@
 /**
  * Pure: the state machine of a video job. What was observed of a job, and when, decides the next step: wait, fetch the video, or end. The
- * only state is the time of the order, so that any process can continue a job with it. Specification part 3, "Video generation job"; part
- * 4, "Video tool rules" 7.
+ * only state is the time of the order, so that any process can continue a job with it.
  *
  * | observed | next |
  * |---|---|

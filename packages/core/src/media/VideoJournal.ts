@@ -1,6 +1,6 @@
 /**
  * The jobs of a thread, as entries in its metadata (`video_jobs`): which were ordered, their state, their cost. An entry is written as soon
- * as something is known, so that a job is found even if its turn has ended. Specification part 4, "Video tool rules" 7.
+ * as something is known, so that a job is found even if its turn has ended.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,8 +1,7 @@
 /**
  * How videos join a turn: a message that enables them (`TurnRequest.options.video`: provider, model, config) adds the tool
  * `generate_video`. Its settings are checked against the provider's current list of models, and every problem is refused before anything is
- * stored. The model's entry is stored with the plan, so that a turn that is resumed later offers the same tool. Specification part 4,
- * "Video tool rules".
+ * stored. The model's entry is stored with the plan, so that a turn that is resumed later offers the same tool.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -45,7 +45,7 @@ export const VideoSettings = Context.Reference<VideoSettings>("@colloquy/core/me
   defaultValue: () => defaultVideoSettings
 })
 
-/** Specification part 8: a host may set a shorter limit, but no longer one. */
+/** A host may set a shorter limit, but no longer one. */
 const longestWait = Duration.minutes(30)
 
 /** The limits of the wait for a job, in milliseconds. */

@@ -1,7 +1,6 @@
 /**
  * Pure: the definition of `generate_video` for a model, and the reading of its calls. The model is offered what the video model supports
- * and `video_config` leaves open. Other arguments are refused, or dropped and reported. Specification part 4, "Video tool rules" 1, 3, 4
- * and 5.
+ * and `video_config` leaves open. Other arguments are refused, or dropped and reported.
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"

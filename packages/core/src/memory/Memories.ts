@@ -1,6 +1,6 @@
 /**
  * Use cases of memories: list, write by hand, search, remove, import and export, and the state of a turn's learning. A memory that is
- * written by hand is stored verbatim, without a model. Specification: "Memory". `MemoriesLayer` implements them; this module imports
+ * written by hand is stored verbatim, without a model. `MemoriesLayer` implements them; this module imports
  * nothing of that.
  */
 import * as Context from "effect/Context"

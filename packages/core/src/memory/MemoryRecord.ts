@@ -1,6 +1,6 @@
 /**
  * A memory: one fact about a person or one lasting agreement, remembered across the threads of an assistant. `Memories` manages them by
- * hand, `Learning` writes what was learned from a turn, `MemoryPart` recalls them in later turns. Specification: "Memory".
+ * hand, `Learning` writes what was learned from a turn, `MemoryPart` recalls them in later turns.
  */
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"

@@ -1,6 +1,6 @@
 /**
  * What an owner may read about money: the balance that the host keeps, and recent usage. The kernel asks for credit and reports costs
- * through `Metering`. Specification part 4 (billing).
+ * through `Metering`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
  * Port: money. The kernel asks for credit before it spends, and reports what was really used; prices, balances and invoices are the host's.
- * The default permits everything and ignores reports. Specification part 7 (402) and part 8 (billing rules).
+ * The default permits everything and ignores reports.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

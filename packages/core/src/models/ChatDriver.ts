@@ -8,7 +8,7 @@
  *   provider.
  * - It MUST buffer a bounded amount, whatever the provider sends.
  * - The request's `apiKey` MUST be used in place of the host's key if there is one.
- * - Options that the model does not support (by `request.info`) are left out, as the specification says for `thinking` and `router`.
+ * - Options that the model does not support (by `request.info`) are left out; `thinking` and `router` are such options.
  */
 import type * as Stream from "effect/Stream"
 import type { ChatEvent } from "./ChatEvent.ts"

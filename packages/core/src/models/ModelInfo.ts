@@ -1,6 +1,6 @@
 /**
  * What is known of a model: limits, prices and capabilities, as data. The kernel decides by these fields and never by a name. `null` means
- * "not known", which is no promise of support. The entries of the catalogue (specification part 2) are this record.
+ * "not known", which is no promise of support. The entries of the catalogue are this record.
  */
 import * as Schema from "effect/Schema"
 

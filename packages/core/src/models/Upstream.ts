@@ -1,6 +1,6 @@
 /**
  * One of the vendors to which a provider routes: its name, the id that `routing` accepts, and its offer for each model. The provider's
- * driver reports it, the catalogue lists it. Specification part 4, "Models".
+ * driver reports it, the catalogue lists it.
  */
 export interface Upstream {
   /** The id that `providers` and `ignore` of a request's routing accept. */

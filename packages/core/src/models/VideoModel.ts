@@ -12,7 +12,7 @@ import type * as Stream from "effect/Stream"
 import type { ModelError } from "./ModelError.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
 
-/** The states of the specification. Only `completed` gives a video; the last four are final. */
+/** The states of a job. Only `completed` gives a video; the last four are final. */
 export const VideoJobStatus = Schema.Literals(["pending", "in_progress", "completed", "failed", "cancelled", "expired"])
 export type VideoJobStatus = typeof VideoJobStatus.Type
 
@@ -25,7 +25,7 @@ export const VideoRouting = Schema.Struct({
 })
 export type VideoRouting = typeof VideoRouting.Type
 
-/** The options of a video, by the names of the specification (`video_config`): users and models both write them. */
+/** The options of a video, by the names of the wire (`video_config`): users and models both write them. */
 export const VideoOptions = Schema.Struct({
   /** Seconds. */
   duration: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),

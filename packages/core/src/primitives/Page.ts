@@ -1,4 +1,4 @@
-/** A window on an ordered list. The bounds are those of the specification, part 8. */
+/** A window on an ordered list. The bounds are those of the API. */
 import * as Schema from "effect/Schema"
 
 export const maximumSkip = 10_000

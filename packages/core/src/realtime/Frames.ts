@@ -1,7 +1,6 @@
 /**
  * The messages between client and service in a voice session, independent of a wire format: the first frame, the client's frames, the
  * service's events, and the codes of errors. `@colloquy/ws` translates them to JSON. Audio is not part of them: it is sent as bytes.
- * Specification part 4 ("Realtime session") and part 6.
  */
 import * as Schema from "effect/Schema"
 import { pcmBytesPerSecond } from "../primitives/Pcm.ts"

@@ -1,7 +1,7 @@
 /**
  * A voice session from beginning to end: authentication, first frame, its check, the lease of the thread, the vendor, `session.begin`,
  * relay, stop, saving, `session.ended`. In every case the client gets one ending, the thread is released, and conversation and usage are
- * stored. Specification part 4, "Realtime session".
+ * stored.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

@@ -1,4 +1,4 @@
-/** All limits of a voice session, as one reference that a host may replace. The defaults are those of the specification, part 8. */
+/** All limits of a voice session, as one reference that a host may replace. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 

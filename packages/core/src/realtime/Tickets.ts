@@ -1,7 +1,6 @@
 /**
  * Tickets let a browser open a voice session without the API key: a trusted backend requests one and passes it to the browser. A ticket is
- * valid for 60 seconds and one connection, for one thread, and for the Origin of its request if there was one. Specification part 4, rule
- * 7.
+ * valid for 60 seconds and one connection, for one thread, and for the Origin of its request if there was one.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

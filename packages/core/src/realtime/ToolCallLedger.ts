@@ -1,6 +1,6 @@
 /**
  * Pure: the tool calls of one session, and which of them may still be answered. Each call is pending (at the client), running (hosted),
- * answered or cancelled; only pending calls accept outputs from the client. Specification part 4, `tool.outputs`.
+ * answered or cancelled; only pending calls accept outputs from the client.
  */
 import * as Result from "effect/Result"
 import type { ToolCall } from "../tools/ToolCall.ts"

@@ -1,4 +1,4 @@
-/** A conversation of one user with one assistant. Specification part 2. */
+/** A conversation of one user with one assistant. */
 import * as Schema from "effect/Schema"
 import { AssistantId, ThreadId } from "../primitives/Ids.ts"
 

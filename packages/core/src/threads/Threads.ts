@@ -1,4 +1,4 @@
-/** Use cases of threads: create, get, list, update, delete. Turns add messages to a thread. Specification part 4. */
+/** Use cases of threads: create, get, list, update, delete. Turns add messages to a thread. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

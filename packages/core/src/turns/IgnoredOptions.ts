@@ -100,7 +100,7 @@ export const withoutModel = (request: TurnRequest): ReadonlyArray<IgnoredOption>
   }).flatMap(([option, given]) => (given === undefined ? [] : [{ option, because: "the message is only saved" }]))
 
 /**
- * The names that the specification gives to these options. `excludeReasoning` is not in the list: it always has an effect, because the
+ * The names of these options on the wire. `excludeReasoning` is not in the list: it always has an effect, because the
  * kernel itself withholds the reasoning.
  */
 const thinkingNames = { effort: "effort", budgetTokens: "budget_tokens", maxTokens: "max_tokens" } as const

@@ -2,8 +2,8 @@
  * The log of a run. All views of a turn are folds of these events: the stream, the resumed stream, the stored message, the reply, the
  * usage. Events are plain JSON objects; `sequence` rises through all legs of a run.
  *
- * Every leg ends with exactly one *terminal* event. Reasoning is sent to live readers only: it takes sequence numbers but is never stored
- * (specification part 6), so a log that is read from the store may have gaps.
+ * Every leg ends with exactly one *terminal* event. Reasoning is sent to live readers only: it takes sequence numbers but is never stored, so
+ * a log that is read from the store may have gaps.
  */
 import type * as Schema from "effect/Schema"
 import type { Charge } from "../metering/Charge.ts"

@@ -1,6 +1,6 @@
 /**
- * What a caller asks of one turn. All fields but the content are optional, apply to this turn only and are never saved to the assistant.
- * Specification part 4, "Message body". For an absent field the assistant's value is used, then the host's default.
+ * What a caller asks of one turn. All fields but the content are optional, apply to this turn only and are never saved to the assistant. For
+ * an absent field the assistant's value is used, then the host's default.
  */
 import type * as Schema from "effect/Schema"
 import type { Routing, Thinking } from "../models/ChatRequest.ts"

@@ -1,6 +1,6 @@
 /**
  * The options of a message for voice (`TurnRequest.options.voice`), strictly checked: every unknown or wrong member is reported, and none
- * is guessed. `recording` names the bytes that `Recordings` has stored; the other two are the members of the specification's `voice`.
+ * is guessed. `recording` names the bytes that `Recordings` has stored; the other two are the members of the wire's `voice`.
  */
 import * as Schema from "effect/Schema"
 import { BlobId, DocumentId } from "../primitives/Ids.ts"

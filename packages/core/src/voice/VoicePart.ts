@@ -1,7 +1,7 @@
 /**
  * How voice joins a turn: speech input before it (`Transcription`), speech output while it is answered (`Speech`). A message requests it
  * with `TurnRequest.options.voice`: `stt` with a recording that `Recordings` has stored, `tts`, or both. Problems are refused before
- * anything is heard or stored. Recordings and speech are documents of the messages, and are never indexed. Specification part 4, `voice`.
+ * anything is heard or stored. Recordings and speech are documents of the messages, and are never indexed.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -224,7 +224,7 @@ const replyRecord = (reply: TurnReply) => ({
   run_id: reply.runId,
   role: reply.role,
   status: reply.status,
-  // Clients of the specification read the reason of a failed reply in `content`.
+  // Clients of the API read the reason of a failed reply in `content`.
   content: reply.fault === null ? reply.content : reply.fault.message,
   fault: reply.fault,
   partial_content: reply.fault === null ? null : reply.content,

@@ -1,4 +1,4 @@
-/** Assistants: specification part 4. */
+/** Assistants: create, get, list, update, clone, delete. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"

@@ -1,4 +1,4 @@
-/** Money: what is left, what was used, and what upstreams ask. Specification part 4, "Models". */
+/** Money: what is left, what was used, and what upstreams ask. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
@@ -8,7 +8,7 @@ import { ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord } from "../wire/Fields.ts"
 import { Balance, RecentUsage, UpstreamProviderList } from "../wire/ModelRecords.ts"
 
-/** The two together stay below the bound of `skip`, specification part 8. */
+/** The two together stay below the bound of `skip`. */
 const pages = {
   page: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
   page_size: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 })))

@@ -1,5 +1,5 @@
 /**
- * Documents of assistants and threads: specification part 4. Their bytes, chunks and addresses, and the search over them, come beside it.
+ * Documents of assistants and threads. Their bytes, chunks and addresses, and the search over them, come beside it.
  * All of them answer 501 on a server whose host has not installed documents.
  */
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** The two message endpoints: one JSON reply, or a stream when `stream` is true. Specification part 4. */
+/** The two message endpoints: one JSON reply, or a stream when `stream` is true. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"

@@ -1,5 +1,5 @@
 /**
- * The catalogue of models: specification part 4, "Models". Names of models may hold slashes; here they are one segment, `%2F` inside, and
+ * The catalogue of models. Names of models may hold slashes; here they are one segment, `%2F` inside, and
  * `SlashedNames.ts` lets them come as they are.
  */
 import { ModelType } from "@colloquy/core/adapters"
@@ -14,7 +14,7 @@ import { Model, ModelList, ProviderList, VideoModel, VideoModelList } from "../w
 
 const tokens = IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** Specification part 8: a page of the catalogue may be far larger than other pages. */
+/** A page of the catalogue may be far larger than other pages. */
 const page = {
   skip: Schema.optionalKey(tokens),
   limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 15_000 })))

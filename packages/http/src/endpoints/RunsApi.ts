@@ -1,4 +1,4 @@
-/** Runs: tool outputs on both endpoints, cancel, the record, and the events again. Specification part 4. */
+/** Runs: tool outputs on both endpoints, cancel, the record, and the events again. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"

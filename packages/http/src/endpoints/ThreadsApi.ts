@@ -1,4 +1,4 @@
-/** Threads: specification part 4. Messages come into a thread through `MessagesApi`. */
+/** Threads. Messages come into a thread through `MessagesApi`. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"

@@ -1,6 +1,6 @@
 /**
  * Typed answers: `system_one` asks for them. The whole message is checked here as well, so that a client is told every problem at once: the
- * questions, and each field that this path does not take (specification part 4, "Typed-answer rules").
+ * questions, and each field that this path does not take.
  */
 import { checkTypedAsk, TypedAnswers } from "@colloquy/core/wings"
 import { totalTokens } from "@colloquy/core/adapters"

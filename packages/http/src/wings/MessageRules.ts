@@ -1,5 +1,5 @@
 /**
- * Pure: rules between the fields of a message body (specification part 4). Those of fields that speak to parts of the turn are in their
+ * Pure: rules between the fields of a message body. Those of fields that speak to parts of the turn are in their
  * wings. Held against the raw body, so that they stand beside all other problems.
  */
 import type { ValidationError } from "../wire/Errors.ts"

@@ -1,4 +1,4 @@
-/** Typed answers as the wire shows them: with a message, and judged in a report. Specification part 2, "Typed answers". */
+/** Typed answers as the wire shows them: with a message, and judged in a report. */
 import { Answer } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
 import { maybe } from "./Fields.ts"

@@ -1,4 +1,4 @@
-/** Documents as the wire shows them. Specification part 2, "Document"; what it leaves open is decided in `docs/decisions/`. */
+/** Documents as the wire shows them. */
 import { DocumentStatus } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
 import { isJsonObject } from "./Json.ts"

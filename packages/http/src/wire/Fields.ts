@@ -77,7 +77,7 @@ export const IntegerWord = Schema.String.check(Schema.isPattern(/^[+-]?\d{1,15}$
   Schema.decodeTo(Schema.Int, SchemaTransformation.numberFromString)
 )
 
-/** `skip` and `limit` of lists, specification part 8. */
+/** `skip` and `limit` of lists. */
 export const page = {
   skip: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))),
   limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 200 })))

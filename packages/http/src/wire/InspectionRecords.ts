@@ -1,4 +1,4 @@
-/** What happened inside a run, as `GET /threads/{t}/runs/{r}/inspection` answers. Beyond the specification. */
+/** What happened inside a run, as `GET /threads/{t}/runs/{r}/inspection` answers. */
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Fields.ts"
 

@@ -1,4 +1,4 @@
-/** Memories as the wire shows them, what clients send of them, and how the learning of a turn went. Specification: "Memory". */
+/** Memories as the wire shows them, what clients send of them, and how the learning of a turn went. */
 import * as Schema from "effect/Schema"
 import { dateOf, longestName } from "@colloquy/core/wings"
 import { maybe, maybeOr, Timestamp } from "./Fields.ts"

@@ -1,5 +1,5 @@
 /**
- * The body of the two message endpoints (specification part 4, "Message body"), in its three encodings. The JSON form is the definition: the
+ * The body of the two message endpoints, in its three encodings. The JSON form is the definition: the
  * two form encodings are brought into its shape (`FormFields.ts`) and decoded by the same schema.
  *
  * A field that an endpoint does not have is an unknown field there and ignored: `router` on the stateless body, `video_*` on the body for

@@ -1,4 +1,4 @@
-/** Entries of the catalogue as the service answers with them. What is not known is null, and null is no promise. Specification part 2. */
+/** Entries of the catalogue as the service answers with them. What is not known is null, and null is no promise. */
 import { ModelType } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { Timestamp } from "./Fields.ts"

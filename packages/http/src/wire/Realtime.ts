@@ -1,4 +1,4 @@
-/** Tickets of voice sessions as the wire shows them. Specification part 4, "Realtime session", rule 7. */
+/** Tickets of voice sessions as the wire shows them. */
 import * as Schema from "effect/Schema"
 import { maybe } from "./Fields.ts"
 

@@ -221,7 +221,7 @@ const reply = {
 export const MessageResponse = Schema.Struct(reply).annotate({ identifier: "MessageResponse" })
 export type MessageResponse = typeof MessageResponse.Type
 
-/** The same record under the name that the specification gives it. */
+/** The same record under its older name. */
 export const ToolOutputsResponse = Schema.Struct(reply).annotate({ identifier: "ToolOutputsResponse" })
 
 export { RunStatus }

@@ -1,7 +1,7 @@
 /**
  * A model of typed answers that needs no network, for a first look before a provider is configured. It is no language model: it compares
  * words of the state with words of the question's options, and says so in its name, in its description and in every answer (`estimated`).
- * It uses the names of the specification, so that a client's request works unchanged.
+ * It uses the names of the wire, so that a client's request works unchanged.
  */
 import { type Provider } from "@colloquy/core"
 import {

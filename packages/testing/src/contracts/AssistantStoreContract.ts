@@ -1,4 +1,4 @@
-/** The contract of `AssistantStore`: specification part 2 and the comments of the port. */
+/** The contract of `AssistantStore`: the comments of the port. */
 import { type Assistant, AssistantId, ThreadId } from "@colloquy/core"
 import { AssistantStore, firstPage, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
