@@ -26,11 +26,16 @@ export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavai
 }
 
 /** Over the kernel. */
-export const documentsOf = ({ attachmentWait, summarizesDocuments }: Settings) =>
-  Layer.provide(Documents.layer({ attachmentWait, summaries: summarizesDocuments ? defaultDocumentSummaries : null }), [
+export const documentsOf = ({ attachmentWait, reranksDocuments, summarizesDocuments }: Settings) => {
+  const summaries = summarizesDocuments ? defaultDocumentSummaries : null
+  return Layer.provide(Documents.layer({ attachmentWait, summaries, reranked: reranksDocuments ? candidates : 0 }), [
     Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
     SharpPictures.layer
   ])
+}
+
+/** How many hits of a search are reranked. */
+const candidates = 50
 
 /**
  * The signing key: the operator's own, or one that is made at the first start and stored, with a database server in the database, so that

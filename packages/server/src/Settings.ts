@@ -77,6 +77,8 @@ export interface Settings {
   readonly blobs: BlobSettings | null
   /** How long a message waits for the files that came with it. */
   readonly attachmentWait: Duration.Duration
+  /** Whether the reranker also orders what is found in documents. */
+  readonly reranksDocuments: boolean
   /** Whether a model summarises each document. */
   readonly summarizesDocuments: boolean
   /** The public address of the server, without the base path; null: the address on which it listens. */
@@ -164,6 +166,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
     vendors: given,
     blobs: blobsBy(read),
     attachmentWait: seconds(variables.attachmentWait),
+    reranksDocuments: read(variables.reranksDocuments),
     summarizesDocuments: read(variables.summarizesDocuments),
     publicUrl: read(variables.publicUrl),
     signingKey:
@@ -207,6 +210,10 @@ const together = (settings: Settings, read: Read): ReadonlyArray<string> => {
     [
       settings.reranking === null && (reranker ?? read(variables.rerankModel)) !== null,
       `A key or an address of ${reranker ?? "COHERE, VOYAGE or JINA"} must be set when RERANK_PROVIDER or RERANK_MODEL is`
+    ],
+    [
+      settings.reranking === null && settings.reranksDocuments,
+      "A key or an address of COHERE, VOYAGE or JINA must be set when RERANK_DOCUMENTS is true"
     ],
     [
       settings.embedding === null && (read(variables.embeddingModel) ?? read(variables.embeddingDimensions)) !== null,

@@ -185,6 +185,10 @@ export const variables = {
     30,
     "how long a message waits until the files that came with it are indexed"
   ),
+  reranksDocuments: isTrue(
+    "RERANK_DOCUMENTS",
+    "`true`: the reranker also orders what is found in documents; one call for each message with documents"
+  ),
   summarizesDocuments: isTrue(
     "DOCUMENT_SUMMARIES",
     "`true`: the assistant's model writes a summary of each document, which typed answers get; one model call for each document"

@@ -21,7 +21,7 @@ import {
   type RunCall,
   withOptions
 } from "@colloquy/core/promises"
-import { ownText } from "@colloquy/core/retrieval"
+import { ownText, Reranker, type RerankerPort } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -40,6 +40,8 @@ export interface DocumentsOptions extends DeepPartial<DocumentSettings> {
   readonly ocr?: boolean
   /** True: pictures are scaled to what models take (`npm install sharp`). */
   readonly pictures?: boolean
+  /** Orders what was found before the model reads it: `documents({ reranker, reranked: 50 })`. */
+  readonly reranker?: RerankerPort
 }
 
 /** Where a document is attached: to an assistant, for all its threads, or to one thread. */
@@ -111,11 +113,17 @@ export class IndexingFailed extends Schema.TaggedError<IndexingFailed>()("Indexi
   }
 }
 
-export const documents = ({ ocr = false, pictures = false, ...given }: DocumentsOptions = {}): DocumentsRoom =>
+export const documents = ({
+  ocr = false,
+  pictures = false,
+  reranker,
+  ...given
+}: DocumentsOptions = {}): DocumentsRoom =>
   room<DocumentsTypes>()(
     Layer.provide(Documents.layer(given), [
       Layer.provide(FileExtractor.layer(), ocr ? imageReader : Layer.empty),
-      pictures ? pictureConverter : Layer.empty
+      pictures ? pictureConverter : Layer.empty,
+      reranker === undefined ? Layer.empty : Layer.succeed(Reranker, reranker)
     ]),
     functions
   )

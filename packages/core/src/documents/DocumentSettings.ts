@@ -24,6 +24,12 @@ export interface DocumentSettings {
   readonly embeddingWait: Duration.Input
   /** `recall`: excerpts are added before every message. `tool`: the model searches with the tool `search_documents`. */
   readonly excerpts: "recall" | "tool"
+  /**
+   * How many hits of a search the `Reranker` of the host puts in order before the best are told to the model, and its time limit; 0: the
+   * order of the search is kept.
+   */
+  readonly reranked: number
+  readonly rerankTimeout: Duration.Input
   /** How long a message waits for the indexing of the files that came with it. */
   readonly attachmentWait: Duration.Input
   /** A summary costs a model call per document; null: no summaries. */
@@ -48,6 +54,8 @@ export const defaultDocumentSettings: DocumentSettings = {
   embeddingBatch: 256,
   embeddingWait: "15 minutes",
   excerpts: "recall",
+  reranked: 0,
+  rerankTimeout: "3 seconds",
   attachmentWait: "30 seconds",
   summaries: null,
   orphanSweep: "1 hour",

@@ -13,7 +13,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
+import { paid } from "../metering/PaidCall.ts"
 import { Providers } from "../models/Provider.ts"
+import { inTime } from "../primitives/Deadlines.ts"
 import { DocumentId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { framed, frameRule, type FrameWord, newFrameWord, onOneLine } from "../prompts/Frame.ts"
@@ -21,6 +23,8 @@ import type { PromptPart } from "../prompts/PromptPart.ts"
 import { type ChunkHit, ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
 import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
 import { type Excerpt, excerptsOf, nearBest } from "../retrieval/Excerpts.ts"
+import { ownText } from "../retrieval/Chunk.ts"
+import { inOrder, type Reranked, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
@@ -68,7 +72,8 @@ const makePart = Effect.gen(function* () {
   const { all: providers } = yield* Providers
   const media = yield* makeMedia
   const notice = yield* makeNoticing
-  const { attachmentWait, excerpts: mode } = yield* DocumentSettings
+  const reranker = yield* Reranker
+  const { attachmentWait, excerpts: mode, reranked, rerankTimeout } = yield* DocumentSettings
   const { decideTimeout } = yield* TurnSettings
 
   /** Repeats the survey while only attachments of this message are in processing, until the time limit. */
@@ -142,14 +147,37 @@ const makePart = Effect.gen(function* () {
     return hits.slice(0, plan.limit)
   })
 
+  /** If the reranker fails or is late, the order of the search is kept. */
+  const rerank = (port: RerankerPort, turn: LiveTurn, query: string, hits: ReadonlyArray<ChunkHit>) =>
+    Effect.gen(function* () {
+      const call = port.rerank({ query, texts: hits.map(({ chunk }) => ownText(chunk)) })
+      const { order } = yield* port.model === null
+        ? call
+        : paid(turn.beginCharge, {
+            payee: { ...port.model, purpose: "rerank" },
+            call,
+            charges: ({ charge }) => (charge === null ? [] : [charge])
+          })
+      return rescored(hits, order)
+    }).pipe(
+      inTime(rerankTimeout, () => Effect.succeed(hits)),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logWarning(`Excerpts of run ${turn.runId} were not reranked`, cause), hits)
+      )
+    )
+
   const search = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn, query: string) {
     const { embedding, limit } = plan
     const scopes = [scopeOfAssistant(turn.assistantId), scopeOfThread(turn.threadId)]
-    const searched = yield* retrieval.search({ scopes, query, limit, embedding, beginCharge: turn.beginCharge })
+    const port = reranked > 0 ? reranker : null
+    const wide = port === null ? limit : Math.max(limit, reranked)
+    const searched = yield* retrieval.search({ scopes, query, limit: wide, embedding, beginCharge: turn.beginCharge })
     if (embedding !== null && searched.lexicalOnly === null) yield* notice(turn.assistantId, embedding, searched.hits)
-    const near = new Set(nearBest(searched.hits))
+    const isOrdered = port !== null && searched.hits.length > 1
+    const best = (isOrdered ? yield* rerank(port, turn, query, searched.hits) : searched.hits).slice(0, limit)
+    const near = new Set(nearBest(best))
     // What came with the message is meant, whatever its words are.
-    const meant = searched.hits.filter((hit) => near.has(hit) || plan.attachments.includes(hit.documentId))
+    const meant = best.filter((hit) => near.has(hit) || plan.attachments.includes(hit.documentId))
     const hits = meant.length > 0 ? meant : yield* beginnings(plan)
     if (hits.length === 0) return []
     const found = yield* documents.getMany([...new Set(hits.map(({ documentId }) => documentId))])
@@ -249,6 +277,19 @@ const attachmentsOf = ({ options = {} }: TurnCase): Effect.Effect<ReadonlyArray<
       refuse("invalid", [{ path: ["attachments"], message: "Attachments must be a list of document ids." }]),
     onSome: ({ attachments = [] }) => Effect.succeed([...new Set(attachments)])
   })
+
+/**
+ * In the order of the reranker, with its scores; without scores by place, so that the last ones are far below the best. What the reranker
+ * left out keeps its order after the others, and scores nothing.
+ */
+const rescored = (hits: ReadonlyArray<ChunkHit>, order: Reranked["order"]): ReadonlyArray<ChunkHit> => {
+  if (order.length === 0) return hits
+  const scores = new Map(order.map(({ index, score }, place) => [index, score ?? 1 - place / order.length]))
+  return inOrder(
+    hits.map((hit, index) => ({ ...hit, score: scores.get(index) ?? 0 })),
+    order.map(({ index }) => index)
+  )
+}
 
 /** What a message shows of a file that came with it. */
 const kept = ({ filename, id, mimeType, size, status, summary }: Document) => ({

@@ -36,7 +36,7 @@ import { MemorySettings } from "./MemorySettings.ts"
 import { MemoryId } from "./MemoryRecord.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, promptOfHits, queryOf, retrievedOf, withCitations } from "./Recollection.ts"
-import { inOrder, listwise, Reranker, type RerankerPort } from "./Reranker.ts"
+import { inOrder, listwise, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 
 export const memoryPartName = "memory"
 

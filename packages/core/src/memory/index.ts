@@ -43,7 +43,7 @@ export {
   type SessionPlace
 } from "./MemoryStore.ts"
 export { KeptMemories, readKept, RetrievedMemory } from "./KeptMemories.ts"
-export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "./Reranker.ts"
+export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "../retrieval/Reranker.ts"
 
 /** If the store keeps no vectors, none are made. This warning explains why no memory is found by its meaning. */
 const layerWarning = Layer.effectDiscard(

@@ -30,5 +30,6 @@ export {
   vectorModel,
   type WithoutMeaning
 } from "./Retrieval.ts"
+export { Reranker, type RerankerPort } from "./Reranker.ts"
 export { emptyPlace, type Place, type Section, type SectionForm } from "./Section.ts"
 export { mostTerms, noteOnQuery, queryTerms, termsOf } from "./Terms.ts"

@@ -2,9 +2,9 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say } from "@colloquy/testing"
 import { Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
-import type { ChatRequest } from "@colloquy/core/adapters"
+import { type ChatRequest, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import { type Document, Documents, type DocumentScope, DocumentStore } from "@colloquy/core/documents"
-import { ChunkIndex } from "@colloquy/core/retrieval"
+import { ChunkIndex, type RerankerPort } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -67,6 +67,63 @@ describe("documents in a turn", () => {
       assert.notInclude(textsOf(asked[0]).join(), "are washed")
     })
   )
+
+  const spent = { ...noUsage, costUsd: 0.002 }
+  const winters = ["boats", "trains", "planes"].map((name) => `All ${name} are washed in the winter of Bergen.`)
+  const rerankers: ReadonlyArray<
+    readonly [name: string, rerank: RerankerPort["rerank"] | null, reranked: number, first: string]
+  > = [
+    [
+      "a reranker orders them, and what it put far below is left out; its charge is that of the turn",
+      ({ texts }) =>
+        Effect.succeed({
+          order: texts.flatMap((text, index) => (text.includes("planes") ? [{ index, score: 0.9 }] : [])),
+          charge: { provider: "a-vendor", model: "rank", purpose: "rerank", usage: spent }
+        }),
+      50,
+      "planes"
+    ],
+    ["the order of the search is kept when the reranker is late", () => Effect.never, 50, "harbour"],
+    ["the order of the search is kept when the reranker breaks", () => Effect.die(new Error("broken")), 50, "harbour"],
+    ["nothing is asked of the reranker where the setting is off", () => Effect.die(new Error("asked")), 0, "harbour"],
+    ["nothing changes without a reranker", null, 50, "harbour"]
+  ]
+  for (const [name, rerank, reranked, first] of rerankers) {
+    test(
+      name,
+      Effect.gen(function* () {
+        const wanted: Array<string> = []
+        const reranker: RerankerPort | null =
+          rerank === null
+            ? null
+            : {
+                model: { provider: "a-vendor", model: "rank" },
+                rerank: (request) => (wanted.push(...request.texts), rerank(request))
+              }
+        const { asked, place, room } = yield* opened({
+          settings: { reranked },
+          ...(reranker === null ? {} : { reranker })
+        })
+        const ofAssistant = { _tag: "Assistant", assistantId: place.assistantId } as const
+        yield* room.run(upload(ofAssistant, "harbour.txt", "The harbour of Bergen closes at nine in the winter."))
+        for (const text of winters) {
+          yield* room.run(upload(ofAssistant, `${text.split(" ")[1]}.txt`, text))
+          yield* tick
+        }
+        const content = "When does the harbour of Bergen close in the winter?"
+        const send = room.run(Turns.use((turns) => turns.send({ content, threadId: place.threadId })))
+        const sent = yield* Effect.forkChild(send, { startImmediately: true })
+        yield* TestClock.adjust("4 seconds")
+        yield* Fiber.join(sent)
+        const told = textsOf(asked[0])[0] ?? ""
+        assert.include(told, `[${first}.txt]`)
+        if (first === "planes") assert.notInclude(told, "[harbour.txt]")
+        assert.strictEqual(wanted.length, reranked > 0 && rerank !== null ? 4 : 0)
+        const charged = yield* room.run(UsageLedger.use((ledger) => ledger.recent({ skip: 0, limit: 10 })))
+        if (first === "planes") assert.isTrue(charged.days.some(({ model }) => model === "rank"))
+      })
+    )
+  }
 
   test(
     "stand before the message as material, with file names, and are kept with the answer",

@@ -7,7 +7,7 @@ import { dateOf } from "../../src/memory/MemoryDates.ts"
 import { isInstruction } from "../../src/memory/Instructions.ts"
 import { MemoryId, memoryKey, type MemoryRecord } from "../../src/memory/MemoryRecord.ts"
 import { withCitations } from "../../src/memory/Recollection.ts"
-import { inOrder, readOrder } from "../../src/memory/Reranker.ts"
+import { inOrder, readOrder } from "../../src/retrieval/Reranker.ts"
 import { hasSecret } from "../../src/memory/Secrets.ts"
 
 const day = new Date("2026-05-03T10:00:00Z")

@@ -4,7 +4,7 @@ import { fail, gate, hang, make, say } from "@colloquy/testing"
 import { rerankerSuite, type RerankVendor } from "@colloquy/testing/contracts"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { listwise } from "../../src/memory/Reranker.ts"
+import { listwise } from "../../src/retrieval/Reranker.ts"
 
 const info = describeModel({ name: "scripted-model", provider: "scripted", modelType: "llm" })
 const target = { provider: "scripted", model: "scripted-model", info, apiKey: null, conversationId: "c" }

@@ -7,7 +7,7 @@ import { scripted, type ScriptStep } from "@colloquy/testing"
 import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
 import { BlobStore, Documents, type DocumentSettings, DocumentStore, TextExtractor } from "@colloquy/core/documents"
-import { ChunkIndex, emptyPlace, type Retrieval } from "@colloquy/core/retrieval"
+import { ChunkIndex, emptyPlace, type Retrieval, Reranker, type RerankerPort } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -27,6 +27,7 @@ export interface RoomOptions {
   /** What is known of the conversation model. */
   readonly info?: Partial<ModelInfo>
   readonly settings?: Partial<DocumentSettings>
+  readonly reranker?: RerankerPort
   /** Receives what the conversation model is asked. */
   readonly asked?: Array<ChatRequest>
 }
@@ -74,7 +75,12 @@ export const roomOver = <E>(storage: Layer.Layer<Storage, E>, options: RoomOptio
   const extractor = Layer.succeed(TextExtractor, { readable: ["txt"], extract: options.extract ?? readText })
   return Documents.layer(options.settings).pipe(
     Layer.provideMerge(Kernel.layer),
-    Layer.provide([providersOf(options), extractor, Logger.layer([])]),
+    Layer.provide([
+      providersOf(options),
+      extractor,
+      Logger.layer([]),
+      Layer.succeed(Reranker, options.reranker ?? null)
+    ]),
     Layer.provideMerge(storage),
     Layer.fresh
   )

@@ -1,5 +1,5 @@
 /**
- * Port: orders texts by how well they answer a question. `memory_pro` uses it after a wide search. A host provides a vendor's reranker
+ * Port: orders texts by how well they answer a question. `memory_pro` uses it after a wide search, and so do documents where their settings say so. A host provides a vendor's reranker
  * (`@colloquy/adapters`) or lets a conversation model do it (`listwise`); without one the order of the search is kept.
  */
 import * as Context from "effect/Context"
@@ -35,8 +35,8 @@ export interface RerankerPort {
   readonly rerank: (request: RerankRequest) => Effect.Effect<Reranked, ModelError | StoreUnavailable, Principal>
 }
 
-/** Null: the assistant's own model reranks. */
-export const Reranker = Context.Reference<RerankerPort | null>("@colloquy/core/memory/Reranker", {
+/** Null: the assistant's own model reranks memories, and documents are not reranked. */
+export const Reranker = Context.Reference<RerankerPort | null>("@colloquy/core/retrieval/Reranker", {
   defaultValue: () => null
 })
 
