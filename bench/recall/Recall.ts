@@ -23,13 +23,15 @@ import type { Corpus, Group, Source } from "./Corpus.ts"
 
 /** A change of the ranking, to see what a part of it is worth. */
 export interface Variant {
+  /** How many hits are looked at. */
+  readonly hits: number
   readonly name: string
   readonly weighting: Partial<Weighting>
   readonly keepsDates: boolean
   readonly language: Language | null
 }
 
-export const asShipped: Variant = { name: "as shipped", weighting: {}, keepsDates: true, language: null }
+export const asShipped: Variant = { name: "as shipped", hits: 10, weighting: {}, keepsDates: true, language: null }
 
 export interface Recall {
   /** Questions with a piece of evidence among the first ten, in percent. */
@@ -83,7 +85,7 @@ const measureGroup = (group: Group, variant: Variant) =>
         const { hits } = yield* retrieval.search({
           scopes: [scope],
           query: text,
-          limit: 10,
+          limit: variant.hits,
           embedding: null,
           beginCharge: noCharge
         })
