@@ -56,11 +56,11 @@ export interface Recollection {
   readonly note: string | null
 }
 
-/** A part as turns use it. */
-export type RegisteredPart = ReturnType<typeof registeredPart>
+/** A part as turns use it. An interface, because a declaration file names one and would repeat a type, with names that are not there. */
+export interface RegisteredPart extends ReturnType<typeof registeredPart> {}
 
 /** The steps of a part that need its plan of one run. */
-export type PlannedPart = NonNullable<ReturnType<RegisteredPart["planned"]>>
+export interface PlannedPart extends NonNullable<ReturnType<RegisteredPart["planned"]>> {}
 
 const nothingRendered: RenderedMessage = { content: [], before: [], after: [] }
 
