@@ -46,7 +46,7 @@ const fraction = (maximum: number) => maybe(Schema.Finite.check(Schema.isBetween
 const tokens = maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))
 
 /** The settings of an answer that both interfaces have. */
-export const answerSettings = {
+const answerSettings = {
   temperature: fraction(2),
   top_p: fraction(1),
   parallel_tool_calls: maybe(Schema.Boolean),
