@@ -23,6 +23,9 @@ import { memoryKey } from "../packages/core/src/memory/MemoryRecord.ts"
 import { readOrder } from "../packages/core/src/retrieval/Reranker.ts"
 import { hasSecret } from "../packages/core/src/memory/Secrets.ts"
 import { estimateTokens } from "../packages/core/src/models/EstimateTokens.ts"
+import { operatorDetail } from "../packages/core/src/models/OperatorDetail.ts"
+import { jsonIn } from "../packages/core/src/outputs/OutputText.ts"
+import { PartialJson } from "../packages/core/src/outputs/PartialJson.ts"
 import { runSteps } from "../packages/core/src/primitives/Steps.ts"
 import { framed, newFrameWord, onOneLine } from "../packages/core/src/prompts/Frame.ts"
 import { spokenDates } from "../packages/core/src/retrieval/Dates.ts"
@@ -30,6 +33,7 @@ import { languageOf } from "../packages/core/src/retrieval/Language.ts"
 import { termsByLanguage } from "../packages/core/src/retrieval/Retrieval.ts"
 import { noteOnQuery, termsOf } from "../packages/core/src/retrieval/Terms.ts"
 import { cut } from "../packages/core/src/summaries/SummaryPrompt.ts"
+import { checkedSchema } from "../packages/core/src/tools/CheckedSchema.ts"
 import { makeSpokenText } from "../packages/core/src/voice/SpokenText.ts"
 import { textOfResults } from "../packages/core/src/web-search/Sources.ts"
 import { FormParts } from "../packages/http/src/bodies/FormParts.ts"
@@ -159,6 +163,24 @@ const paths: Readonly<Record<string, Work>> = {
   "a file of a multipart body": (text) => form(`${named('name="a"; filename="a.txt"')}${text}`),
   "a name in a multipart body": (text) => form(named(`name="${text.slice(0, 60_000)}"`)),
   "headers of a part": (text) => form(`--B\r\n${text}`),
+  "an error of a vendor": (text) => operatorDetail(text, text),
+  "the JSON in an answer": jsonIn,
+  "an object that is being written": (text) => {
+    const partial = new PartialJson()
+    inPieces(text, (piece) => partial.push(piece))
+  },
+  "a text in an object that is being written": (text) => {
+    const partial = new PartialJson()
+    inPieces(JSON.stringify([[text]]), (piece) => partial.push(piece))
+  },
+  "a value of a schema": (text) => {
+    const fits = Result.getOrThrow(
+      checkedSchema({ pattern: "^(a+|b)*c?$", minLength: 2, enum: ["a"], items: { type: "null" } })
+    )
+    return [fits.problemsOf(text), fits.problemsOf(Array.from(text.slice(0, 100_000)))]
+  },
+  "a schema of answers": (text) =>
+    checkedSchema({ properties: { [text]: { enum: [text], pattern: text.slice(0, 1000) } } }),
   "a path": (text) => inOneSegment(`/models/${text}`),
   "an event for a client": withoutLineEnds,
   "a text file": read("txt"),

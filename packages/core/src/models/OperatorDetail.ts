@@ -27,9 +27,19 @@ export const operatorDetail = (sentence: string, request = "", secrets: Readonly
 
 const quotations = /"[^"]{1,300}"|'[^']{1,300}'|`[^`]{1,300}`/gu
 
-const withoutQuotations = (line: string, request: string): string => {
-  if (request === "") return line
-  const unquoted = line.replaceAll(quotations, (quoted) => (request.includes(quoted.slice(1, -1)) ? "…" : quoted))
+/** Characters of the sentence that are compared with the request; what is shown is shorter. */
+const longestCompared = 400
+/** Characters of the request that are searched: as many at its beginning as at its end. */
+const longestSearched = 50_000
+
+/** In a request that is too long to be searched, anything in quotation marks may be a quotation of it. */
+const withoutQuotations = (whole: string, sent: string): string => {
+  const line = whole.slice(0, longestCompared)
+  if (sent === "") return line
+  const isLong = sent.length > 2 * longestSearched
+  const request = isLong ? `${sent.slice(0, longestSearched)}\n${sent.slice(-longestSearched)}` : sent
+  const isQuoted = (text: string): boolean => isLong || request.includes(text)
+  const unquoted = line.replaceAll(quotations, (quoted) => (isQuoted(quoted.slice(1, -1)) ? "…" : quoted))
   const words = unquoted.split(" ")
   const quoted = new Set<number>()
   for (let at = 0; at + quotedWords <= words.length; at++) {

@@ -16,6 +16,11 @@ describe("the operator's sentence", () => {
     assert.strictEqual(operatorDetail(sentence, request, ["house-key"]), expected)
   })
 
+  it("leaves out every quotation where the request is too long to be searched", () => {
+    const request = `${"x ".repeat(200_000)}my secret plan ${"y ".repeat(200_000)}`
+    assert.strictEqual(operatorDetail('Invalid "my secret plan" here', request), "Invalid … here")
+  })
+
   it("is short", () => {
     assert.lengthOf(operatorDetail("a ".repeat(5000)), 301)
   })
