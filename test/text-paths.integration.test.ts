@@ -5,6 +5,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { doc, docx, paragraph, pptx, shape, xlsx } from "../packages/adapters/test/files/MadeFiles.ts"
+import {
+  end as endAnswer,
+  start as startAnswer,
+  step as readChunk
+} from "../packages/adapters/src/protocols/OpenAiChat.ts"
+import { plainDialect } from "../packages/adapters/src/protocols/OpenAiDialect.ts"
 import { makeSseReader } from "../packages/adapters/src/protocols/Sse.ts"
 import { makeTagSplitter } from "../packages/adapters/src/protocols/ThinkTags.ts"
 import { hasWords } from "../packages/adapters/src/protocols/Lowering.ts"
@@ -100,6 +107,28 @@ const asJson = (text: string): unknown => {
 const read = (extension: string) => (text: string) =>
   readFile({ extension, tables: null }, bytesOf(text)).catch(() => null)
 
+/** As XML, without the characters that XML does not have. */
+const inXml = (text: string): string =>
+  text
+    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/gu, "?")
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+
+const readMade = (extension: string, made: (text: string) => Uint8Array) => (text: string) =>
+  readFile({ extension, tables: null }, Uint8Array.from(made(text))).catch(() => null)
+
+/** The arguments of a call, in the chunks of a vendor. */
+const calling = (text: string) => {
+  const dialect = { ...plainDialect }
+  const request = { tools: [], messages: [] }
+  const state = startAnswer(request as unknown as Parameters<typeof startAnswer>[0], dialect, () => "call", 1000)
+  const call = (more: object) => ({ choices: [{ delta: { tool_calls: [{ index: 0, ...more }] } }] })
+  readChunk(state, call({ id: "1", function: { name: "f", arguments: "" } }), [])
+  inPieces(text, (piece) => readChunk(state, call({ function: { arguments: piece } }), []))
+  endAnswer(state, [], true)
+}
+
 const paths: Readonly<Record<string, Work>> = {
   "a query": (text) => termsByLanguage(text),
   "the note on a query": noteOnQuery,
@@ -189,6 +218,14 @@ const paths: Readonly<Record<string, Work>> = {
   "a document of markdown": read("md"),
   "lines of JSON": read("jsonl"),
   XML: read("xml"),
+  "a document of Word": readMade("docx", (text) => docx(paragraph(inXml(text)))),
+  "paragraphs of a document of Word": readMade("docx", (text) => docx(inXml(text).replaceAll("?", paragraph("a")))),
+  slides: readMade("pptx", (text) => pptx([{ xml: shape(inXml(text)), notes: shape(inXml(text)) }])),
+  "a sheet": readMade("xlsx", (text) =>
+    xlsx({ One: `<row><c t="inlineStr"><is><t>${inXml(text)}</t></is></c></row>` })
+  ),
+  "an old document of Word": readMade("doc", (text) => doc(text)),
+  "the arguments of a call in pieces": calling,
   "a program": read("ts")
 }
 
