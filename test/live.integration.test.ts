@@ -10,7 +10,9 @@ import { model, usage } from "../packages/adapters/test/providers/Scenarios.ts"
 import { type Vendor, vendors } from "../packages/adapters/test/providers/Vendors.ts"
 import { startVendor } from "../packages/adapters/test/realtime/FakeVendor.ts"
 import { conversationChecks, unknownModel } from "../scripts/live/Conversations.ts"
-import { DoesNotHold, type LiveCheck, pageOf, runChecks } from "../scripts/live/LiveCheck.ts"
+import { jobChecks } from "../scripts/live/Jobs.ts"
+import { DoesNotHold, type LiveCheck, type LiveResult, pageOf, runChecks } from "../scripts/live/LiveCheck.ts"
+import { liveVendors } from "../scripts/live/LiveVendors.ts"
 import { sessionChecks } from "../scripts/live/Sessions.ts"
 
 const key = "sk-live-secret"
@@ -150,6 +152,62 @@ describe("npm run live", () => {
             ["held", ""]
           ]
         )
+      })
+    )
+  )
+
+  const jobsOf = (fake: FakeVendor.FakeVendor) => {
+    const { openai } = liveVendors
+    if (openai === undefined) throw new Error("OpenAI is a vendor of live checks.")
+    const { embedding = "", image = "" } = openai.models
+    return jobChecks(openai.provider({ apiKey: Redacted.make(key), baseUrl: `${fake.baseUrl}/v1` }), {
+      embedding,
+      image
+    })
+  }
+  const outcomes = ({ results }: { readonly results: ReadonlyArray<LiveResult> }) =>
+    results.map(({ name, note, outcome }) => [name, outcome, note])
+  const vector = (numbers: ReadonlyArray<number>) => Buffer.from(Float32Array.from(numbers).buffer).toString("base64")
+  const sound: FakeVendor.Reply = { headers: { "content-type": "audio/mpeg" }, body: [new Uint8Array(4000)] }
+
+  it.live("holds the jobs of a vendor that keeps its wire: vectors, speech there and back, a picture", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const fake = yield* FakeVendor.make
+        const data = [0, 1].map((index) => ({ index, embedding: vector([index, 1, 0]) }))
+        fake.script("/v1/embeddings", FakeVendor.json({ data, usage: { prompt_tokens: 9, total_tokens: 9 } }))
+        fake.script("/v1/audio/speech", sound)
+        fake.script("/v1/audio/transcriptions", FakeVendor.json({ text: "The lighthouse is open today." }))
+        const picture = Buffer.alloc(1000).toString("base64")
+        fake.script("/v1/images/generations", FakeVendor.json({ data: [{ b64_json: picture }] }))
+        assert.deepStrictEqual(outcomes(yield* runChecks(jobsOf(fake), 1)), [
+          ["gives a vector for each text", "held", ""],
+          ["hears what it has spoken", "held", ""],
+          ["draws a picture", "held", ""]
+        ])
+        assert.strictEqual(fake.unused(), 0)
+      })
+    )
+  )
+
+  it.live("says which job does not hold", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const fake = yield* FakeVendor.make
+        const data = [
+          { index: 0, embedding: vector([1, 0]) },
+          { index: 1, embedding: vector([1, 0, 0]) }
+        ]
+        fake.script("/v1/embeddings", FakeVendor.json({ data, usage: { prompt_tokens: 9, total_tokens: 9 } }))
+        fake.script("/v1/audio/speech", sound)
+        fake.script("/v1/audio/transcriptions", FakeVendor.json({ text: "The candle is blue." }))
+        fake.script("/v1/images/generations", FakeVendor.json({ data: [{ b64_json: "AAAA" }] }))
+        const notes = outcomes(yield* runChecks(jobsOf(fake), 1)).map(([, outcome, note]) => [outcome, note])
+        assert.deepStrictEqual(notes.slice(1), [
+          ["failed", "The words that were spoken were not heard."],
+          ["failed", "There is no picture."]
+        ])
+        assert.strictEqual(notes[0]?.[0], "failed")
       })
     )
   )
