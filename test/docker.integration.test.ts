@@ -139,7 +139,7 @@ describe("the compose file", () => {
 
   it("sets variables that the server reads, and a database that it starts", () => {
     const { colloquy, postgres } = compose.services
-    const guide = read("docs/standalone-server.md")
+    const guide = read("docs/standalone-server.md") + read("docs/settings.md")
     for (const name of Object.keys(colloquy.environment)) {
       assert.isTrue(guide.includes(`\`${name}\``) || guide.includes(`\`${name.split("_")[0]}_…\``), name)
     }

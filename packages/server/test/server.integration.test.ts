@@ -50,7 +50,7 @@ describe("a start that cannot work is refused with exit code 1", () => {
     assert.strictEqual(code, 1)
     assert.deepStrictEqual(
       text.match(/^ {2}- (\w+)/gm)?.map((line) => line.slice(4)),
-      ["COLLOQUY_API_KEYS", "HOST", "PORT", "BASE_PATH"]
+      ["HOST", "PORT", "BASE_PATH", "COLLOQUY_API_KEYS"]
     )
     assert.notInclude(text, "s3cret")
   })
