@@ -179,7 +179,7 @@ const turnsOf = (state: State, isUrgent: boolean): Array<OwnerId> => {
 const dueSince = ({ claimExpiresAt, dueAt, followUp }: FollowUpRow): number =>
   followUp.status === "running" ? claimExpiresAt : dueAt
 
-/** Somebody works on it. */
+/** A worker holds a claim on it. */
 export const isClaimed = ({ claimExpiresAt, followUp }: FollowUpRow, now: number): boolean =>
   followUp.status === "running" && claimExpiresAt > now
 

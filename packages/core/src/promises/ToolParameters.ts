@@ -60,7 +60,10 @@ const read = (parameters: ToolParameters): Described => {
   return describeJsonSchema(parameters)
 }
 
-/** The schema of a value in any of the forms, as JSON Schema and as a check. A value of JSON Schema is checked by whoever asks for it. */
+/**
+ * The schema of a value in any of the forms, as JSON Schema and as a check. A value of JSON Schema is not checked here: the part of the turn
+ * that asks the model for it has done so.
+ */
 export const readSchema = (schema: DescribedSchema | Schema.Codec<unknown, unknown> | Schema.JsonObject) => {
   const isChecked = !Schema.isSchema(schema) && !isStandard(schema)
   const { jsonSchema, validate }: Described = isChecked
