@@ -97,9 +97,20 @@ describe("a value", () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   const others = schemas.map((schema) => ({ schema, own: read(schema), other: ajv.compile(schema) }))
 
+  /** Null: the other implementation cannot compare such a value. It calls `toString` of a value that has a field of that name. */
+  const judged = (other: (value: Schema.Json) => boolean, value: Schema.Json): boolean | null => {
+    try {
+      return other(value)
+    } catch {
+      return null
+    }
+  }
+
   it.prop("fits where another implementation says so", { value: Schema.Json }, ({ value }) => {
     for (const { other, own, schema } of others) {
-      assert.strictEqual(own.problemsOf(value).length === 0, other(value), JSON.stringify({ schema, value }))
+      const expected = judged((each) => other(each), value)
+      if (expected === null) continue
+      assert.strictEqual(own.problemsOf(value).length === 0, expected, JSON.stringify({ schema, value }))
     }
   })
 
