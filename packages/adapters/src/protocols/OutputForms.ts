@@ -71,10 +71,8 @@ export const anthropicSubset: SchemaSubset = {
 }
 
 /** Null: the vendor cannot enforce this schema. */
-export const fitted = (schema: Schema.Json, subset: SchemaSubset): Schema.JsonObject | null => {
-  const form = subset.mayRecurse || !isRecursive(schema) ? fit(schema, subset) : null
-  return form
-}
+export const fitted = (schema: Schema.Json, subset: SchemaSubset): Schema.JsonObject | null =>
+  subset.mayRecurse || !isRecursive(schema) ? fit(schema, subset) : null
 
 const fit = (schema: Schema.Json, subset: SchemaSubset): Schema.JsonObject | null => {
   if (!isObject(schema)) return null

@@ -340,7 +340,6 @@ const onNumber =
 const onText =
   (fits: (length: number) => boolean, message: string): Check =>
   (value, way, run) => {
-    // A text has at least half as many characters as units.
     if (typeof value === "string" && run.works(value.length / 64) && !fits(lengthOf(value))) run.tell(way, message)
   }
 
