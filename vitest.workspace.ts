@@ -17,6 +17,9 @@ export default defineConfig({
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [...never, "**/*.integration.test.ts"],
+          // Modules are loaded once for all files. What a file must not leave behind for the next one, `NoTraces.ts` looks at.
+          isolate: false,
+          setupFiles: ["./test/NoTraces.ts"],
           // For a test that hangs, not for one that is slow on a busy machine: some walk through hundreds of cases.
           testTimeout: 60_000
         }

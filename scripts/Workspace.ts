@@ -9,7 +9,10 @@ interface Manifest {
   readonly name: string
   readonly version: string
   readonly exports: Readonly<
-    Record<string, { readonly "colloquy-source"?: string; readonly node?: string } | string | null>
+    Record<
+      string,
+      { readonly "colloquy-source"?: string; readonly node?: string; readonly types?: string } | string | null
+    >
   >
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
@@ -20,6 +23,7 @@ export interface Entry {
   readonly source: string
   /** The joined file that Node.js loads; null if it loads the single files. */
   readonly node: string | null
+  readonly types: string | undefined
   /** Whether the entry is the contract suites, which run only inside of vitest and are not part of an application. */
   readonly isTestKit: boolean
 }
@@ -42,6 +46,7 @@ const read = (name: string): Package => {
             name: manifest.name + path.slice(1),
             source: join(root, folder, target["colloquy-source"]),
             node: target.node ?? null,
+            types: target.types,
             isTestKit: path === "./contracts"
           }
         ]

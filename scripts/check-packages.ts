@@ -2,7 +2,7 @@
 // of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them beside another
 // version of Effect.
 import { spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
@@ -108,6 +108,42 @@ const install = (tarballs: ReadonlyArray<string>) => {
   return home
 }
 
+/** Declarations are read by people who have the packages only. */
+const refuseCitations = (home: string) => {
+  const cites = /\b(?:spec|interface)\.md\b|\bthe spec(?:ification)?\b(?! of)|\bsections? \d|§/iu
+  for (const { manifest } of packages) {
+    const dist = join(home, "node_modules", manifest.name, "dist")
+    const declarations = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((file) =>
+      file.endsWith(".d.ts")
+    )
+    const citing = declarations.filter((file) => cites.test(readFileSync(join(dist, file), "utf8")))
+    if (citing.length > 0) stop(`Declarations of ${manifest.name} cite what no user has: ${citing.join(", ")}`)
+  }
+}
+
+/** How many files a program may load that only imports `Colloquy`, with those of TypeScript itself and of Node, which are 180. */
+const typeFilesLimit = 250
+
+/** Programs without Effect: with Node's types as nodenext, with those of browsers for bundlers. Their libraries are checked too. */
+const plainPrograms = (home: string) => {
+  const plain = packages.filter(({ manifest }) => manifest.name === "colloquy").flatMap(({ entries }) => entries)
+  writeFileSync(join(home, "minimal.ts"), 'import { Colloquy } from "colloquy"\nexport const open = Colloquy.open\n')
+  writeFileSync(
+    join(home, "plain-entries.ts"),
+    plain.map(({ name }, index) => `export type * as _${index} from "${name}"\n`).join("")
+  )
+  const check = (files: ReadonlyArray<string>, options: object) => {
+    const compilerOptions = { ...consumerOptions, skipLibCheck: false, ...options }
+    writeFileSync(join(home, "tsconfig.plain.json"), JSON.stringify({ compilerOptions, files }))
+    return run(process.execPath, [tsc, "-p", "tsconfig.plain.json", "--listFiles"], home)
+  }
+  check(["plain-entries.ts"], {})
+  check(["plain-entries.ts"], { module: "esnext", moduleResolution: "bundler", lib: ["es2024", "dom"], types: [] })
+  const loaded = check(["minimal.ts"], {}).trim().split("\n").length
+  console.log(`A program with \`import { Colloquy } from "colloquy"\` loads ${loaded} files of types.`)
+  if (loaded > typeFilesLimit) stop(`At most ${typeFilesLimit} were expected.`)
+}
+
 /** Type-checks every sub-path, and loads all except the contract suites with plain Node.js. */
 const consume = (home: string) => {
   const entries = packages.flatMap((each) => each.entries)
@@ -119,10 +155,13 @@ const consume = (home: string) => {
   writeFileSync(join(home, "read-file.ts"), readFile)
   writeFileSync(join(home, "begin-database.ts"), beginDatabase)
   writeFileSync(join(home, "plain-host.ts"), plainHost)
+  writeFileSync(join(home, "plain-types.ts"), readFileSync(join(root, "scripts/consumer/plain-types.ts")))
   writeFileSync(join(home, "load.ts"), `${loads.join("")}export {}\n`)
   for (const { code, file } of programs) writeFileSync(join(home, file), code)
   writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: consumerOptions, include: ["*.ts"] }))
   run(process.execPath, [tsc, "-p", "tsconfig.json"], home)
+  refuseCitations(home)
+  plainPrograms(home)
   run(process.execPath, ["load.ts"], home)
   run(process.execPath, ["read-file.ts"], home)
   run(process.execPath, ["begin-database.ts"], home)
@@ -134,12 +173,12 @@ const consume = (home: string) => {
 
 /** Checks that the built package finds the script of the process that reads files. */
 const readFile = `
-import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import { FileExtractor } from "@colloquy/adapters/files"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 const bytes = new TextEncoder().encode("<h1>Tea</h1><p>is a drink")
-const type = fileTypeOf("html")
+const type = fileTypeForExtension("html")
 if (type === undefined) throw new Error("HTML is a type")
 const read = TextExtractor.use((extractor) => extractor.extract({ type, size: bytes.length, bytes: Stream.make(bytes) }))
 const [section] = await Effect.runPromise(Effect.provide(read, FileExtractor.layer()))

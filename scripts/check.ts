@@ -1,12 +1,14 @@
-// `npm test` runs every check, one after the other. All of them run even if one fails, so that one run reports every failure.
-import { spawnSync } from "node:child_process"
+// `npm test` runs every check: the tests in one lane, everything else in a second lane beside it, because tests often wait. All of them run even if
+// one fails, so that one run reports every failure. The second lane has the lower priority: it takes what the tests leave.
+import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { constants, setPriority, tmpdir } from "node:os"
 import { join } from "node:path"
 
-const steps = ["typecheck", "lint", "lint:effects", "format:check", "unused", "test:all", "check:packages", "size"]
-/** The checks whose output is shown even if they pass. */
-const shown = new Set(["test:all", "size"])
+const tests = "test:all"
+const others = ["typecheck", "lint", "lint:effects", "format:check", "unused", "size", "check:packages"]
+/** The check whose output is shown even if it passes. */
+const shown = "size"
 
 const folder = mkdtempSync(join(tmpdir(), "colloquy-check-"))
 const summary = process.env["COLLOQUY_TEST_SUMMARY"] || join(folder, "summary.txt")
@@ -14,22 +16,35 @@ const summary = process.env["COLLOQUY_TEST_SUMMARY"] || join(folder, "summary.tx
 /** Colours are turned off when the output goes to a file. */
 const plain = process.stdout.isTTY ? {} : { NO_COLOR: "1", FORCE_COLOR: undefined }
 
-const passes = (step: string): boolean => {
+const passes = async (step: string): Promise<boolean> => {
   const start = performance.now()
-  const { status, stdout, stderr } = spawnSync("npm", ["run", "--silent", step], {
+  const child = spawn("npm", ["run", "--silent", step], {
     env: { ...process.env, ...plain, COLLOQUY_TEST_SUMMARY: summary },
-    stdio: shown.has(step) ? "inherit" : "pipe",
-    encoding: "utf8",
-    shell: process.platform === "win32",
-    maxBuffer: 64 * 1024 * 1024
+    stdio: step === tests ? "inherit" : ["ignore", "pipe", "pipe"],
+    shell: process.platform === "win32"
   })
-  const ok = status === 0
-  if (!ok && !shown.has(step)) console.log(`${stdout}${stderr}`.trim())
+  if (step !== tests && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text) => (output += text))
+  const ok = await new Promise<boolean>((resolve) => {
+    child.on("error", (error) => {
+      output += String(error)
+      resolve(false)
+    })
+    child.on("close", (status) => resolve(status === 0))
+  })
+  if (!ok || step === shown) console.log(output.trim())
   console.log(`${ok ? "ok    " : "FAILED"} ${step} (${((performance.now() - start) / 1000).toFixed(1)} s)`)
   return ok
 }
 
-const failed = steps.filter((step) => !passes(step))
+const lane = async (steps: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const failed: Array<string> = []
+  for (const step of steps) if (!(await passes(step))) failed.push(step)
+  return failed
+}
+
+const failed = (await Promise.all([lane([tests]), lane(others)])).flat()
 const counts = existsSync(summary) ? readFileSync(summary, "utf8").trim() : "0 passed, 1 failed"
 rmSync(folder, { recursive: true, force: true })
 

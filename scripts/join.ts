@@ -4,6 +4,7 @@
 import { rmSync } from "node:fs"
 import { dirname, join, sep } from "node:path"
 import { type OutputOptions, type Plugin, rolldown } from "rolldown"
+import { joinTypes } from "./PlainTypes.ts"
 import { type Package, packages } from "./Workspace.ts"
 
 /** The name stands in what Node says when it finds another Effect: the modules do not link then, and nothing of ours can say it. */
@@ -68,4 +69,7 @@ const joinFiles = async (each: Package): Promise<void> => {
   await build.close()
 }
 
-for (const each of packages) await joinFiles(each)
+for (const each of packages) {
+  await joinFiles(each)
+  if (each.manifest.name === "colloquy") await joinTypes(each)
+}

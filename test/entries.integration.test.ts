@@ -23,7 +23,8 @@ const filesOfCore = async (...entries: ReadonlyArray<string>): Promise<ReadonlyA
   return JSON.parse(stdout)
 }
 
-const wings = /^(retrieval|documents|memory|summaries|answers|outputs|media|web-search|voice|realtime|retention)\//
+const wings =
+  /^(retrieval|documents|memory|summaries|answers|helpers|outputs|media|web-search|voice|realtime|inspection|retention|schedules|webhooks)\//
 
 describe("what is loaded", () => {
   it("with the kernel: nothing of any wing", async () => {

@@ -16,15 +16,15 @@ import { makeSseReader } from "../packages/adapters/src/protocols/Sse.ts"
 import { makeTagSplitter } from "../packages/adapters/src/protocols/ThinkTags.ts"
 import { hasWords } from "../packages/adapters/src/protocols/Lowering.ts"
 import { isUsableSchema } from "../packages/adapters/src/mcp/UsableSchema.ts"
-import { sentenceOf } from "../packages/adapters/src/mcp/McpTools.ts"
+import { asSentence } from "../packages/adapters/src/mcp/McpTools.ts"
 import { readListing } from "../packages/adapters/src/blobs/S3Xml.ts"
 import { readFile } from "../packages/adapters/src/files/readFile.ts"
 import { checkTypedAsk } from "../packages/core/src/answers/CheckQuestions.ts"
 import { readStated } from "../packages/core/src/answers/StatedAnswers.ts"
-import { extensionOf } from "../packages/core/src/documents/FileType.ts"
+import { readExtension } from "../packages/core/src/documents/FileType.ts"
 import { readOperations } from "../packages/core/src/memory/Extraction.ts"
 import { isInstruction } from "../packages/core/src/memory/Instructions.ts"
-import { dateOf } from "../packages/core/src/memory/MemoryDates.ts"
+import { readDate } from "../packages/core/src/memory/MemoryDates.ts"
 import { readingLines } from "../packages/core/src/memory/MemoryLines.ts"
 import { memoryKey } from "../packages/core/src/memory/MemoryRecord.ts"
 import { readOrder } from "../packages/core/src/retrieval/Reranker.ts"
@@ -36,16 +36,16 @@ import { PartialJson } from "../packages/core/src/outputs/PartialJson.ts"
 import { runSteps } from "../packages/core/src/primitives/Steps.ts"
 import { framed, newFrameWord, onOneLine } from "../packages/core/src/prompts/Frame.ts"
 import { spokenDates } from "../packages/core/src/retrieval/Dates.ts"
-import { languageOf } from "../packages/core/src/retrieval/Language.ts"
+import { detectLanguage } from "../packages/core/src/retrieval/Language.ts"
 import { termsByLanguage } from "../packages/core/src/retrieval/Retrieval.ts"
-import { noteOnQuery, termsOf } from "../packages/core/src/retrieval/Terms.ts"
+import { noteOnQuery, splitTerms } from "../packages/core/src/retrieval/Terms.ts"
 import { cut } from "../packages/core/src/summaries/SummaryPrompt.ts"
 import { checkedSchema } from "../packages/core/src/tools/CheckedSchema.ts"
 import { makeSpokenText } from "../packages/core/src/voice/SpokenText.ts"
 import { textOfResults } from "../packages/core/src/web-search/Sources.ts"
 import { FormParts } from "../packages/http/src/bodies/FormParts.ts"
 import { MediaLifter } from "../packages/http/src/bodies/LiftedMedia.ts"
-import { decodeFormText } from "../packages/http/src/bodies/Text.ts"
+import { decodingFormText } from "../packages/http/src/bodies/Text.ts"
 import { inOneSegment } from "../packages/http/src/endpoints/SlashedNames.ts"
 import { withoutLineEnds } from "../packages/http/src/streams/LineEnds.ts"
 import { parseJson } from "../packages/http/src/wire/Json.ts"
@@ -132,16 +132,16 @@ const calling = (text: string) => {
 const paths: Readonly<Record<string, Work>> = {
   "a query": (text) => termsByLanguage(text),
   "the note on a query": noteOnQuery,
-  "terms of a document": (text) => termsOf(text, "de"),
-  "the language of a text": languageOf,
+  "terms of a document": (text) => splitTerms(text, "de"),
+  "the language of a text": detectLanguage,
   "dates in a conversation": (text) => spokenDates(text, new Date(0)),
   "tokens of a text": estimateTokens,
   "a text for a summary": (text) => cut(text, 50_000, { count: estimateTokens }),
   "a name in a prompt": (text) => onOneLine(text.slice(0, longestName)),
   "a text in its frame": (text) => framed(word, text),
-  "the name of a file": (text) => extensionOf(text.slice(0, longestName)),
+  "the name of a file": (text) => readExtension(text.slice(0, longestName)),
   "a memory": (text) => [memoryKey(text), hasSecret(text), isInstruction(text)],
-  "a date of a memory": dateOf,
+  "a date of a memory": readDate,
   "lines of memories": (text) => runSteps(readingLines(text, (content) => (hasSecret(content) ? "secret" : null))),
   "a line of memories": (text) => runSteps(readingLines(JSON.stringify({ content: text }), () => null)),
   "what a model learned": readOperations,
@@ -177,7 +177,7 @@ const paths: Readonly<Record<string, Work>> = {
     reader.end([])
   },
   "a text of a model": hasWords,
-  "a sentence of a tool server": sentenceOf,
+  "a sentence of a tool server": asSentence,
   "a schema of a tool server": (text) =>
     isUsableSchema({ type: "object", properties: { [text]: asJson(text), a: { enum: [text], required: [text] } } }),
   "a listing of a bucket": readListing,
@@ -186,7 +186,7 @@ const paths: Readonly<Record<string, Work>> = {
   "a body of /v1": lifted,
   "a picture in a body of /v1": (text) => lifted(`{"url":"data:image/png;base64,${text}`),
   "sound in a body of /v1": (text) => lifted(`{"data":"${text}"}`),
-  "a field of a form": (text) => decodeFormText(bytesOf(text)),
+  "a field of a form": (text) => runSteps(decodingFormText(bytesOf(text))),
   "a multipart body": form,
   "a field of a multipart body": (text) => form(`${named('name="a"')}${text}`),
   "a file of a multipart body": (text) => form(`${named('name="a"; filename="a.txt"')}${text}`),

@@ -54,7 +54,14 @@ const openAssistant = Effect.gen(function* () {
   const prompts = { factExtractionPrompt: null, memoryUpdatePrompt: null }
   const embedding = { provider: null, model: null, dimensions: 3072 }
   const assistant = { id, name: "facts", searchLimit: 10, ...nothing, ...prompts, embedding }
-  yield* (yield* AssistantStore).insert({ ...assistant, createdAt: at, updatedAt: at })
+  yield* (yield* AssistantStore).insert({
+    ...assistant,
+    helpers: [],
+    handoffs: [],
+    version: 1,
+    createdAt: at,
+    updatedAt: at
+  })
   return id
 })
 

@@ -4,7 +4,7 @@ import { DocumentId, estimateTokens, newId, noCharge } from "@colloquy/core/adap
 import {
   ChunkIndex,
   documentWeighting,
-  impactsOf,
+  termImpacts,
   type IndexedChunk,
   type Language,
   ownText,
@@ -55,7 +55,7 @@ const prepare = (source: Source, variant: Variant): Prepared => {
   const passages = source.kind === "turns" ? source.turns : passagesOf(source.title, prepared.chunks)
   const dated = variant.keepsDates ? passages : passages.map((passage) => ({ ...passage, said: null }))
   const language = variant.language ?? prepared.language
-  const impacts = impactsOf(dated, language, { ...base, ...variant.weighting })
+  const impacts = termImpacts(dated, language, { ...base, ...variant.weighting })
   const chunks = prepared.chunks.map(({ chunk }, at) => ({ chunk, impacts: impacts[at] ?? new Map() }))
   return { language, chunks }
 }

@@ -6,7 +6,7 @@ import { FileExtractor } from "@colloquy/adapters/files"
 import { Postgres } from "@colloquy/adapters/postgres"
 import { ScriptedModel } from "@colloquy/testing"
 import { Assistants, Kernel, Principal } from "@colloquy/core"
-import { type Document, Documents, fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { type Document, Documents, fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -67,7 +67,7 @@ const ended = (id: Document["id"]): Effect.Effect<Document, unknown, Documents |
 
 /** The text alone: no chunks, no database. */
 const read = Effect.fnUntraced(function* (bytes: Uint8Array) {
-  const type = fileTypeOf("pdf")
+  const type = fileTypeForExtension("pdf")
   if (type === undefined) throw new Error("PDF is not a type of files any more.")
   return yield* (yield* TextExtractor).extract({ type, size: bytes.length, bytes: Stream.make(bytes.slice()) })
 })

@@ -47,6 +47,9 @@ const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: numbe
       factExtractionPrompt: null,
       memoryUpdatePrompt: null,
       metadata: null,
+      helpers: [],
+      handoffs: [],
+      version: 1,
       createdAt: at,
       updatedAt: at
     })
@@ -115,6 +118,8 @@ const recallOf = Effect.fnUntraced(function* (assistantId: AssistantId, content:
     kept: () => null,
     spend: () => {},
     beginCharge: noCharge,
+    beginRun: () => Effect.succeed(null),
+    handOver: () => Effect.succeed("not here"),
     journal: () => Effect.void,
     ensureCredit: () => Effect.void
   }

@@ -48,7 +48,8 @@ describe("the cookbook", () => {
       "virtual-time.test",
       "use-chat",
       "guarded-loop",
-      "object-from-text"
+      "object-from-text",
+      "approval"
     ]
     for (const name of names) {
       const file = await readFile(new URL(`${name}.ts`, import.meta.url), "utf8")
@@ -97,8 +98,8 @@ describe("the cookbook", () => {
         files.map(({ file }) => file)
       )
     )
-    assert.strictEqual(answer, "Thirty days.")
-    assert.include(excerpts[0], "- holidays.pdf, page 1: Employees have thirty days")
+    assert.strictEqual(answer, "Thirty days [d1].")
+    assert.include(excerpts[0], "[d1] holidays.pdf, page 1: Employees have thirty days")
     await rm(folder, { recursive: true })
   }, 60_000)
 
@@ -139,6 +140,15 @@ describe("the cookbook", () => {
 
   it("makes an object of a text", async () => {
     assert.deepStrictEqual(await printed(start("object-from-text.ts")), ["2 tea"])
+  }, 60_000)
+
+  it("goes on with an approved call in another process", async () => {
+    const DATA_DIR = await mkdtemp(join(tmpdir(), "colloquy-"))
+    const run = (...parameters: ReadonlyArray<string>) => printed(start("approval.ts", parameters, { DATA_DIR }))
+    assert.deepStrictEqual(await run(), ["Waiting: pay { cents: 500 }"])
+    assert.deepStrictEqual(await run("yes"), ["500 cents are paid.", "It is paid."])
+    assert.deepStrictEqual(await run("yes"), [""])
+    await rm(DATA_DIR, { recursive: true })
   }, 60_000)
 
   it("runs an agent with a guard", async () => {

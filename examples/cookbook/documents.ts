@@ -1,10 +1,10 @@
-/** Questions to files: `node documents.ts a.pdf b.pdf c.pdf`. The answer comes with the excerpts that the model was given. */
+/** Questions to files: `node documents.ts a.pdf b.pdf c.pdf`. The answer comes with the pages that it cites. */
 import { Colloquy } from "colloquy"
 import { documents } from "colloquy/documents"
 import { inMemory } from "colloquy/in-memory"
 import { say, scripted } from "colloquy/testing"
 
-const providers = [scripted([say("Thirty days.")])]
+const providers = [scripted([say("Thirty days [d1].")])]
 const colloquy = await Colloquy.open({
   store: inMemory(),
   providers,
@@ -18,4 +18,7 @@ for (const { id } of await Promise.all(uploads)) await colloquy.documents.indexe
 
 const reply = await colloquy.send({ assistantId, content: "How many days of holiday do employees have?" })
 console.log(reply.content)
-for (const { filename, page, text } of reply.retrieved) console.log(`- ${filename}, page ${page}: ${text}`)
+for (const { index } of reply.citations) {
+  const { filename, page, text } = reply.retrieved[index]!
+  console.log(`[d${index + 1}] ${filename}, page ${page}: ${text}`)
+}

@@ -1,5 +1,5 @@
 /** A host's own part of turns, with a field of messages and of replies, an event, and an endpoint over HTTP. */
-import { supplementOf, ThreadId, Threads, type TurnPart, TurnParts } from "@colloquy/core"
+import { readSupplement, ThreadId, Threads, type TurnPart, TurnParts } from "@colloquy/core"
 import { messageFields, served, toWireError, type Wing, wingApi, WireErrors } from "@colloquy/http"
 import * as Effect from "effect/Effect"
 import { HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -29,7 +29,7 @@ const handlers = HttpApiBuilder.group(api, "moods", (group) =>
     group.handle("read", ({ params }) =>
       Effect.mapBoth(threads.get(ThreadId.make(params.thread_id)), {
         onFailure: toWireError,
-        onSuccess: ({ messages }) => messages.flatMap((message) => supplementOf(message, "mood")?.value ?? [])
+        onSuccess: ({ messages }) => messages.flatMap((message) => readSupplement(message, "mood")?.value ?? [])
       })
     )
   )

@@ -3,6 +3,8 @@
  * many times, behind a text that leads to it and before a text that fails it; and what leads to it is repeated as well.
  */
 
+import { usedTime } from "../processorTime.ts"
+
 /** A pattern as a tree. A leaf takes one character, or none (an assertion). */
 type Node =
   | { readonly kind: "leaf"; readonly source: string }
@@ -168,10 +170,9 @@ export const attacksOn = ({ flags, source }: RegExp): ReadonlyArray<Attack> => {
   }
   walk(tree, "")
   add("", tree.map(fullOf))
-  return attacks.filter(
-    ({ before, behind, pump }, index, all) =>
-      all.findIndex((each) => each.before === before && each.behind === behind && each.pump === pump) === index
-  )
+  return [
+    ...new Map(attacks.map((each) => [`${each.before}\u0002${each.pump}\u0002${each.behind}`, each] as const)).values()
+  ]
 }
 
 /** A letter and a mark in turn, where both are taken: each is the beginning of a word then. */
@@ -189,21 +190,23 @@ const timed = (expression: RegExp, text: string): number => {
   const isSticky = expression.flags.includes("y")
   const every = isSticky ? expression : new RegExp(expression.source, `${expression.flags.replace("g", "")}g`)
   every.lastIndex = 0
-  const start = performance.now()
+  const start = usedTime()
   let left = isSticky ? 1 : 200
   while (left-- > 0) {
     const found = every.exec(text)
     if (found === null) break
     if (found[0] === "") every.lastIndex++
   }
-  return performance.now() - start
+  return usedTime() - start
 }
 
 const lengths = [16, 24, 100, 500, 2_000, 8_000, 32_000]
+/** Milliseconds. A pattern that is done with 8,000 characters in less does not grow with the square: that would be 30 million steps. */
+const quick = 2
 /** A linear pattern takes twice as long with twice the text, one with the square four times. */
 const most = 2.6
-/** Milliseconds. A text of 32,000 characters takes a pattern that is linear a tenth of this. */
-const slow = 25
+/** Milliseconds. A text of 8,000 characters takes a pattern that is linear a tenth of this. */
+const slow = 8
 
 /** The attack with which the time grows with the square of the text or faster; null: none does. */
 export const weaknessOf = (expression: RegExp): Attack | null =>
@@ -211,9 +214,18 @@ export const weaknessOf = (expression: RegExp): Attack | null =>
 
 const isSlowWith = (expression: RegExp, { before, behind, pump }: Attack): boolean => {
   const textOf = (length: number) => before + pump.repeat(Math.ceil(length / pump.length)) + behind
-  const length = lengths.find((each) => timed(expression, textOf(each)) > slow)
-  if (length === undefined) return false
+  const length = slowLength(expression, textOf)
+  if (length === null) return false
   const least = (part: number) => Math.min(...[1, 2, 3, 4].map(() => timed(expression, textOf(length * part))))
   const [quarter, half, whole] = [least(0.25), least(0.5), least(1)]
   return whole > slow && whole > most * half && half > most * quarter
+}
+
+const slowLength = (expression: RegExp, textOf: (length: number) => string): number | null => {
+  for (const length of lengths) {
+    const time = timed(expression, textOf(length))
+    if (time > slow) return length
+    if (length >= 8_000 && time < quick) return null
+  }
+  return null
 }

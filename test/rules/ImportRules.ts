@@ -10,7 +10,7 @@ interface PackageRule {
 
 const effectRoot = /^effect\/[A-Z]\w*$/
 const core =
-  /^@colloquy\/core(\/(adapters|wings|prepare|promises|retrieval|documents|memory|summaries|answers|outputs|media|web-search|voice|realtime|retention))?$/
+  /^@colloquy\/core(\/(adapters|wings|prepare|promises|retrieval|documents|memory|summaries|answers|helpers|outputs|media|web-search|voice|realtime|inspection|retention|schedules|webhooks))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -83,13 +83,17 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   documents: ["retrieval"],
   memory: ["retrieval"],
   summaries: [],
+  helpers: [],
   answers: [],
   outputs: [],
   media: ["documents", "retrieval"],
   "web-search": [],
   voice: ["documents"],
   realtime: [],
-  retention: []
+  inspection: [],
+  retention: [],
+  schedules: [],
+  webhooks: []
 }
 
 /** A folder of http may import itself and the folders before it. The files beside the folders are not in the order. */

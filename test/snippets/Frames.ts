@@ -67,6 +67,7 @@ export const frames: ReadonlyArray<Frame> = [
   cooked("use-chat", "chatRoute({"),
   cooked("guarded-loop", "parts: [noKeys]"),
   cooked("object-from-text", "output: Order"),
+  cooked("approval", "colloquy.approvals.list()"),
   { page: "README.md", has: 'from "colloquy/testing"', prints: "It is sunny in Paris." },
   {
     page: "README.md",
@@ -114,10 +115,10 @@ assert.strictEqual(excerpts[0]?.chunk.text, "Tea is a drink.")
     has: "TesseractReader.layer()",
     before: 'import assert from "node:assert"\n',
     after: `
-import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-const type = fileTypeOf("html")
+const type = fileTypeForExtension("html")
 assert.ok(type)
 const bytes = new TextEncoder().encode("<h1>Tea</h1><p>is a drink")
 const read = TextExtractor.use((files) => files.extract({ type, size: bytes.length, bytes: Stream.make(bytes) }))
@@ -215,6 +216,8 @@ process.stdout.write(messages.at(-1)?.status === "COMPLETED" ? "|stored" : "|not
       test: "examples/search-and-images/search-and-images.test.ts"
     }
   })),
+  { page: "docs/versions.md", has: "assistantDiff }", prints: "description,systemPrompt\n2\n" },
+  { page: "docs/helpers.md", has: "const chief", prints: "He says: Tea, tea.\n" },
   { page: "docs/objects.md", has: 'from "zod"', prints: "2 tea\n" },
   {
     page: "docs/memory.md",
@@ -360,6 +363,39 @@ await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.laye
   },
   { page: "docs/testing.md", has: "TestKernel.open([" },
   { page: "docs/testing.md", has: 'it.effect("waits for its turn"', isTest: true },
+  {
+    page: "docs/without-effect.md",
+    has: "ports: {",
+    before: `import { provider } from "colloquy"
+import { inMemory } from "colloquy/in-memory"
+import assert from "node:assert"
+const house = provider({ id: "house", models: ["m"], chat: async function* () { yield "Hello." } })
+const options = { store: inMemory(), providers: [house], model: "m", owner: "ada" }
+const booked: Array<string> = []
+const balanceOf = async (owner: string) => (owner === "ada" ? 1 : 0)
+const book = (owner: string, leg: string, charges: ReadonlyArray<unknown>) =>
+  void booked.push(owner + leg.slice(-2) + " " + charges.length)
+`,
+    after: `
+await colloquy.send({ content: "Hi" })
+assert.deepStrictEqual(booked, ["ada/0 1"])
+await assert.rejects(colloquy.send({ content: "Hi" }, { owner: "bob" }), /Top up your account/)
+await colloquy.close()
+`
+  },
+  {
+    page: "docs/without-effect.md",
+    has: "export class Chat",
+    before: `const apiKey = "sk-1"
+interface Env {
+  readonly CHAT: { readonly get: (id: string) => Chat; readonly idFromName: (name: string) => string }
+}
+`,
+    after: `
+const response = await new Chat().fetch(new Request("http://worker/ai/threads"))
+if (response.status !== 200) throw new Error(await response.text())
+`
+  },
   {
     page: "docs/without-effect.md",
     has: "after: (text) => (text.includes(",

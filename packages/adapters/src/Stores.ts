@@ -2,6 +2,7 @@
 import type {
   AssistantStore,
   FollowUpStore,
+  InboxStore,
   KeyStore,
   OwnerStore,
   QuotaStore,
@@ -16,8 +17,10 @@ import type {
   MemoryStore,
   OutcomeStore,
   RetentionStore,
+  ScheduleStore,
   SessionStore,
-  TicketStore
+  TicketStore,
+  WebhookStore
 } from "@colloquy/core/wings"
 
 export type Stores =
@@ -26,6 +29,7 @@ export type Stores =
   | ChunkIndex
   | DocumentStore
   | FollowUpStore
+  | InboxStore
   | KeyStore
   | MemoryStore
   | OutcomeStore
@@ -33,7 +37,9 @@ export type Stores =
   | QuotaStore
   | RetentionStore
   | RunStore
+  | ScheduleStore
   | SessionStore
   | ThreadStore
   | TicketStore
+  | WebhookStore
   | UsageLedger

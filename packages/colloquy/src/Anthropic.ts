@@ -1,7 +1,7 @@
 /** Anthropic, with its key as plain text: `anthropic({ apiKey })`. Every other setting is that of `@colloquy/adapters/anthropic`. */
 import { type AnthropicSettings, provider } from "@colloquy/adapters/anthropic"
 import type { Provider } from "@colloquy/core"
-import { apiKeyOf, type Secret } from "./Secret.ts"
+import { readApiKey, type Secret } from "./Secret.ts"
 
 export interface AnthropicOptions extends Omit<AnthropicSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
@@ -9,4 +9,4 @@ export interface AnthropicOptions extends Omit<AnthropicSettings, "apiKey"> {
 }
 
 export const anthropic = ({ apiKey, ...settings }: AnthropicOptions = {}): Provider =>
-  provider({ ...settings, ...apiKeyOf(apiKey) })
+  provider({ ...settings, ...readApiKey(apiKey) })

@@ -16,6 +16,7 @@ import {
   TurnSettings
 } from "@colloquy/core"
 import { type DeepPartial, type ProvidersOptions, withDefaults } from "@colloquy/core/adapters"
+import { Inspections } from "@colloquy/core/inspection"
 import { Outputs } from "@colloquy/core/outputs"
 import {
   type Joined,
@@ -28,6 +29,7 @@ import {
 import type { RoutesOptions } from "@colloquy/http"
 import * as Layer from "effect/Layer"
 import { type Handlers, type WithHandler, withHandler } from "./Handler.ts"
+import { type PlainPorts, portsLayer } from "./Ports.ts"
 import type { RoomNeeds, Store } from "./Store.ts"
 
 /** What `documents()`, `memory()` and the like give. */
@@ -47,8 +49,10 @@ export interface ColloquyOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly
   readonly settings?: DeepPartial<TurnSettings>
   /** Parts of turns of the host's own: `TurnParts.part(…)`. */
   readonly parts?: ReadonlyArray<Layer.Layer<never, unknown, RoomNeeds>>
+  /** What the host keeps or decides itself, as plain async code: `{ rateLimiter, audit, credit, blobs }`. */
+  readonly ports?: PlainPorts
   /** What each owner may use. Absent: nothing is limited. */
-  readonly quota?: (owner: string) => Partial<Quota>
+  readonly quota?: (owner: string, assistant?: string) => Partial<Quota>
   /** For hosts with Effect beside it: references of the kernel, such as `Metering` or `TokenCounter`. */
   readonly layers?: ReadonlyArray<Layer.Layer<never, unknown>>
 }
@@ -58,19 +62,28 @@ export type Colloquy<Rooms extends ReadonlyArray<AnyRoom> = readonly []> = OpenK
   WithHandler
 
 /** Everything but the providers. */
-export const kernelOf = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
+export const makeKernel = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
   options: Omit<ColloquyOptions<Rooms>, "model">,
   providers: Layer.Layer<Providers | Given, unknown>
 ): Layer.Layer<Kernel.Kernel | Given, unknown, OpenRooms> => {
   const { embedding, quota, tools = [] } = options
   const references = Layer.mergeAll(
-    quota === undefined ? Layer.empty : Layer.succeed(Quotas, (owner) => ({ ...noQuota, ...quota(owner) })),
-    embedding === undefined ? Layer.empty : Layer.succeed(DefaultEmbedding, embeddingOf(embedding, options.providers)),
+    quota === undefined ? Layer.empty : Layer.succeed(Quotas, (...of) => ({ ...noQuota, ...quota(...of) })),
+    embedding === undefined
+      ? Layer.empty
+      : Layer.succeed(DefaultEmbedding, readEmbedding(embedding, options.providers)),
     Layer.succeed(TurnSettings, withDefaults(defaultTurnSettings, options.settings)),
+    portsLayer(options.ports ?? {}),
     ...(options.layers ?? [])
   )
   const rooms = (options.rooms ?? []).map(({ layer }) => layer)
-  return Layer.mergeAll(HostedTools.tools(tools), Outputs.layer(), ...(options.parts ?? []), ...rooms).pipe(
+  return Layer.mergeAll(
+    HostedTools.tools(tools),
+    Outputs.layer(),
+    Inspections.layer(),
+    ...(options.parts ?? []),
+    ...rooms
+  ).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provideMerge(references),
     Layer.provideMerge(providers),
@@ -79,7 +92,7 @@ export const kernelOf = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
 }
 
 /** A name alone is a model of the first provider. */
-export const defaultsOf = (model: ColloquyOptions["model"], { id }: Provider): ProvidersOptions["defaults"] =>
+export const modelDefaults = (model: ColloquyOptions["model"], { id }: Provider): ProvidersOptions["defaults"] =>
   typeof model === "string" ? { provider: id, model } : model
 
 const open = async <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
@@ -89,13 +102,13 @@ const open = async <const Rooms extends ReadonlyArray<AnyRoom> = readonly []>(
   if (first === undefined) throw new TypeError("No provider is given. Give one, such as `openai({ apiKey })`.")
   const providers = Providers.layer({
     providers: [first, ...others],
-    defaults: defaultsOf(options.model, first)
+    defaults: modelDefaults(options.model, first)
   })
-  return withHandler(await openKernel<Kernel.Kernel, unknown, Joined<Rooms>>(kernelOf(options, providers), options))
+  return withHandler(await openKernel<Kernel.Kernel, unknown, Joined<Rooms>>(makeKernel(options, providers), options))
 }
 
 /** Dimensions that nobody names are the provider's usual ones for this model, or those of OpenAI's large model. */
-const embeddingOf = (
+const readEmbedding = (
   embedding: NonNullable<ColloquyOptions["embedding"]>,
   providers: ReadonlyArray<Provider>
 ): typeof DefaultEmbedding.Service => {

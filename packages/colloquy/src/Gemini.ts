@@ -1,7 +1,7 @@
 /** Gemini, with its key as plain text: `gemini({ apiKey })`. Every other setting is that of `@colloquy/adapters/gemini`. */
 import { type GeminiSettings, provider } from "@colloquy/adapters/gemini"
 import type { Provider } from "@colloquy/core"
-import { apiKeyOf, type Secret } from "./Secret.ts"
+import { readApiKey, type Secret } from "./Secret.ts"
 
 export interface GeminiOptions extends Omit<GeminiSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
@@ -9,4 +9,4 @@ export interface GeminiOptions extends Omit<GeminiSettings, "apiKey"> {
 }
 
 export const gemini = ({ apiKey, ...settings }: GeminiOptions = {}): Provider =>
-  provider({ ...settings, ...apiKeyOf(apiKey) })
+  provider({ ...settings, ...readApiKey(apiKey) })

@@ -1,7 +1,7 @@
 /** OpenAI, with its key as plain text: `openai({ apiKey })`. Every other setting is that of `@colloquy/adapters/openai`. */
 import { type OpenAiSettings, provider } from "@colloquy/adapters/openai"
 import type { Provider } from "@colloquy/core"
-import { apiKeyOf, type Secret } from "./Secret.ts"
+import { readApiKey, type Secret } from "./Secret.ts"
 
 export interface OpenAiOptions extends Omit<OpenAiSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
@@ -9,4 +9,4 @@ export interface OpenAiOptions extends Omit<OpenAiSettings, "apiKey"> {
 }
 
 export const openai = ({ apiKey, ...settings }: OpenAiOptions = {}): Provider =>
-  provider({ ...settings, ...apiKeyOf(apiKey) })
+  provider({ ...settings, ...readApiKey(apiKey) })

@@ -1,7 +1,7 @@
 /** Everything that speaks OpenAI's dialect, with its key as plain text: `openaiCompatible({ apiKey })`. Every other setting is that of `@colloquy/adapters/openai-compatible`. */
 import { type OpenAiCompatibleSettings, provider } from "@colloquy/adapters/openai-compatible"
 import type { Provider } from "@colloquy/core"
-import { apiKeyOf, type Secret } from "./Secret.ts"
+import { readApiKey, type Secret } from "./Secret.ts"
 
 export interface OpenAiCompatibleOptions extends Omit<OpenAiCompatibleSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
@@ -9,4 +9,4 @@ export interface OpenAiCompatibleOptions extends Omit<OpenAiCompatibleSettings, 
 }
 
 export const openaiCompatible = ({ apiKey, ...settings }: OpenAiCompatibleOptions): Provider =>
-  provider({ ...settings, ...apiKeyOf(apiKey) })
+  provider({ ...settings, ...readApiKey(apiKey) })

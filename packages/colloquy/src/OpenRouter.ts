@@ -1,7 +1,7 @@
 /** OpenRouter, with its key as plain text: `openrouter({ apiKey })`. Every other setting is that of `@colloquy/adapters/openrouter`. */
 import { type OpenRouterSettings, provider } from "@colloquy/adapters/openrouter"
 import type { Provider } from "@colloquy/core"
-import { apiKeyOf, type Secret } from "./Secret.ts"
+import { readApiKey, type Secret } from "./Secret.ts"
 
 export interface OpenRouterOptions extends Omit<OpenRouterSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
@@ -9,4 +9,4 @@ export interface OpenRouterOptions extends Omit<OpenRouterSettings, "apiKey"> {
 }
 
 export const openrouter = ({ apiKey, ...settings }: OpenRouterOptions = {}): Provider =>
-  provider({ ...settings, ...apiKeyOf(apiKey) })
+  provider({ ...settings, ...readApiKey(apiKey) })

@@ -7,5 +7,5 @@ export const hidden = (secret: Secret): Redacted.Redacted<string> =>
   typeof secret === "string" ? Redacted.make(secret) : secret
 
 /** The setting `apiKey` of a provider; nothing where there is no key. */
-export const apiKeyOf = (key: Secret | undefined): { readonly apiKey?: Redacted.Redacted<string> } =>
+export const readApiKey = (key: Secret | undefined): { readonly apiKey?: Redacted.Redacted<string> } =>
   key === undefined ? {} : { apiKey: hidden(key) }

@@ -1,5 +1,5 @@
 /** The types of stores and of what rooms may require. */
-import type { Kernel } from "@colloquy/core"
+import type { Kernel, RateLimiter } from "@colloquy/core"
 import type { Ports, Stores } from "@colloquy/core/adapters"
 import type {
   BlobStore,
@@ -8,8 +8,10 @@ import type {
   MemoryStore,
   OutcomeStore,
   RetentionStore,
+  ScheduleStore,
   SessionStore,
-  TicketStore
+  TicketStore,
+  WebhookStore
 } from "@colloquy/core/wings"
 import type * as Layer from "effect/Layer"
 
@@ -21,11 +23,16 @@ type WingStores =
   | MemoryStore
   | OutcomeStore
   | RetentionStore
+  | ScheduleStore
   | SessionStore
   | TicketStore
+  | WebhookStore
 
 /** What `postgres`, `pglite` and `inMemory` give: opened with the kernel and closed with it. */
 export type Store = Layer.Layer<Stores | WingStores, unknown>
 
 /** What a room may require: the kernel's use cases, its ports, and every store. */
 export type RoomNeeds = Kernel.Kernel | Ports | WingStores
+
+/** What the ports of a host may be. Those that are references are in no type. */
+export type PortServices = BlobStore | RateLimiter

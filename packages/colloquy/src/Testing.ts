@@ -4,7 +4,7 @@ import { type Joined, openKernel } from "@colloquy/core/promises"
 import { make, ScriptedModel, type ScriptedOptions, type ScriptStep, TestKernel as Kernels } from "@colloquy/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type AnyRoom, type Colloquy, type ColloquyOptions, defaultsOf, kernelOf } from "./Colloquy.ts"
+import { type AnyRoom, type Colloquy, type ColloquyOptions, modelDefaults, makeKernel } from "./Colloquy.ts"
 import { withHandler } from "./Handler.ts"
 import { inMemory } from "./InMemory.ts"
 
@@ -48,11 +48,11 @@ export const TestKernel = {
       Effect.map(ScriptedModel, ({ provider }) =>
         Providers.layer({
           providers: [provider, ...options.providers],
-          defaults: defaultsOf(options.model ?? `${provider.id}-model`, provider)
+          defaults: modelDefaults(options.model ?? `${provider.id}-model`, provider)
         })
       )
     )
-    const kernel = kernelOf(options, Layer.provideMerge(providers, model)).pipe(Layer.provideMerge(Kernels.clock()))
+    const kernel = makeKernel(options, Layer.provideMerge(providers, model)).pipe(Layer.provideMerge(Kernels.clock()))
     return withHandler(
       Kernels.withTools(await openKernel<Kernel.Kernel | ScriptedModel, unknown, Joined<Rooms>>(kernel, options))
     )

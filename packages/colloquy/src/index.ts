@@ -3,6 +3,17 @@ export { type AnyRoom, Colloquy, type ColloquyOptions, type LazyColloquy } from 
 export type { RoomNeeds, Store } from "./Store.ts"
 export type { Handlers, WithHandler } from "./Handler.ts"
 
+/** Ports as plain async code, and the layer that the contract suites take. */
+export {
+  type PlainAudit,
+  type PlainBlobs,
+  type PlainCredit,
+  type PlainPorts,
+  type PlainRateLimiter,
+  type PortContext,
+  portsLayer
+} from "./Ports.ts"
+
 /** Tools that run on the server. */
 export { HostedToolFailed, type HostedTool } from "@colloquy/core"
 export { tool, type ToolContext, type ToolOptions } from "@colloquy/core/promises"
@@ -48,10 +59,18 @@ export type {
   TurnEvent,
   TurnReply
 } from "@colloquy/core"
-export type { NewAssistant, ThreadWithMessages } from "@colloquy/core/adapters"
+export {
+  assistantDiff,
+  type AssistantVersion,
+  type FieldChange,
+  type NewAssistant,
+  type ThreadWithMessages,
+  type VersionedAssistant
+} from "@colloquy/core/adapters"
 
 /** What calls reject with. */
 export { KernelClosed, OwnerMissing, TurnFailed } from "@colloquy/core/promises"
+export { AssistantChanged, AssistantVersionNotFound, AssistantVersionUnknown } from "@colloquy/core/adapters"
 export {
   AssistantNotFound,
   ContextTooLong,

@@ -37,7 +37,7 @@ const handbook = "# Holidays\n\nEmployees have thirty days of holiday a year."
 
 describe("the room of documents", () => {
   it("takes a file in every form, waits until it is indexed, and tells what an answer was given", async () => {
-    const colloquy = await Colloquy.open({ ...script(say("Thirty.")), rooms: [documents()] })
+    const colloquy = await Colloquy.open({ ...script(say("Thirty [d1]. [d99]")), rooms: [documents()] })
     const { id: assistantId } = await colloquy.assistants.create({ name: "Clerk" })
     const folder = await mkdtemp(join(tmpdir(), "colloquy-"))
     const path = join(folder, "handbook.md")
@@ -63,10 +63,16 @@ describe("the room of documents", () => {
     const [first] = reply.retrieved
     assert.deepInclude(first, { index: 0, filename: "handbook.md", heading: "Holidays" })
     assert.include(first?.text, "thirty days")
+    assert.strictEqual(first?.text, handbook.slice(first?.start ?? -1, first?.end ?? -1))
+    assert.strictEqual(reply.content, "Thirty [d1].")
+    assert.deepStrictEqual([reply.citations, reply.citationsDropped], [[{ index: 0, start: 7, end: 11 }], 1])
     const found = await colloquy.documents.search({ assistantId, query: "holiday", limit: 1 })
     assert.lengthOf(found, 1)
     assert.lengthOf(await colloquy.documents.list({ assistantId }), forms.length)
-    await colloquy.documents.remove(first?.documentId ?? "")
+    const ofAda = first?.documentId ?? ""
+    assert.deepInclude(await faultOf(colloquy.as("bob").documents.indexed(ofAda)), { _tag: "DocumentNotFound" })
+    await colloquy.documents.remove(ofAda)
+    assert.deepInclude(await faultOf(colloquy.documents.indexed(ofAda)), { _tag: "DocumentNotFound" })
     assert.deepInclude(await faultOf(colloquy.documents.get(first?.documentId ?? "")), { _tag: "DocumentNotFound" })
     await rm(folder, { recursive: true })
     await colloquy.close()
@@ -244,6 +250,7 @@ describe("a kernel's type", () => {
     expectTypeOf(full.as("bob")).toHaveProperty("memories")
     expectTypeOf(full).not.toHaveProperty("answers")
     expectTypeOf<Awaited<ReturnType<typeof full.send>>>().toHaveProperty("retrieved")
+    expectTypeOf<Awaited<ReturnType<typeof full.send>>>().toHaveProperty("citations")
     expectTypeOf<Awaited<ReturnType<typeof full.send>>>().toHaveProperty("memories")
     expectTypeOf<Awaited<ReturnType<typeof plain.send>>>().not.toHaveProperty("memories")
     expectTypeOf(plain.stream({ content: "" })).toEqualTypeOf<AsyncIterable<TurnEvent>>()
@@ -252,6 +259,12 @@ describe("a kernel's type", () => {
     // @ts-expect-error the room of memories is not there
     const refused = await faultOf(plain.send({ content: "Hi", memory: "auto" }))
     assert.include(String(refused), 'A message has no field "memory".')
+    // @ts-expect-error the name of the wire
+    const misnamed = await faultOf(plain.send({ content: "Hi", modelOptions: { max_steps: 3 } }))
+    assert.include(String(misnamed), '`modelOptions` has no field "max_steps". Fields: maxOutputTokens, maxSteps, ')
+    // @ts-expect-error its text is called `content`
+    const textless = await faultOf(full.memories.add({ assistantId: "a", text: "Likes tea" }))
+    assert.include(String(textless), "A memory has its text as `content`.")
     await plain.close()
     await full.close()
   })

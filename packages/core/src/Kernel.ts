@@ -32,13 +32,18 @@ import { Erasures } from "./owners/Erasures.ts"
 import type { OwnerStore } from "./owners/OwnerStore.ts"
 import type { Providers } from "./models/Provider.ts"
 import { FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
+import { Inbox } from "./runs/Inbox.ts"
+import type { InboxStore } from "./runs/InboxStore.ts"
 import type { FollowUpStore } from "./runs/FollowUpStore.ts"
+import { OwnerEvents } from "./runs/OwnerEvents.ts"
 import type { RunStore } from "./runs/RunStore.ts"
 import { RecalledTexts } from "./threads/RecalledTexts.ts"
 import { Removals } from "./threads/Removals.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
 import { HostedTools } from "./tools/HostedTool.ts"
+import { Conversations } from "./turns/Conversations.ts"
+import { Rewinds } from "./turns/Rewinds.ts"
 import type { TurnParts } from "./turns/TurnParts.ts"
 import { turnPartsLayer } from "./turns/TurnPartsLayer.ts"
 import { turnsLayer } from "./turns/Turns.ts"
@@ -51,6 +56,7 @@ export type Stores =
   | ThreadStore
   | RunStore
   | FollowUpStore
+  | InboxStore
   | KeyStore
   | OwnerStore
   | QuotaStore
@@ -60,17 +66,21 @@ export type Stores =
 export type Ports = Stores | Providers
 
 /**
- * The services that a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals`, `RecalledTexts` and `Copies` are registers: rooms and
- * hosts add to them.
+ * The services that a host gets. `TurnParts`, `HostedTools`, `FollowUps`, `Removals`, `Rewinds`, `RecalledTexts` and `Copies` are registers:
+ * rooms and hosts add to them.
  */
 export type Kernel =
   | Assistants
   | Threads
   | Turns
+  | Conversations
   | TurnParts
   | HostedTools
   | FollowUps
+  | Inbox
+  | OwnerEvents
   | Removals
+  | Rewinds
   | RecalledTexts
   | Copies
   | Keys
@@ -97,10 +107,13 @@ export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
       turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer]))
     )
   ),
+  Conversations.layer.pipe(Layer.provideMerge(Rewinds.layer)),
   Keys.layer,
   AuditLog.layer,
   Catalog.layer,
   Billing.layer,
   Allowances.layer,
+  Inbox.layer,
+  OwnerEvents.layer,
   endBegunCharges
 ).pipe(Layer.provideMerge([followUps, RecalledTexts.layer]))

@@ -7,7 +7,19 @@
 export type { Ports, Stores } from "./Kernel.ts"
 
 /** primitives: ids, pages, usage, and the one infrastructure fault. */
-export { AuditEntryId, BlobId, ChargeId, DocumentId, ErasureId, FollowUpId, IdSource, newId } from "./primitives/Ids.ts"
+export {
+  AuditEntryId,
+  BlobId,
+  ChargeId,
+  DocumentId,
+  ErasureId,
+  FollowUpId,
+  IdSource,
+  newId,
+  ScheduleId,
+  WebhookId,
+  DeliveryId
+} from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
 export { type DeepPartial, withDefaults } from "./primitives/Settings.ts"
 export type { WingLayers } from "./primitives/WingLayer.ts"
@@ -21,6 +33,7 @@ export { addUsage, isSameUsage, noUsage, totalTokens } from "./primitives/Usage.
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: principals, and the keys that prove who is asking. */
+export { actorName } from "./access/Principal.ts"
 export { allows } from "./access/KeyScope.ts"
 export { type KeyGrant, KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
 export { AuditEntry, type AuditPage, AuditStore, type AuditStorePort } from "./access/AuditLog.ts"
@@ -40,18 +53,28 @@ export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
 export type { Rate } from "./access/RateLimiter.ts"
 
 /** metering: credit before a turn, and charges after it. */
-export { chargeOfCost, costOf } from "./metering/Charge.ts"
+export { chargeOfCost, totalCost } from "./metering/Charge.ts"
 export { type BeginCharge, type EndCharge, noCharge, paid, type PaidCall, type Payee } from "./metering/PaidCall.ts"
 export type { ChargeReport, CreditNeed, UsageReport } from "./metering/Metering.ts"
-export { type AdmissionRequest, type Amount, type BudgetRequest, grantOf, reservationWait } from "./metering/Budget.ts"
+export {
+  type AdmissionRequest,
+  type Amount,
+  assumedFor,
+  type BudgetRequest,
+  countedCost,
+  grantBudget,
+  reservationWait
+} from "./metering/Budget.ts"
 export { type LimitName, overLimit, type Refusal, type RefusedByLimit, type StorageLimits } from "./metering/Quota.ts"
 export { QuotaStore, type TakenRequests, type UsedOfQuota, type UsedRate } from "./metering/QuotaStore.ts"
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 
 /** tools: what a model may call, and what runs it. */
+export { isJsonObject } from "./tools/CheckedSchema.ts"
 export { ToolList, ToolName } from "./tools/ToolDefinition.ts"
-export { ToolResult } from "./tools/ToolCall.ts"
-export { matchToolOutputs, ToolOutputProblem } from "./tools/ToolRoundTrip.ts"
+export { argumentCheck } from "./tools/ArgumentCheck.ts"
+export { Decision, OpenCall, ToolResult } from "./tools/ToolCall.ts"
+export { type CallDecision, DecisionProblem, matchToolOutputs, ToolOutputProblem } from "./tools/ToolRoundTrip.ts"
 export type { PartEvent } from "./tools/LiveTurn.ts"
 export type { HostedCall, OfferedIn } from "./tools/HostedTool.ts"
 
@@ -86,8 +109,8 @@ export {
   type InputImage
 } from "./models/ImageModel.ts"
 export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
-export { ModelError, ModelErrorReason, reasonOfStatus } from "./models/ModelError.ts"
-export { operatorDetail, sentenceOf } from "./models/OperatorDetail.ts"
+export { isRefusedRequest, ModelError, ModelErrorReason, reasonOfStatus } from "./models/ModelError.ts"
+export { operatorDetail, errorSentence } from "./models/OperatorDetail.ts"
 export { ModelOptions, type Sampling, ToolChoice } from "./models/ModelOptions.ts"
 export { describeModel, mergeModelInfo, ModelType } from "./models/ModelInfo.ts"
 export type {
@@ -118,9 +141,18 @@ export type { CatalogEntry, CatalogFilter, RoutedUpstream } from "./catalog/Cata
 
 /** threads: conversations and their messages. */
 export { Metadata } from "./threads/Thread.ts"
-export { type History, MessageStatus, NewMessage, RunFault, Step, StopReason, Supplements } from "./threads/Message.ts"
+export {
+  AnsweringAssistant,
+  type History,
+  MessageStatus,
+  NewMessage,
+  RunFault,
+  Step,
+  StopReason,
+  Supplements
+} from "./threads/Message.ts"
 export { isPlain, usualStop, type ListedMessage, type PlainMessage } from "./threads/ListedMessage.ts"
-export { type Supplement, supplementsOf } from "./threads/Supplement.ts"
+export { type Supplement, makeSupplements } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
 export { type KeptTexts, RecalledTexts, type ShownOf, type TextsShown } from "./threads/RecalledTexts.ts"
 export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
@@ -130,12 +162,16 @@ export { ThreadSummary } from "./threads/ThreadSummary.ts"
 export type { ListedThread, ThreadListing, ThreadWithMessages } from "./threads/Threads.ts"
 
 /** runs: the work on one message, its states, and the port that protects them. */
+export type { OwnerEvents } from "./runs/OwnerEvents.ts"
 export { canMove, isAtRest, isEnded, RunStatus, transitions } from "./runs/Run.ts"
 export {
   type ActivateOutcome,
   type Appended,
   type Begin,
   type BeginOutcome,
+  type Answers,
+  type AnswersOutcome,
+  type ApprovedResults,
   type Continue,
   type ContinueOutcome,
   type IdempotencyKey,
@@ -151,6 +187,30 @@ export {
   type Started
 } from "./runs/RunStore.ts"
 
+export type {
+  Answered,
+  AnsweredOnce,
+  Branches,
+  BranchOutcome,
+  Cut,
+  CutRefused,
+  ForkThread,
+  ImportThread,
+  Located,
+  RewindThread,
+  TakeBack
+} from "./runs/Branches.ts"
+export {
+  type InboxFilter,
+  type InboxPage,
+  type InboxPlace,
+  InboxStore,
+  longestPreview,
+  type RunChange,
+  type RunSummary
+} from "./runs/InboxStore.ts"
+export { summaryRecord } from "./runs/SummaryRecord.ts"
+export { InboxSettings, type RunSummaries } from "./runs/Inbox.ts"
 export { FollowUpStatus, type NewFollowUp } from "./runs/FollowUp.ts"
 export {
   type ClaimLane,
@@ -183,9 +243,40 @@ export {
 } from "./primitives/Pcm.ts"
 
 /** assistants: agents configured once. */
-export { AssistantInSession, AssistantName, AssistantNameFilter, type AssistantPatch } from "./assistants/Assistant.ts"
-export { AssistantStore, type ThreadInContext } from "./assistants/AssistantStore.ts"
-export type { AssistantUpdate, ClonedAssistant, CloneRequest, NewAssistant } from "./assistants/Assistants.ts"
+export {
+  AssistantChanged,
+  AssistantInSession,
+  AssistantName,
+  AssistantNameFilter,
+  type AssistantPatch,
+  AssistantVersionNotFound,
+  AssistantVersionUnknown,
+  ColleagueNotFound,
+  Version
+} from "./assistants/Assistant.ts"
+export { Colleague, handoffName, handoffPrefix, helperName, mostColleagues } from "./assistants/Colleague.ts"
+export {
+  type AssistantChange,
+  AssistantStore,
+  type ThreadInContext,
+  type VersionPage
+} from "./assistants/AssistantStore.ts"
+export type {
+  AssistantUpdate,
+  ClonedAssistant,
+  CloneRequest,
+  NewAssistant,
+  VersionList
+} from "./assistants/Assistants.ts"
+export {
+  assistantDiff,
+  type AssistantVersion,
+  type FieldChange,
+  type VersionedAssistant,
+  type VersionedField,
+  type VersionedFields,
+  pickVersionedFields
+} from "./assistants/AssistantVersions.ts"
 
 /** turns: how a message becomes an answer. */
 export type { ReviewedPiece, Review, Verdict } from "./turns/Review.ts"
@@ -201,7 +292,6 @@ export type {
   TextSource,
   TurnCase
 } from "./turns/TurnPart.ts"
-export type { Inspection, ReadMessage, ReadPart, ReadPrompt, RunStep } from "./turns/Inspection.ts"
 export type { StartError } from "./turns/TurnUseCases.ts"
 export type { SubmitError } from "./turns/ToolOutputs.ts"
 export type { BusyPolicy } from "./turns/TurnRequest.ts"

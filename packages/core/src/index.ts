@@ -22,12 +22,12 @@ export { Charge } from "./metering/Charge.ts"
 export { InsufficientCredit, Metering, type MeteringPort } from "./metering/Metering.ts"
 export { Billing } from "./metering/Billing.ts"
 export { type Allowance, type AllowanceReport, Allowances } from "./metering/Allowances.ts"
-export { noQuota, OverLimit, type Quota, Quotas } from "./metering/Quota.ts"
+export { type AssumedPrices, noQuota, OverLimit, type Quota, Quotas } from "./metering/Quota.ts"
 
 /** tools: what a model may call, and what runs it. */
 export { ToolDefinition } from "./tools/ToolDefinition.ts"
 export { ToolCall, ToolOutput } from "./tools/ToolCall.ts"
-export { ToolOutputsRejected } from "./tools/ToolRoundTrip.ts"
+export { AlreadyDecided, DecisionsRejected, ToolOutputsRejected } from "./tools/ToolRoundTrip.ts"
 export type { LiveTurn } from "./tools/LiveTurn.ts"
 export { type HostedTool, HostedToolFailed, HostedTools } from "./tools/HostedTool.ts"
 
@@ -43,12 +43,13 @@ export { Catalog, HostModels, ModelNotFound } from "./catalog/Catalog.ts"
 /** threads: conversations and their messages. */
 export { Thread, ThreadNotFound } from "./threads/Thread.ts"
 export { Message } from "./threads/Message.ts"
-export { supplementOf } from "./threads/Supplement.ts"
+export { readSupplement } from "./threads/Supplement.ts"
 export { Threads } from "./threads/Threads.ts"
 
 /** runs: the work on one message, its states, and the port that protects them. */
 export { Run, RunNotFound } from "./runs/Run.ts"
 
+export { Inbox, TooManyFollowers } from "./runs/Inbox.ts"
 export { FollowUp, FollowUpNotFound } from "./runs/FollowUp.ts"
 export { FollowUps, FollowUpSettings } from "./runs/FollowUps.ts"
 export { FollowUpFailed } from "./runs/FollowUpWorker.ts"
@@ -61,11 +62,21 @@ export { Assistants, DefaultEmbedding } from "./assistants/Assistants.ts"
 export { ErasureNotFound, type ErasureReport, Erasures } from "./owners/Erasures.ts"
 
 /** turns: how a message becomes an answer. */
+export { type Citation, type Citations, citationsIn } from "./turns/Citations.ts"
 export type { TurnPart } from "./turns/TurnPart.ts"
 export { TurnParts } from "./turns/TurnParts.ts"
 export { type RunReport, Turns } from "./turns/TurnUseCases.ts"
+export {
+  Conversations,
+  type ForkRequest,
+  type ImportRequest,
+  type RewindRequest,
+  type Rewound
+} from "./turns/Conversations.ts"
+export { type ImportedMessage, ImportRefused } from "./turns/Import.ts"
 export type { StartedTurn } from "./turns/StartedTurn.ts"
-export type { ToolOutputsRequest, TurnRequest } from "./turns/TurnRequest.ts"
+export type { WaitingCall } from "./turns/WaitingCalls.ts"
+export type { DecisionsRequest, ToolOutputsRequest, TurnRequest } from "./turns/TurnRequest.ts"
 export { isTerminal, type TurnEvent } from "./turns/TurnEvent.ts"
 export type { TurnReply } from "./turns/TurnReply.ts"
 export { Explanation } from "./prompts/Explanation.ts"
@@ -75,9 +86,12 @@ export { defaultTurnSettings, TurnSettings } from "./turns/TurnSettings.ts"
 export {
   EmptyMessage,
   IdempotencyConflict,
+  MessageNotFound,
+  MessageNotSendable,
   NothingPending,
   ShuttingDown,
   ThreadBusy,
+  ThreadChanged,
   ToolNameTaken,
   TurnRefused
 } from "./turns/TurnErrors.ts"

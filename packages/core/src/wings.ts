@@ -21,7 +21,7 @@ export {
 } from "./retrieval/ChunkIndex.ts"
 export type { Impacts } from "./retrieval/Impacts.ts"
 export type { Language } from "./retrieval/Language.ts"
-export { candidates, joinRanks, type Ranks, rarityOf, scoreUnit, semanticShare } from "./retrieval/Ranking.ts"
+export { candidates, joinRanks, type Ranks, termRarity, scoreUnit, semanticShare } from "./retrieval/Ranking.ts"
 export type { Place } from "./retrieval/Section.ts"
 
 /** documents: files, their bytes and their records. */
@@ -42,14 +42,15 @@ export {
   type OwnedDocument
 } from "./documents/DocumentStore.ts"
 export { documentsPartName } from "./documents/DocumentWork.ts"
-export { acceptedExtensions, extensionOf, FileTypeUnsupported } from "./documents/FileType.ts"
+export { acceptedExtensions, readExtension, FileTypeUnsupported } from "./documents/FileType.ts"
+export { retrievedIn, type RetrievedExcerpt } from "./documents/KeptDocuments.ts"
 export { type FilesNotReady, startWithFiles } from "./documents/MessageFiles.ts"
 export type { ReceivedFile } from "./documents/ReceivedFile.ts"
 export type { FileRefused } from "./documents/Upload.ts"
 
 /** memory: the facts that an assistant remembers. */
 export { readKept } from "./memory/KeptMemories.ts"
-export { dateOf } from "./memory/MemoryDates.ts"
+export { readDate } from "./memory/MemoryDates.ts"
 export { Memories, type MemoryOperation } from "./memory/Memories.ts"
 export type { MemoryLinesUnusable } from "./memory/MemoryLines.ts"
 export {
@@ -88,11 +89,14 @@ export type { QuestionReport } from "./answers/Judgement.ts"
 export { Outcome, type OutcomeRefused } from "./answers/Outcome.ts"
 export { OutcomeStore } from "./answers/OutcomeStore.ts"
 
+/** citations: what an answer cites. */
+export { type Citation, type Citations, citationsIn, citationsName } from "./turns/Citations.ts"
+
 /** outputs: what is kept with an answer that is one JSON value. */
 export { KeptOutput, outputIn, outputsPartName } from "./turns/WantedOutput.ts"
 
 /** media and web search: the supplements that they keep with an answer. */
-export { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "./media/GeneratedMedia.ts"
+export { type GeneratedMedia, mediaGenerated, mediaIn, readMedium } from "./media/GeneratedMedia.ts"
 export { sourcesIn } from "./web-search/Sources.ts"
 
 /** voice: recordings before a message, and the supplements of speech. */
@@ -112,5 +116,30 @@ export {
 } from "./realtime/SessionStore.ts"
 export { TicketRecord, Tickets, TicketStore, TooManyTickets } from "./realtime/Tickets.ts"
 
+/** inspection: what happened inside a run. */
+export type { Inspection, RunStep } from "./inspection/Inspection.ts"
+export { Inspections } from "./inspection/Inspections.ts"
+
+/** schedules: messages that are sent at the times of a cron expression. */
+export { type LastTime, Schedule, type ScheduleRefused, type TooManySchedules } from "./schedules/Schedule.ts"
+export { type NewSchedule, Schedules, type ScheduleWithTimes } from "./schedules/Schedules.ts"
+export { scheduleRecord } from "./schedules/ScheduleRecord.ts"
+export { ScheduleStore, type ScheduleStored } from "./schedules/ScheduleStore.ts"
+
+/** webhooks: events of an owner, sent to addresses of the owner. */
+export {
+  Delivery,
+  DeliveryStatus,
+  Webhook,
+  WebhookEvent,
+  type TooManyWebhooks,
+  type WebhookRefused
+} from "./webhooks/Webhook.ts"
+export { type NewWebhook, Webhooks, type WebhookWithSecret } from "./webhooks/Webhooks.ts"
+export { WebhookStore } from "./webhooks/WebhookStore.ts"
+
 /** retention: the kinds of records that may be deleted by age. */
 export { type Prunable, RetentionStore } from "./retention/RetentionStore.ts"
+
+/** helpers: assistants that an assistant asks. */
+export { childrenIn as helperRunsIn, type ChildRun as HelperRun } from "./turns/ChildRuns.ts"

@@ -10,13 +10,17 @@ import { AssistantsApi } from "./endpoints/AssistantsApi.ts"
 import { BillingApi } from "./endpoints/BillingApi.ts"
 import { DocumentsApi } from "./endpoints/DocumentsApi.ts"
 import { Authorization, RateLimit, Validation } from "./wire/Middleware.ts"
+import { ConversationsApi } from "./endpoints/ConversationsApi.ts"
 import { describe } from "./docs-page/ApiDescription.ts"
+import { InboxApi } from "./endpoints/InboxApi.ts"
 import { MemoriesApi } from "./endpoints/MemoriesApi.ts"
 import { MessagesApi } from "./endpoints/MessagesApi.ts"
 import { ModelsApi } from "./endpoints/ModelsApi.ts"
 import { OwnersApi } from "./endpoints/OwnersApi.ts"
 import { RealtimeApi } from "./endpoints/RealtimeApi.ts"
 import { RunsApi } from "./endpoints/RunsApi.ts"
+import { SchedulesApi } from "./endpoints/SchedulesApi.ts"
+import { WebhooksApi } from "./endpoints/WebhooksApi.ts"
 import { ServiceApi } from "./endpoints/ServiceApi.ts"
 import { ThreadsApi } from "./endpoints/ThreadsApi.ts"
 
@@ -25,6 +29,8 @@ export class Api extends HttpApi.make("colloquy")
   .add(ThreadsApi)
   .add(MessagesApi)
   .add(RunsApi)
+  .add(ConversationsApi)
+  .add(InboxApi)
   .add(AnswersApi)
   .add(RealtimeApi)
   .add(MemoriesApi)
@@ -32,6 +38,8 @@ export class Api extends HttpApi.make("colloquy")
   .add(ModelsApi)
   .add(BillingApi)
   .add(OwnersApi)
+  .add(SchedulesApi)
+  .add(WebhooksApi)
   .add(ServiceApi)
   // The last one is the outermost: who asks, how often, and only then what.
   .middleware(Validation)

@@ -1,6 +1,6 @@
 /**
- * What `webHandler` runs: the routes as one effect, and the kernel's services. Both handlers, for web requests and for Node's messages,
- * are made from it; what both of them answer is here.
+ * What `webHandler` runs: the routes as one effect, and the kernel's services. The handler of web requests and the handler of Node's
+ * messages are both made from it. Headers and answers that both send stand here.
  */
 import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -15,21 +15,21 @@ export interface App {
 
 export type Handler = (request: Request) => Promise<Response>
 
-/** The kernel that is built, or is built now because a request needs it. */
+/** The kernel, which is built at the latest when a request needs it. */
 export interface Apps {
   /** Rejects when the kernel cannot be built. */
   readonly whenNeeded: () => Promise<App>
-  /** Whole seconds after which a request will try that again. */
+  /** After so many whole seconds, a request tries again to build the kernel. */
   readonly secondsToRetry: () => number
-  /** Milliseconds that a client has for the rest of a body. */
+  /** In milliseconds: so long a client may take to send the rest of a body. */
   readonly bodyTimeout: number
 }
 
 /** The answer to requests while the kernel cannot be built. */
 export const notStarted = { status: 503, detail: "The service could not be started" }
 
-/** On every answer that names no other rule: it may hold the data of an owner, so nothing between here and the client may keep it. */
+/** For every answer that sets no other rule: it may hold an owner's data, so no proxy or browser may store it. */
 export const noStoring = "private, no-store"
 
-/** On every answer: a browser takes it for nothing else than its content type says. */
+/** For every answer: the browser must not guess another content type than the one that is sent. */
 export const noSniffing = { "x-content-type-options": "nosniff" }

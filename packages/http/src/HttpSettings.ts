@@ -27,15 +27,15 @@ export interface Cors {
   readonly maxAge?: number
 }
 
-/** What a body may take, in room and in time. */
+/** Limits of a body, in bytes and in time. */
 export interface Bounds {
   readonly limits: Limits
-  /** A body must have come within so long; of a multipart body, its next piece. */
+  /** A body must arrive within this time; of a multipart body, each piece within this time after the one before. */
   readonly bodyTimeout: Duration.Input
 }
 
 export interface HttpSettings extends Bounds, AuthenticationSettings {
-  /** A comment line goes out after so much silence on a stream. */
+  /** A stream without events for so long gets a comment line, so that proxies keep the connection open. */
   readonly heartbeat: Duration.Input
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null

@@ -17,13 +17,17 @@ import { errorResponse, notFound, withEnvelope } from "./guards/Envelope.ts"
 import * as AnswersHandlers from "./handlers/AnswersHandlers.ts"
 import * as AssistantsHandlers from "./handlers/AssistantsHandlers.ts"
 import * as BillingHandlers from "./handlers/BillingHandlers.ts"
+import * as InboxHandlers from "./handlers/InboxHandlers.ts"
 import * as MemoriesHandlers from "./handlers/MemoriesHandlers.ts"
 import * as DocumentsHandlers from "./handlers/DocumentsHandlers.ts"
 import * as MessagesHandlers from "./handlers/MessagesHandlers.ts"
 import * as ModelsHandlers from "./handlers/ModelsHandlers.ts"
 import * as OwnersHandlers from "./handlers/OwnersHandlers.ts"
 import * as RealtimeHandlers from "./handlers/RealtimeHandlers.ts"
+import * as ConversationsHandlers from "./handlers/ConversationsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
+import * as SchedulesHandlers from "./handlers/SchedulesHandlers.ts"
+import * as WebhooksHandlers from "./handlers/WebhooksHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { socketPath } from "./handlers/SocketPath.ts"
@@ -60,7 +64,7 @@ export interface RoutesOptions<Source = unknown> extends Partial<
 
 const { limits: defaultLimits, ...defaults } = defaultHttpSettings
 
-const settingsOf = <Source>({
+const httpSettings = <Source>({
   basePath: _,
   docs: __,
   limits,
@@ -85,6 +89,8 @@ const handlers = Layer.mergeAll(
   ThreadsHandlers.layer,
   MessagesHandlers.layer,
   RunsHandlers.layer,
+  ConversationsHandlers.layer,
+  InboxHandlers.layer,
   AnswersHandlers.layer,
   RealtimeHandlers.layer,
   MemoriesHandlers.layer,
@@ -92,6 +98,8 @@ const handlers = Layer.mergeAll(
   ModelsHandlers.layer,
   BillingHandlers.layer,
   OwnersHandlers.layer,
+  SchedulesHandlers.layer,
+  WebhooksHandlers.layer,
   ServiceHandlers.layer
 ).pipe(Layer.provide(guards))
 
@@ -138,7 +146,7 @@ const under = (basePath: string) =>
 export const routes = <Source = unknown>(
   options: RoutesOptions<Source> = {}
 ): Layer.Layer<never, never, Kernel.Kernel | HttpRouter.HttpRouter> => {
-  const settings = settingsOf(options)
+  const settings = httpSettings(options)
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
   const { docs: page = true } = options

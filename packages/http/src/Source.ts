@@ -1,6 +1,6 @@
 /**
- * The host's own request behind each request of the service: what its middleware has put a session or a user on. It is the Node message or
- * the web `Request` that the host handed over, or what the host named with `withSource`. `authenticate` gets it.
+ * The host's own request behind each request of the service, on which the host's middleware may have put a session or a user. It is the Node
+ * message or the web `Request` that the host passed in, or the object that the host named with `withSource`. `authenticate` receives it.
  */
 const named = new WeakMap<object, unknown>()
 
@@ -14,5 +14,5 @@ export const withSource = <Carrier extends object>(carrier: Carrier, source: unk
   return carrier
 }
 
-/** What the host named for this message or request; otherwise the message or request itself. */
-export const sourceOf = (carrier: object): unknown => (named.has(carrier) ? named.get(carrier) : carrier)
+/** The object that the host named for this message or request; without one, the message or request itself. */
+export const namedSource = (carrier: object): unknown => (named.has(carrier) ? named.get(carrier) : carrier)

@@ -1,6 +1,6 @@
 /**
- * Builds the kernel when it is first needed, so that importing a handler opens nothing, and again when that failed: not at every request, but
- * after a pause that grows with each failure. Why it failed is logged once. Used by `webHandler`.
+ * Builds the kernel at the first request, so that importing a handler opens nothing. If the build fails, a later request tries again, after a
+ * pause that grows with each failure. The reason of a failure is logged once. Used by `webHandler`.
  */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -16,7 +16,7 @@ export class Startup<R, E> {
   private building: Promise<Runtime<R, E>> | null = null
   private current: Runtime<R, E> | null = null
   private failure: { readonly cause: unknown; readonly pause: number; readonly retryAt: number } | null = null
-  /** The cause that was logged last. */
+  /** The reason that was logged last: the same reason is not logged twice in a row. */
   private loggedCause: string | null = null
   private isClosed = false
 
@@ -24,7 +24,7 @@ export class Startup<R, E> {
     this.layer = layer
   }
 
-  /** For a request: what is built, what is being built, or a new attempt unless the last one failed a moment ago. */
+  /** For a request: gives the kernel, waits for the build that is under way, or begins one if the pause after the last failure is over. */
   readonly whenNeeded = async (): Promise<Runtime<R, E>> => {
     try {
       if (this.building === null && this.failure !== null && performance.now() < this.failure.retryAt)
@@ -36,14 +36,14 @@ export class Startup<R, E> {
     }
   }
 
-  /** The same without a pause, for a host that calls `ready()` and gets the cause of a failure itself. */
+  /** The same without a pause, for a host that calls `ready()` and handles a failure itself. */
   readonly build = (): Promise<Runtime<R, E>> => {
     if (this.isClosed) return Promise.reject(new Error("The handler has been disposed"))
     this.building ??= this.attempt()
     return this.building
   }
 
-  /** What is built or being built; null when nothing is. */
+  /** The build that has ended or is under way; null before the first one and after a failure. */
   get begun(): Promise<Runtime<R, E>> | null {
     return this.building
   }
@@ -86,26 +86,26 @@ export class Startup<R, E> {
     if (this.isClosed || this.loggedCause === told) return
     this.loggedCause = told
     const words = "The kernel could not be started. Requests get 503, and later ones try again. The cause:"
-    Effect.runFork(Effect.logError(`${words} ${told}${placeOf(cause)}`))
+    Effect.runFork(Effect.logError(`${words} ${told}${firstStackLine(cause)}`))
   }
 }
 
-/** What an error says, and what it has for its cause says in turn: the last one names the fault, such as a password that was refused. */
+/** The messages of an error and of all its causes. The last cause names the fault, such as a refused password. */
 const inWords = (error: unknown): string => {
-  const told = causesOf(error).map(wordsOf)
+  const told = errorAndCauses(error).map(errorText)
   return told.filter((words, index) => words !== "" && told.indexOf(words) === index).join(" Cause: ")
 }
 
 /** Where the first of all causes was thrown. */
-const placeOf = (error: unknown): string => {
-  const first = causesOf(error).at(-1)
+const firstStackLine = (error: unknown): string => {
+  const first = errorAndCauses(error).at(-1)
   const stack = first instanceof Error ? (first.stack ?? "") : ""
   const start = stack.indexOf("\n    at ")
   return start === -1 ? "" : stack.slice(start)
 }
 
 /** The error, its cause, the cause of that, and so on. A cycle ends it. */
-const causesOf = (error: unknown): ReadonlyArray<unknown> => {
+const errorAndCauses = (error: unknown): ReadonlyArray<unknown> => {
   const found = new Set<unknown>()
   for (let each = error; each !== undefined && each !== null && !found.has(each);) {
     found.add(each)
@@ -115,7 +115,7 @@ const causesOf = (error: unknown): ReadonlyArray<unknown> => {
 }
 
 /** Of several addresses that were tried (`AggregateError`) Node gives a code and no message. */
-const wordsOf = (error: unknown): string => {
+const errorText = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   return error.message === "" && "code" in error ? String(error.code) : error.message
 }

@@ -33,9 +33,9 @@ export interface WebHandler {
   readonly node: NodeHandler
   /** Builds the kernel if that has not begun; resolves when it is built, and fails with what kept it from that. */
   readonly ready: () => Promise<void>
-  /** From now on new turns are answered with 503; resolves when the running ones have settled. Reading goes on. */
+  /** From now on, a new turn is answered with 503. Resolves when all running turns have settled. Requests that only read are still answered. */
   readonly drain: () => Promise<void>
-  /** Ends what is left and closes the kernel with everything that it opened. */
+  /** Interrupts the turns that still run, and closes the kernel with everything that it opened. */
   readonly dispose: () => Promise<void>
 }
 

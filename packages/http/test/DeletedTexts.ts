@@ -7,12 +7,14 @@ import { callTool, say, ScriptedModel, type ScriptStep } from "@colloquy/testing
 import { Kernel, Providers } from "@colloquy/core"
 import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Memory } from "@colloquy/core/memory"
+import { Outputs } from "@colloquy/core/outputs"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import type { RoutesOptions } from "../src/index.ts"
 import { uiMessages } from "../src/ai-sdk/index.ts"
+import { openai } from "../src/openai/index.ts"
 import { fileForm, readText } from "./DocumentService.ts"
 import { serve, type Service, tool } from "./Service.ts"
 
@@ -20,12 +22,13 @@ export const openBoth = (
   stores: Layer.Layer<InMemory.Stores, unknown>,
   steps: ReadonlyArray<ScriptStep>,
   excerpts: "recall" | "tool" = "recall",
-  http?: RoutesOptions<never>
+  http?: RoutesOptions<never>,
+  extract = readText
 ): Promise<Service> =>
   serve(
-    Layer.mergeAll(Documents.layer({ excerpts }), Memory.layer()).pipe(
+    Layer.mergeAll(Documents.layer({ excerpts }), Memory.layer(), Outputs.layer()).pipe(
       Layer.provideMerge(Kernel.layer),
-      Layer.provide([Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })]),
+      Layer.provide([Layer.succeed(TextExtractor, { readable: ["txt"], extract })]),
       Layer.provideMerge(
         Layer.unwrap(
           Effect.map(ScriptedModel, ({ provider }) =>
@@ -174,6 +177,37 @@ export const deletedTexts = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
       assert.notInclude(asked, secret)
       assert.deepStrictEqual(namesWith(await readings(service, turn), secret), [])
     }
+  })
+
+  it("OpenAI's responses: what is read and streamed again, and what a model reads that goes on", async () => {
+    const steps = [callTool("search_documents", { query: "pet of the zoo" }), say("Pets [d1]."), say("Later.")]
+    await using service = await openBoth(shared, steps, "tool", { wings: [openai] })
+    await using other = await openBoth(shared, [], "tool", { wings: [openai] })
+    const { assistant_id, document, secrets } = await prepare(service)
+    const body = { model: assistant_id, input: "What pet has the zoo?", store: true }
+    const first = await service.call("POST", "/v1/responses", body)
+    assert.strictEqual(first.status, 200, first.text)
+    assert.include(JSON.stringify(service.model.requests.at(-1)?.messages), secrets.document)
+    const path = `/v1/responses/${first.body.id}`
+    const everything = async (from: Service) => ({
+      record: (await from.call("GET", path)).text,
+      stream: (await from.call("GET", `${path}?stream=true`)).text,
+      items: (await from.call("GET", `${path}/input_items`)).text
+    })
+    assert.include((await everything(service)).record, "Pets")
+    assert.strictEqual((await service.call("DELETE", document)).status, 200)
+    for (const each of [service, other]) {
+      const left = await everything(each)
+      assert.include(left.record, "Pets")
+      assert.deepStrictEqual(namesWith(left, secrets.document), [])
+    }
+    const next = { model: assistant_id, input: "And then?", previous_response_id: first.body.id }
+    const later = await service.call("POST", "/v1/responses", next)
+    assert.strictEqual(later.status, 200, later.text)
+    const asked = JSON.stringify(service.model.requests.at(-1)?.messages)
+    assert.include(asked, "And then?")
+    assert.notInclude(asked, secrets.document)
+    assert.notInclude(later.text, secrets.document)
   })
 
   it("all memories of an assistant that are forgotten at once are shown nowhere", async () => {

@@ -3,8 +3,10 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
+import { citations } from "./Citations.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
 import { erasedOwner } from "./ErasedOwner.ts"
+import { inbox } from "./Inbox.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
@@ -16,7 +18,9 @@ import { voice } from "./Voice.ts"
 
 onEmbedded("PGlite", () => {
   everyStore(Pglite.layer())
+  inbox(Pglite.layer())
   deletedTexts(Pglite.layer())
+  citations(Pglite.layer())
   erasedOwner(Pglite.layer())
   typedAnswers(Pglite.layer())
   realtimeTickets(Pglite.layer())
@@ -30,7 +34,9 @@ onEmbedded("PGlite", () => {
 onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   everyStore(stores)
+  inbox(stores)
   deletedTexts(stores)
+  citations(stores)
   erasedOwner(stores)
   typedAnswers(stores)
   realtimeTickets(stores)

@@ -1,7 +1,9 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { onEmbedded } from "../../../test/databases.ts"
+import { citations } from "./Citations.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
 import { erasedOwner } from "./ErasedOwner.ts"
+import { inbox } from "./Inbox.ts"
 import { everyStore } from "./EveryStore.ts"
 import { realtimeTickets } from "./Realtime.ts"
 import { memories } from "./Memories.ts"
@@ -13,7 +15,9 @@ import { voice } from "./Voice.ts"
 
 onEmbedded("in-memory", () => {
   everyStore(InMemory.layer)
+  inbox(InMemory.layer)
   deletedTexts(InMemory.layer)
+  citations(InMemory.layer)
   erasedOwner(InMemory.layer)
   typedAnswers(InMemory.layer)
   realtimeTickets(InMemory.layer)

@@ -4,7 +4,11 @@ import { callTool, finish, gate, say } from "@colloquy/testing"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import { assistantVersions } from "./AssistantVersions.ts"
+import { conversationStories } from "./ConversationStories.ts"
+import { helperStories } from "./Helpers.ts"
 import { threadLists } from "./ThreadLists.ts"
+import { scheduleStories } from "./ScheduleStories.ts"
 import { allEvents, keys, onTheWire, open, readEvents, type SseEvent, tool } from "./Service.ts"
 
 export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
@@ -258,4 +262,8 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
   })
 
   threadLists(() => shared)
+  assistantVersions(() => shared)
+  conversationStories(() => shared)
+  helperStories(() => shared)
+  scheduleStories(() => shared)
 }

@@ -1,7 +1,8 @@
 /** What the API tells beyond the specification for those who look at it: the inside of a run, a thread's own title, what is installed. */
-import { callTool, say, uses } from "@colloquy/testing"
+import { callTool, say, TestKernel, uses } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { connect } from "../src/client/Client.ts"
+import { webHandler } from "../src/WebHandler.ts"
 import { keys, open } from "./Service.ts"
 
 const tool = { type: "function", function: { name: "get_weather", parameters: { type: "object", properties: {} } } }
@@ -49,6 +50,17 @@ describe("GET /threads/{t}/runs/{r}/inspection", () => {
       ["recall", "model"]
     )
   })
+})
+
+it("is not there where the host has not installed it", async () => {
+  const { dispose, handler } = webHandler({ kernel: TestKernel.layer([]), authenticate: () => "ada" })
+  const response = await handler(
+    new Request(`http://service/threads/${crypto.randomUUID()}/runs/${crypto.randomUUID()}/inspection`, {
+      headers: { "X-API-Key": "k" }
+    })
+  )
+  await dispose()
+  assert.strictEqual(response.status, 501)
 })
 
 describe("a stored message", () => {

@@ -92,9 +92,18 @@ describe("the document", () => {
       memory_pro: "off",
       web_search: "off",
       send_to_llm: "true",
-      json_output: false
+      json_output: false,
+      citations: true,
+      background: false
     }
-    const words = { memory_response_citation: "false", memory_citation: "false", stream: "false", json_output: "false" }
+    const words = {
+      citations: "true",
+      memory_response_citation: "false",
+      memory_citation: "false",
+      stream: "false",
+      json_output: "false",
+      background: "false"
+    }
     assert.deepStrictEqual(defaultsOf(MessageRequest), ofMessages)
     assert.deepStrictEqual(defaultsOf(StatelessMessageRequest), { ...ofMessages, video_generation: "off" })
     assert.deepStrictEqual(defaultsOf(StatelessMessageForm), { ...ofMessages, ...words, video_generation: "off" })

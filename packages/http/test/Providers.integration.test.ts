@@ -225,7 +225,12 @@ describe.each(cases.map((each) => [each.vendor.name, each] as const))("%s", (_, 
       )
       const [first] = replies
       assert.deepStrictEqual(first?.body.tool_calls, [
-        { id: "call_Bern", type: "function", function: { name: "get_time", arguments: '{"zone":"Bern"}' } }
+        {
+          id: "call_Bern",
+          type: "function",
+          function: { name: "get_time", arguments: '{"zone":"Bern"}' },
+          kind: "client"
+        }
       ])
       for (const { body } of replies) {
         const { cost_usd, input_tokens, output_tokens, total_tokens } = body

@@ -54,8 +54,12 @@ describe("every endpoint", () => {
     const given = { read: await keyWith(service, "read"), write: await keyWith(service, "write") }
     const id = "00000000-0000-4000-8000-000000000000"
     for (const { method, path, scope } of endpoints) {
-      const status = async (key: string) =>
-        (await service.call(method, path.replaceAll(/:\w+/gu, id), method === "POST" ? {} : undefined, { key })).status
+      const status = async (key: string) => {
+        const body = method === "POST" ? {} : undefined
+        const answer = await service.fetch(method, path.replaceAll(/:\w+/gu, id), body, { key })
+        await answer.body?.cancel()
+        return answer.status
+      }
       const isRefused = { read: scope !== "read", write: scope === "admin" }
       assert.strictEqual((await status(given.read)) === 403, isRefused.read, `${method} ${path}`)
       assert.strictEqual((await status(given.write)) === 403, isRefused.write, `${method} ${path}`)

@@ -7,6 +7,7 @@ import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel, Keys, Metering, type MeteringPort, Principal, type Provider, Providers } from "@colloquy/core"
 import { type ChatDriver, type ChatEvent, describeModel, ModelError, noUsage } from "@colloquy/core/adapters"
 import { Answers } from "@colloquy/core/answers"
+import { Inspections } from "@colloquy/core/inspection"
 import { Realtime, type RealtimeModel, RealtimeModels, Tickets } from "@colloquy/core/realtime"
 import { Memory } from "@colloquy/core/memory"
 import { DocumentLinks } from "@colloquy/core/documents"
@@ -346,7 +347,7 @@ export const serve = async (
   kernel: Layer.Layer<TestKernel.Services, unknown>,
   http: RoutesOptions<never> = {}
 ): Promise<Service> => {
-  const runtime = ManagedRuntime.make(kernel)
+  const runtime = ManagedRuntime.make(Layer.provideMerge(Inspections.layer(), kernel))
   const services = await runtime.context()
   await runtime.runPromise(registerKeys)
   const web = webHandler({ ...http, kernel: Layer.succeedContext(services) })

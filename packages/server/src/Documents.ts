@@ -20,13 +20,13 @@ import type { Settings } from "./Settings.ts"
 import { inMemory } from "./Stores.ts"
 
 /** Replaces the database's own store of bytes. */
-export const blobsOf = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavailable> | Layer.Layer<never> => {
+export const blobsLayer = ({ blobs }: Settings): Layer.Layer<BlobStore, StoreUnavailable> | Layer.Layer<never> => {
   if (blobs === null) return Layer.empty
   return blobs._tag === "S3" ? S3Blobs.layer(blobs.options) : FolderBlobs.layer({ folder: blobs.folder })
 }
 
 /** Over the kernel. */
-export const documentsOf = ({ attachmentWait, reranksDocuments, summarizesDocuments }: Settings) => {
+export const documentsLayer = ({ attachmentWait, reranksDocuments, summarizesDocuments }: Settings) => {
   const summaries = summarizesDocuments ? defaultDocumentSummaries : null
   return Layer.provide(Documents.layer({ attachmentWait, summaries, reranked: reranksDocuments ? candidates : 0 }), [
     Layer.provide(FileExtractor.layer(), TesseractReader.layer()),
@@ -41,7 +41,7 @@ const candidates = 50
  * The signing key: the operator's own, or one that is made at the first start and stored, with a database server in the database, so that
  * all processes share it, otherwise in the data folder. Without a folder no key is stored, and addresses are valid until the process ends.
  */
-export const signingKeyOf = async ({
+export const readSigningKey = async ({
   dataDir,
   databaseUrl,
   signingKey

@@ -4,7 +4,7 @@ import { pack, packedResponse } from "@colloquy/studio/packed"
 const place = "/docs/guide"
 
 /** The guide is beside the documents of the API, and also at the root. */
-const restOf = (pathname: string, basePath: string): Rest | null => {
+const pathUnder = (pathname: string, basePath: string): Rest | null => {
   const prefixes = [
     { prefix: basePath + place, api: "docs" },
     { prefix: place, api: `${basePath.slice(1)}/docs` }
@@ -22,7 +22,7 @@ interface Rest {
 }
 
 export const isGuidePath = (pathname: string, basePath: string): boolean =>
-  pathname === "/llms.txt" || restOf(pathname, basePath) !== null
+  pathname === "/llms.txt" || pathUnder(pathname, basePath) !== null
 
 const policy = [
   "default-src 'none'",
@@ -48,7 +48,7 @@ export const guideResponse = async (request: Request, basePath: string): Promise
   }
   const { guideAnswer, guideList } = await import("./guide/Guide.ts")
   const { pathname, searchParams } = new URL(request.url)
-  const rest = restOf(pathname, basePath)
+  const rest = pathUnder(pathname, basePath)
   const answer = rest === null ? guideList() : guideAnswer({ ...rest, query: searchParams.get("q") })
   if (answer === null) return Response.json({ detail: "The guide has no such page" }, { status: 404, headers })
   return packedResponse(request, await pack(answer.text, answer.type), headers)

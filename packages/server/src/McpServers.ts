@@ -19,6 +19,8 @@ const Texts = Schema.Record(Schema.String, Schema.String)
 const common = {
   /** Names of the offered tools; absent: all. */
   tools: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Names of the tools whose calls wait for an approval; true: all. */
+  approval: Schema.optionalKey(Schema.Union([Schema.Literal(true), Schema.Array(Schema.String)])),
   timeout_seconds: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: 3600 })))
 }
 const Program = Schema.Struct({
@@ -46,16 +48,17 @@ const parsed = (text: string): unknown => {
 export const readMcpServers = (text: string): Option.Option<ReadonlyArray<Mcp.McpServer>> => {
   try {
     const servers = Option.filter(decode(parsed(text)), (all) => Object.keys(all).every(isName))
-    return Option.map(servers, (all) => Object.entries(all).map(([name, each]) => serverOf(name, each)))
+    return Option.map(servers, (all) => Object.entries(all).map(([name, each]) => readServer(name, each)))
   } catch {
     return Option.none()
   }
 }
 
-const serverOf = (name: string, server: (typeof Servers.Type)[string]): Mcp.McpServer => {
-  const { timeout_seconds: seconds, tools, ...place } = server
+const readServer = (name: string, server: (typeof Servers.Type)[string]): Mcp.McpServer => {
+  const { approval, timeout_seconds: seconds, tools, ...place } = server
   const own = {
     name,
+    ...(approval === undefined ? {} : { approval }),
     ...(tools === undefined ? {} : { tools: (tool: string) => tools.includes(tool) }),
     ...(seconds === undefined ? {} : { timeout: `${seconds} seconds` as const })
   }
@@ -65,7 +68,7 @@ const serverOf = (name: string, server: (typeof Servers.Type)[string]): Mcp.McpS
   return { ...own, url, headers: Object.fromEntries(secret) }
 }
 
-export const mcpOf = (servers: ReadonlyArray<Mcp.McpServer>): Layer.Layer<never, never, HostedTools> =>
+export const mcpLayer = (servers: ReadonlyArray<Mcp.McpServer>): Layer.Layer<never, never, HostedTools> =>
   servers.length === 0
     ? Layer.empty
     : Layer.unwrap(

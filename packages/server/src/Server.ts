@@ -19,7 +19,12 @@ import { Answers } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
 import { Memory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, Realtime } from "@colloquy/core/realtime"
+import { Schedules } from "@colloquy/core/schedules"
+import { Webhooks } from "@colloquy/core/webhooks"
+import { NodeWebhooks } from "@colloquy/adapters/webhooks"
 import { Retention } from "@colloquy/core/retention"
+import { Helpers } from "@colloquy/core/helpers"
+import { Inspections } from "@colloquy/core/inspection"
 import { Outputs } from "@colloquy/core/outputs"
 import { Voice } from "@colloquy/core/voice"
 import { WebSearch } from "@colloquy/core/web-search"
@@ -34,23 +39,24 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
+import { randomUUID } from "node:crypto"
 import { createServer, type Server } from "node:http"
 import { clock } from "./demo/Clock.ts"
-import { blobsOf, documentsOf, signingKeyOf } from "./Documents.ts"
+import { blobsLayer, documentsLayer, readSigningKey } from "./Documents.ts"
 import { guideResponse, isGuidePath } from "./GuideResponse.ts"
-import { mcpOf } from "./McpServers.ts"
+import { mcpLayer } from "./McpServers.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
-import { prepareFolder, storesOf } from "./Stores.ts"
+import { prepareFolder, makeStores } from "./Stores.ts"
 import {
   defaultProblem,
   embeddingProblem,
-  providersOf,
+  makeProviders,
   realtimeModels,
-  rerankerOf,
-  searchEngineOf,
+  makeReranker,
+  makeSearchEngine,
   voiceNotes
 } from "./Services.ts"
 
@@ -66,7 +72,7 @@ export interface RunningServer {
 }
 
 export const startServer = async (settings: Settings): Promise<RunningServer> => {
-  const providers = providersOf(settings)
+  const providers = makeProviders(settings)
   const problems = [defaultProblem(providers), embeddingProblem(settings, providers)].flatMap(
     (problem) => problem ?? []
   )
@@ -133,42 +139,47 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     failedKeys: { limit: settings.failedKeys, window: "1 minute" }
   } as const
   const voice = realtimeSocket(access)
+  const signingKey = await readSigningKey(settings).catch((error: unknown) => {
+    throw storeRefused(settings, error)
+  })
   const rooms = Layer.mergeAll(
     atStart,
     Layer.provide(Answers.layer(), documentSummaries),
     Outputs.layer(),
+    Helpers.layer(),
+    Inspections.layer(),
     Memory.layer(),
     Retention.layer(settings.retention),
+    Schedules.layer(),
+    Layer.provide(Webhooks.layer(), webhookPorts(settings, signingKey)),
     Images.layer(),
     Videos.layer(settings.video),
     Voice.layer(),
-    WebSearch.layer(searchEngineOf(settings)),
+    WebSearch.layer(makeSearchEngine(settings)),
     HostedTools.tools([clock]),
-    mcpOf(settings.mcpServers)
+    mcpLayer(settings.mcpServers)
   )
   const kernel = voice.layer.pipe(
     Layer.provideMerge(rooms),
     Layer.provideMerge(Realtime.layer({ lease: sessionLease(settings) })),
     Layer.provide(realtimeModels(settings)),
-    Layer.provideMerge(documentsOf(settings)),
+    Layer.provideMerge(documentsLayer(settings)),
     Layer.provideMerge(Kernel.layer),
     // The API and the socket count wrong keys together.
     Layer.provideMerge(RateLimiter.layerInProcess),
     Layer.provide([
       Providers.layer(providers),
       // Of two stores of bytes, the later one is used.
-      Layer.merge(storesOf(settings), blobsOf(settings)),
-      embeddingOf(settings, providers),
+      Layer.merge(makeStores(settings), blobsLayer(settings)),
+      embeddingLayer(settings, providers),
       Layer.succeed(Quotas, () => settings.limits),
-      Layer.succeed(Reranker, rerankerOf(settings)),
+      Layer.succeed(Reranker, makeReranker(settings)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ])
   )
   const links = {
     publicUrl: () => settings.publicUrl ?? address,
-    signingKey: await signingKeyOf(settings).catch((error: unknown) => {
-      throw storeRefused(settings, error)
-    }),
+    signingKey,
     linkPeriod: settings.mediaUrls
   }
   const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, wings: [openai] })
@@ -180,12 +191,21 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   return { api, isStoreUp, newKey, voice, listensAt: (url: string) => void (address = url) }
 }
 
+/** The signing key of addresses also encrypts the secrets of webhooks. A server that keeps nothing makes one for itself. */
+const webhookPorts = (
+  { webhookPrivateAddresses }: Settings,
+  signingKey: Awaited<ReturnType<typeof readSigningKey>>
+): ReturnType<typeof NodeWebhooks.layer> => {
+  const [secret = Redacted.make(randomUUID()), ...earlierSecrets] = [signingKey ?? []].flat()
+  return NodeWebhooks.layer({ secret, earlierSecrets, privateAddresses: webhookPrivateAddresses })
+}
+
 /** The lease of runs, but at most 15 seconds, so that a dead process does not block the threads of its voice sessions for longer. */
 const sessionLease = ({ turns }: Settings): Duration.Duration =>
   Duration.min(Duration.fromInputUnsafe(turns.lease), Duration.fromInputUnsafe(defaultSessionLimits.lease))
 
 /** Without settings, the kernel's own choice is used. */
-const embeddingOf = ({ embedding }: Settings, { providers }: ProvidersOptions): Layer.Layer<never> => {
+const embeddingLayer = ({ embedding }: Settings, { providers }: ProvidersOptions): Layer.Layer<never> => {
   if (embedding === null) return Layer.empty
   const { provider } = embedding
   const usual = providers.find(({ id }) => id === provider)?.defaultEmbedding

@@ -21,13 +21,13 @@ export const prepareKeys = Effect.fnUntraced(function* ({ apiKeys }: Settings) {
   return (yield* keys.make("first start")).key
 }, Principal.provide(soleOwner))
 
-const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex")
+const keyHash = (key: string): string => createHash("sha256").update(key).digest("hex")
 
 /** The operator's keys, found by hash, so that the time of the look-up reveals nothing. */
 export const authenticateBy = (apiKeys: Settings["apiKeys"]): Authenticate | null => {
   if (apiKeys.length === 0) return null
-  const owners = new Map(apiKeys.map(({ key, ownerId }) => [hashOf(Redacted.value(key)), ownerId]))
-  return ({ headers }) => owners.get(hashOf(headers["x-api-key"] ?? "")) ?? null
+  const owners = new Map(apiKeys.map(({ key, ownerId }) => [keyHash(Redacted.value(key)), ownerId]))
+  return ({ headers }) => owners.get(keyHash(headers["x-api-key"] ?? "")) ?? null
 }
 
 /**

@@ -18,7 +18,7 @@ import type { Settings } from "./Settings.ts"
 import type { RealtimeVendor } from "./Variables.ts"
 import { vendors } from "./Vendors.ts"
 
-export const providersOf = (settings: Settings): ProvidersOptions => {
+export const makeProviders = (settings: Settings): ProvidersOptions => {
   const named = [...settings.vendors].flatMap(([vendor, given]) => vendors.get(vendor)?.provider?.(given) ?? [])
   const { defaultModel, defaultProvider } = settings
   const demo = settings.vendors.has("OPENROUTER") ? demoProvider() : { ...demoProvider(), video: demoVideo() }
@@ -33,13 +33,13 @@ export const providersOf = (settings: Settings): ProvidersOptions => {
 }
 
 /** Without one the assistant's own model reranks. */
-export const rerankerOf = ({ reranking, vendors: given }: Settings): RerankerPort | null =>
+export const makeReranker = ({ reranking, vendors: given }: Settings): RerankerPort | null =>
   reranking === null
     ? null
     : (vendors.get(reranking.vendor)?.reranker?.(given.get(reranking.vendor) ?? {}, reranking.model) ?? null)
 
 /** Without one, only models with a search of their own can search. */
-export const searchEngineOf = ({ search, vendors: given }: Settings): WebSearchPort | null =>
+export const makeSearchEngine = ({ search, vendors: given }: Settings): WebSearchPort | null =>
   search === null ? null : (vendors.get(search)?.search?.(given.get(search) ?? {}) ?? null)
 
 /**
@@ -63,7 +63,7 @@ const voices: {
 }
 
 /** What a vendor's adapter is made with, each model with its prices; null: the vendor is not configured. */
-const voicesOf = <Prices>(
+const vendorVoices = <Prices>(
   vendor: RealtimeVendor,
   { realtime, vendors: given }: Settings,
   prices: { readonly [name: string]: Prices }
@@ -92,9 +92,9 @@ const socketAt = (address: URL): string => {
 
 /** A session with one of the three ids gets a specific refusal while no vendor is configured for it. */
 export const realtimeModels = (settings: Settings) => {
-  const openAi = voicesOf("OPENAI", settings, settings.voicePrices.OPENAI)
-  const gemini = voicesOf("GEMINI", settings, settings.voicePrices.GEMINI)
-  const xai = voicesOf("XAI", settings, settings.voicePrices.XAI)
+  const openAi = vendorVoices("OPENAI", settings, settings.voicePrices.OPENAI)
+  const gemini = vendorVoices("GEMINI", settings, settings.voicePrices.GEMINI)
+  const xai = vendorVoices("XAI", settings, settings.voicePrices.XAI)
   const models: ReadonlyArray<RealtimeModel | null> = [
     demoVoice,
     openAi && OpenAiRealtime.model(openAi),

@@ -43,7 +43,10 @@ export interface Settings {
   readonly defaultProvider: string | null
   readonly defaultModel: string | null
   /** The operator's settings of turns. */
-  readonly turns: Pick<TurnSettings, "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout">
+  readonly turns: Pick<
+    TurnSettings,
+    "approvalTimeout" | "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout"
+  >
   readonly bodyTimeout: Duration.Duration
   readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
   /** How long records are kept that are needed for a limited time only. */
@@ -79,6 +82,7 @@ export interface Settings {
   readonly attachmentWait: Duration.Duration
   /** Whether the reranker also orders what is found in documents. */
   readonly reranksDocuments: boolean
+  readonly webhookPrivateAddresses: boolean
   /** Whether a model summarises each document. */
   readonly summarizesDocuments: boolean
   /** The public address of the server, without the base path; null: the address on which it listens. */
@@ -149,10 +153,11 @@ const settingsBy = (read: Read, env: Environment): Settings => {
       queueTimeout: seconds(variables.queueTimeout),
       sweep: seconds(variables.sweep),
       drainTimeout: seconds(variables.drainTimeout),
+      approvalTimeout: Option.getOrNull(Option.map(Option.fromNullishOr(read(variables.approvals)), Duration.seconds)),
       maxQueued: read(variables.maxQueued)
     },
     bodyTimeout: seconds(variables.bodyTimeout),
-    video: { ...paceOf(seconds(variables.videoPoll)), reattach: read(variables.videoReattach) },
+    video: { ...makePace(seconds(variables.videoPoll)), reattach: read(variables.videoReattach) },
     retention: {
       logs: days(variables.keptLogs),
       followUps: days(variables.keptFollowUps),
@@ -167,6 +172,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
     blobs: blobsBy(read),
     attachmentWait: seconds(variables.attachmentWait),
     reranksDocuments: read(variables.reranksDocuments),
+    webhookPrivateAddresses: read(variables.webhookPrivateAddresses),
     summarizesDocuments: read(variables.summarizesDocuments),
     publicUrl: read(variables.publicUrl),
     signingKey:
@@ -287,7 +293,7 @@ const blobsBy = (read: Read): BlobSettings | null => {
 }
 
 /** The setting is the first pause; later pauses grow. */
-const paceOf = (firstPause: Duration.Duration) => ({
+const makePace = (firstPause: Duration.Duration) => ({
   firstPause,
   longestPause: Duration.max(firstPause, Duration.fromInputUnsafe(defaultVideoSettings.longestPause))
 })

@@ -23,26 +23,26 @@ const meanings: Readonly<Record<string, string>> = {
 }
 
 /** The code of the innermost cause, which is nearest to the failure. */
-const codeOf = (error: unknown): string | null => {
+const errorCode = (error: unknown): string | null => {
   if (!(error instanceof Error)) return null
-  const below = codeOf(error.cause)
+  const below = errorCode(error.cause)
   return below ?? ("code" in error && typeof error.code === "string" ? error.code : null)
 }
 
-const meaningOf = (error: unknown): string => {
-  const code = codeOf(error)
+const errorMeaning = (error: unknown): string => {
+  const code = errorCode(error)
   if (code === null) return "it does not answer as a Postgres server"
   return meanings[code] === undefined ? code : `${meanings[code]} (${code})`
 }
 
 export const folderRefused = (folder: string, error: unknown): StartRefused =>
   new StartRefused({
-    message: `The folder ${folder} cannot be used (${codeOf(error) ?? "unknown error"}). Set COLLOQUY_DATA_DIR to a folder that may be written, or to memory://.`
+    message: `The folder ${folder} cannot be used (${errorCode(error) ?? "unknown error"}). Set COLLOQUY_DATA_DIR to a folder that may be written, or to memory://.`
   })
 
 export const addressRefused = (where: string, error: unknown): StartRefused =>
   new StartRefused({
-    message: `The server cannot listen on ${where} (${codeOf(error) ?? "unknown error"}). Set HOST or PORT to a free address.`
+    message: `The server cannot listen on ${where} (${errorCode(error) ?? "unknown error"}). Set HOST or PORT to a free address.`
   })
 
 /** Explains failures of opening the stores. Other errors already have a message. */
@@ -52,7 +52,7 @@ export const storeRefused = (settings: Settings, error: unknown): unknown => {
     return new StartRefused({ message })
   }
   if (error instanceof StoreUnavailable && settings.databaseUrl !== null) {
-    return new StartRefused({ message: `The database of DATABASE_URL cannot be used: ${meaningOf(error)}.` })
+    return new StartRefused({ message: `The database of DATABASE_URL cannot be used: ${errorMeaning(error)}.` })
   }
   if (settings.databaseUrl === null && error instanceof Error && !("_tag" in error)) {
     const message = `The database in ${settings.dataDir} cannot be opened (${error.message}). Set COLLOQUY_DATA_DIR to another folder, or bring back a copy of this one.`

@@ -9,7 +9,7 @@ import { folderRefused } from "./StartRefused.ts"
 
 export const inMemory = "memory://"
 
-export const storesOf = ({ databaseUrl, dataDir }: Settings) =>
+export const makeStores = ({ databaseUrl, dataDir }: Settings) =>
   databaseUrl === null
     ? Pglite.layer({ extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })
     : Postgres.layer({ url: databaseUrl })

@@ -73,7 +73,7 @@ const isTrue = (name: string, about: string) =>
     { about }
   )
 
-const oneOf = <const Names extends ReadonlyArray<string>>(name: string, names: Names, words: Words) =>
+const oneAmong = <const Names extends ReadonlyArray<string>>(name: string, names: Names, words: Words) =>
   variable(
     name,
     Schema.decodeUnknownOption(Schema.Literals(names)),
@@ -133,11 +133,11 @@ export const variables = {
     about: "which model answers when neither assistant nor message names one"
   }),
   mcpServers,
-  searchProvider: oneOf("WEB_SEARCH_PROVIDER", ["tavily", "exa", "brave", "searxng"], {
+  searchProvider: oneAmong("WEB_SEARCH_PROVIDER", ["tavily", "exa", "brave", "searxng"], {
     usual: "the first of those four that is set",
     about: "the engine of the [web search](web-search.md); without any, only models that search by themselves can"
   }),
-  rerankProvider: oneOf("RERANK_PROVIDER", ["cohere", "voyage", "jina"], {
+  rerankProvider: oneAmong("RERANK_PROVIDER", ["cohere", "voyage", "jina"], {
     usual: "the first of those three that is set",
     about: "who reranks for [Memory Pro](memory.md); without any, the assistant's own model does"
   }),
@@ -193,6 +193,10 @@ export const variables = {
     "DOCUMENT_SUMMARIES",
     "`true`: the assistant's model writes a summary of each document, which typed answers get; one model call for each document"
   ),
+  webhookPrivateAddresses: isTrue(
+    "WEBHOOK_PRIVATE_ADDRESSES",
+    "`true`: [webhooks](background.md#webhooks) may be sent to addresses of private networks and of this machine"
+  ),
   publicUrl: text(
     "PUBLIC_URL",
     /^https?:\/\/[^\s/?#]+\/?$/u,
@@ -237,6 +241,12 @@ export const variables = {
     15,
     "how often runs of dead processes are looked for; at the start they always are"
   ),
+  approvals: number(
+    "APPROVAL_SECONDS",
+    { least: 1, most: 31_536_000, usual: null, unit: "seconds" },
+    "how long a call waits for its [approval](approvals.md) before it is rejected as expired",
+    "for ever"
+  ),
   drainTimeout: seconds("DRAIN_SECONDS", 0, 20, "how long running turns may go on after SIGTERM"),
   keptLogs: days(
     "RETENTION_LOG_DAYS",
@@ -272,7 +282,7 @@ export const variables = {
   limits: variable("LIMITS", readLimits, limitsForm, defaultQuota, {
     usual: "see right",
     about:
-      'what each owner may use: `off`, or JSON over the defaults `{"requests_per_minute": 600, "turns_per_minute": 60, "turns_at_once": 16, "bytes": 5000000000, "documents": 10000, "memories": 100000, "sessions_at_once": 8, "tokens_per_day": null, "usd_per_day": null, "tokens_per_run": null, "usd_per_run": null}`; null is no limit. `GET /owners/me/usage` shows what is used ([operations](operations.md#limits-of-an-owner))'
+      'what each owner may use: `off`, or JSON over the defaults `{"requests_per_minute": 600, "turns_per_minute": 60, "turns_at_once": 16, "bytes": 5000000000, "documents": 10000, "memories": 100000, "sessions_at_once": 8, "tokens_per_day": null, "usd_per_day": null, "tokens_per_day_of_assistant": null, "usd_per_day_of_assistant": null, "tokens_per_run": null, "usd_per_run": null, "assumed_prices": {"input": 3, "output": 15, "embedding": 0.2}}`; null is no limit. `GET /owners/me/usage` shows what is used ([operations](operations.md#limits-of-an-owner))'
   })
 }
 

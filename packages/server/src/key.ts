@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import { parseArgs } from "node:util"
 import { readSettings } from "./Settings.ts"
 import { StartRefused, storeRefused } from "./StartRefused.ts"
-import { inMemory, prepareFolder, storesOf } from "./Stores.ts"
+import { inMemory, prepareFolder, makeStores } from "./Stores.ts"
 
 const usage =
   "Usage: npm run key -- make <owner> [--scope read|write|admin] [--days N] | list <owner> | revoke <owner> <id>"
@@ -55,7 +55,7 @@ const refuse = () => new StartRefused({ message: usage })
 
 const Days = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 36_500 }))
 
-const wordsOf = (args: Array<string>) => {
+const readArguments = (args: Array<string>) => {
   try {
     const { positionals, values } = parseArgs({
       args,
@@ -72,7 +72,7 @@ const wordsOf = (args: Array<string>) => {
 }
 
 const run = async (args: Array<string>): Promise<string> => {
-  const { name, owner, words } = wordsOf(args)
+  const { name, owner, words } = readArguments(args)
   const command = commands[name]
   if (command === undefined || owner === "") throw refuse()
   const settings = await Effect.runPromise(readSettings(process.env))
@@ -80,7 +80,7 @@ const run = async (args: Array<string>): Promise<string> => {
     throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps no keys." })
   }
   await prepareFolder(settings)
-  const keys = Keys.layer.pipe(Layer.provide(storesOf(settings)))
+  const keys = Keys.layer.pipe(Layer.provide(makeStores(settings)))
   return Effect.runPromise(command(words).pipe(Principal.provide(owner), Effect.provide(keys))).catch(
     (error: unknown) => {
       throw storeRefused(settings, error)

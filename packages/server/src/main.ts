@@ -1,5 +1,4 @@
 /** `npm start`: reads the environment, starts the server, prints how to use it, and ends it on SIGTERM and SIGINT. */
-import { Pglite } from "@colloquy/adapters/pglite"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { type RunningServer, startServer } from "./Server.ts"
@@ -7,7 +6,7 @@ import { readSettings, type Settings } from "./Settings.ts"
 import { inMemory } from "./Stores.ts"
 import { vendors } from "./Vendors.ts"
 
-const placeOf = ({ databaseUrl, dataDir }: Settings): string => {
+const storagePlace = ({ databaseUrl, dataDir }: Settings): string => {
   if (databaseUrl !== null) return "of DATABASE_URL"
   return dataDir === inMemory ? "in memory; nothing is kept" : `in ${dataDir}`
 }
@@ -69,8 +68,7 @@ const refuse = (error: unknown): never => {
 
 const start = async () => {
   const settings = await Effect.runPromise(readSettings(process.env))
-  console.log(`Preparing the database ${placeOf(settings)}…`)
-  if (settings.databaseUrl === null) Pglite.compileOnce()
+  console.log(`Preparing the database ${storagePlace(settings)}…`)
   const server = await startServer(settings)
   console.log(welcome(server, settings))
   endOnSignal(server)

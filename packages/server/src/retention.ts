@@ -7,10 +7,10 @@ import { sweepOrphanedBlobs } from "@colloquy/core/documents"
 import { describePruned, Retention } from "@colloquy/core/retention"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { blobsOf } from "./Documents.ts"
+import { blobsLayer } from "./Documents.ts"
 import { readSettings } from "./Settings.ts"
 import { StartRefused, storeRefused } from "./StartRefused.ts"
-import { inMemory, prepareFolder, storesOf } from "./Stores.ts"
+import { inMemory, prepareFolder, makeStores } from "./Stores.ts"
 
 const run = async (): Promise<string> => {
   const settings = await Effect.runPromise(readSettings(process.env))
@@ -19,7 +19,7 @@ const run = async (): Promise<string> => {
   }
   await prepareFolder(settings)
   // Of two stores of bytes, the later one is used.
-  const stores = Layer.merge(storesOf(settings), blobsOf(settings))
+  const stores = Layer.merge(makeStores(settings), blobsLayer(settings))
   const all = Effect.all([Retention.prune(settings.retention), sweepOrphanedBlobs()])
   const [pruned, blobs] = await Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {
     throw storeRefused(settings, error)

@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { clock } from "../src/demo/Clock.ts"
 import { demoModelName, demoProvider } from "../src/demo/DemoModel.ts"
-import { join, millisOf, silence, tone } from "../src/demo/DemoSound.ts"
+import { join, soundMillis, silence, tone } from "../src/demo/DemoSound.ts"
 import { demoVoice, demoVoiceName } from "../src/demo/DemoVoice.ts"
 
 const service = Layer.merge(Realtime.layer(), HostedTools.tools([clock])).pipe(
@@ -50,7 +50,7 @@ describe("the demo voice", () => {
       const heard = client.audio()
       const echo = Buffer.from(heard).subarray(heard.byteLength - spoken.byteLength)
       assert.isTrue(echo.equals(Buffer.from(spoken)))
-      assert.strictEqual(millisOf(heard), 740)
+      assert.strictEqual(soundMillis(heard), 740)
       client.send({ _tag: "Stop" })
       assert.strictEqual(yield* client.end, "ended")
       assert.deepStrictEqual(yield* messagesOf(begin.threadId), [
@@ -67,7 +67,7 @@ describe("the demo voice", () => {
       yield* TestClock.adjust("1 second")
       client.speak(tone(300, 20))
       yield* client.next("Interrupted")
-      assert.isBelow(millisOf(client.audio()), 1300)
+      assert.isBelow(soundMillis(client.audio()), 1300)
       client.send({ _tag: "Stop" })
       yield* TestClock.adjust("1 minute")
       yield* client.end
@@ -109,7 +109,7 @@ describe("the demo voice", () => {
       assert.lengthOf(client.audio(), 0)
       client.send({ _tag: "Commit" })
       yield* TestClock.adjust("1 minute")
-      assert.isAbove(millisOf(client.audio()), 5000)
+      assert.isAbove(soundMillis(client.audio()), 5000)
       const other = yield* TestRealtime.connect({
         provider: "demo",
         model: demoVoiceName,

@@ -67,7 +67,13 @@ describe("the environment of the standalone server", () => {
       const { limits } = yield* readSettings({ LIMITS: '{"turns_at_once": 2, "documents": null, "usd_per_day": 0.5}' })
       assert.deepStrictEqual([limits.turnsAtOnce, limits.documents, limits.usdPerDay], [2, null, 0.5])
       assert.deepStrictEqual([limits.requestsPerMinute, limits.turnsPerMinute, limits.bytes], [600, 60, 5e9])
-      assert.deepStrictEqual(new Set(Object.values((yield* readSettings({ LIMITS: "off" })).limits)), new Set([null]))
+      const { assumedPrices: _, ...off } = (yield* readSettings({ LIMITS: "off" })).limits
+      assert.deepStrictEqual(new Set(Object.values(off)), new Set([null]))
+      const priced = yield* readSettings({ LIMITS: '{"usd_per_day_of_assistant": 1, "assumed_prices": {"output": 0}}' })
+      assert.deepStrictEqual(
+        [priced.limits.usdPerDayOfAssistant, priced.limits.assumedPrices.outputCostPerMillionTokens],
+        [1, 0]
+      )
       for (const LIMITS of [
         "on",
         "{",
@@ -76,7 +82,8 @@ describe("the environment of the standalone server", () => {
         '{"turns": 1}',
         '{"turns_per_minute": 0}',
         '{"bytes": "1"}',
-        '{"usd_per_day": -1}'
+        '{"usd_per_day": -1}',
+        '{"assumed_prices": {"input": null}}'
       ]) {
         const refused = yield* Effect.flip(readSettings({ LIMITS }))
         assert.strictEqual(refused.problems.length, 1, LIMITS)
@@ -177,9 +184,11 @@ describe("the environment of the standalone server", () => {
         QUEUE_TIMEOUT_SECONDS: "5",
         SWEEP_SECONDS: "2",
         DRAIN_SECONDS: "60",
-        MAX_QUEUED: "3"
+        MAX_QUEUED: "3",
+        APPROVAL_SECONDS: "86400"
       })
       assert.deepStrictEqual(turns, {
+        approvalTimeout: Duration.days(1),
         lease: Duration.seconds(10),
         queueTimeout: Duration.seconds(5),
         sweep: Duration.seconds(2),

@@ -84,7 +84,7 @@ const indexFor = (api: string): string =>
 /** Comments on separate lines are removed, because they would be a tenth of the page's size. */
 const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
 
-const sourceOf = (file: string): string => {
+const readSource = (file: string): string => {
   const text = readFileSync(file, "utf8")
   return file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
 }
@@ -98,7 +98,7 @@ const packed = (path: string, api: string): Promise<Packed> => {
   const known = packs.get(key)
   if (known !== undefined) return known
   const made =
-    file === undefined ? pack(indexFor(api), types[".html"] ?? "") : pack(sourceOf(file), types[extname(path)] ?? "")
+    file === undefined ? pack(indexFor(api), types[".html"] ?? "") : pack(readSource(file), types[extname(path)] ?? "")
   packs.set(key, made)
   return made
 }

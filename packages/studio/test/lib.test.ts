@@ -3,12 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import type { RunStep } from "../src/page/wire.ts"
 import { ownAddress, safeLink } from "../src/page/lib/addresses.ts"
 import { duration, money } from "../src/page/lib/format.ts"
-import { excerptsIn } from "../src/page/lib/excerpts.ts"
 import { highlight } from "../src/page/lib/highlight.ts"
-import { fieldsOf, initialText, readForm } from "../src/page/lib/schema.ts"
+import { formFields, initialText, readForm } from "../src/page/lib/schema.ts"
 import { readTools, writeTools } from "../src/page/lib/tools.ts"
-import { wavOf } from "../src/page/lib/wav.ts"
-import { chartOf } from "../src/page/lib/waterfall.ts"
+import { encodeWav } from "../src/page/lib/wav.ts"
+import { makeChart } from "../src/page/lib/waterfall.ts"
 
 describe("addresses", () => {
   it("open what is harmless, and nothing that runs or that the server has not signed", () => {
@@ -47,7 +46,7 @@ describe("a form of a JSON Schema", () => {
     },
     required: ["city", "unit"]
   }
-  const fields = fieldsOf(schema) ?? []
+  const fields = formFields(schema) ?? []
 
   it("has a field for each property, of its kind", () => {
     assert.deepStrictEqual(
@@ -56,7 +55,7 @@ describe("a form of a JSON Schema", () => {
     )
     assert.deepInclude(fields[0], { label: "City", hint: "Where", isRequired: true })
     for (const none of [null, 1, {}, { type: "string" }, { type: "object", properties: {} }])
-      assert.isNull(fieldsOf(none))
+      assert.isNull(formFields(none))
   })
 
   it("makes JSON of what is typed, and leaves out what is empty", () => {
@@ -86,7 +85,7 @@ describe("a form of a JSON Schema", () => {
   })
 
   it("begins with what was asked", () => {
-    const filled = fieldsOf(schema, { city: "Bergen", unit: "celsius", notes: [1] }) ?? []
+    const filled = formFields(schema, { city: "Bergen", unit: "celsius", notes: [1] }) ?? []
     assert.deepStrictEqual(filled.map(initialText), ["Bergen", "", "", "0", "true", "[1]"])
   })
 })
@@ -154,7 +153,7 @@ describe("a turn on one scale of time", () => {
   })
 
   it("places each step by its time", () => {
-    const { bars, total } = chartOf(
+    const { bars, total } = makeChart(
       [step("recall", 1000, 1100), step("model", 1100, 1900), step("settle", 1900, 2000)],
       9999
     )
@@ -170,32 +169,17 @@ describe("a turn on one scale of time", () => {
   })
 
   it("lets a step under way reach to now, and shows steps without times as such", () => {
-    const { bars, total } = chartOf([step("model", 1000, null), step("tool", null, null)], 3000)
+    const { bars, total } = makeChart([step("model", 1000, null), step("tool", null, null)], 3000)
     assert.strictEqual(total, 2000)
     assert.deepInclude(bars[0], { length: null, width: 1 })
     assert.deepInclude(bars[1], { start: null, width: 0 })
-    assert.deepStrictEqual(chartOf([], 1).bars, [])
-  })
-})
-
-describe("excerpts in a prompt", () => {
-  it("are found with their file and place", () => {
-    const text = "Excerpts follow.\n\n[guide.pdf, page 3]\nThe keeper.\n\nHer tulips.\n\n[notes.md]\nTuesday [sic]."
-    const prompt = [
-      { part: "turn", estimated_tokens: 1, messages: [{ role: "user", text: "[no excerpt]\nx" }] },
-      { part: "excerpts", estimated_tokens: 9, messages: [{ role: "user", text }] }
-    ]
-    assert.deepStrictEqual(excerptsIn([{ estimated_tokens: 10, input_tokens: null, parts: prompt }]), [
-      { source: "guide.pdf, page 3", text: "The keeper.\n\nHer tulips." },
-      { source: "notes.md", text: "Tuesday [sic]." }
-    ])
-    assert.deepStrictEqual(excerptsIn([]), [])
+    assert.deepStrictEqual(makeChart([], 1).bars, [])
   })
 })
 
 describe("a WAV file", () => {
   it("has a header of its length and rate, and samples of 16 bits that never wrap", () => {
-    const file = new DataView(wavOf(Float32Array.of(0, 1, -1, 2, -2), 16_000))
+    const file = new DataView(encodeWav(Float32Array.of(0, 1, -1, 2, -2), 16_000))
     const word = (place: number) => String.fromCharCode(...new Uint8Array(file.buffer, place, 4))
     assert.deepStrictEqual([word(0), word(8), word(12), word(36)], ["RIFF", "WAVE", "fmt ", "data"])
     assert.deepStrictEqual(

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
-import { wavOf } from "../src/page/lib/wav.ts"
+import { encodeWav } from "../src/page/lib/wav.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
@@ -17,7 +17,7 @@ const speech = (): Uint8Array => {
   const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
     index < rate / 2 ? 0.5 * Math.sin((2 * Math.PI * 440 * index) / rate) : 0
   )
-  return new Uint8Array(wavOf(samples, rate))
+  return new Uint8Array(encodeWav(samples, rate))
 }
 
 /** A second of silence: frames of MPEG 1, layer 3, 128 kbit/s at 44.1 kHz. */

@@ -48,9 +48,10 @@ export const readFirstFrame = (json: unknown): Result.Result<SessionRequest, str
   const decoded = decode(json)
   if (Result.isFailure(decoded)) return Result.fail(`The first frame cannot be used: ${decoded.failure.message}`)
   const frame = decoded.success
-  const selection = selectionOf(frame)
+  const selection = readSelection(frame)
   if (Result.isFailure(selection)) return Result.fail(selection.failure)
-  const tools = frame.tools?.flatMap((tool) => (tool.type === "function" ? [definitionOf(tool.function)] : [])) ?? null
+  const tools =
+    frame.tools?.flatMap((tool) => (tool.type === "function" ? [toolDefinition(tool.function)] : [])) ?? null
   const twice = tools?.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
   if (twice !== undefined) return Result.fail(`tools: two tools have the name "${twice.name}". Rename one of them.`)
   return Result.succeed({
@@ -65,7 +66,7 @@ export const readFirstFrame = (json: unknown): Result.Result<SessionRequest, str
   })
 }
 
-const definitionOf = ({
+const toolDefinition = ({
   description,
   name,
   parameters,
@@ -77,8 +78,8 @@ const definitionOf = ({
   ...(strict === undefined || strict === null ? {} : { strict })
 })
 
-const selectionOf = (frame: WireFirstFrame): Result.Result<ServiceSelection, string> => {
-  const image = mediaOf(
+const readSelection = (frame: WireFirstFrame): Result.Result<ServiceSelection, string> => {
+  const image = readMedia(
     "image",
     frame.image_generation,
     frame.image_model_provider,
@@ -86,7 +87,7 @@ const selectionOf = (frame: WireFirstFrame): Result.Result<ServiceSelection, str
     frame.image_config
   )
   if (Result.isFailure(image)) return Result.fail(image.failure)
-  const video = mediaOf(
+  const video = readMedia(
     "video",
     frame.video_generation,
     frame.video_model_provider,
@@ -103,7 +104,7 @@ const selectionOf = (frame: WireFirstFrame): Result.Result<ServiceSelection, str
   })
 }
 
-const mediaOf = (
+const readMedia = (
   kind: "image" | "video",
   generation: "off" | "auto" | null | undefined,
   provider: string | null | undefined,

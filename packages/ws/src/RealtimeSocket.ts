@@ -11,7 +11,7 @@ import {
   attachUpgrade,
   makeUpgradeHandler,
   notReady,
-  socketPathOf,
+  socketPath,
   type UpgradeHandler,
   type UpgradeOptions
 } from "./UpgradeHandler.ts"
@@ -28,7 +28,7 @@ export interface RealtimeSocket {
 }
 
 export const realtimeSocket = (options: UpgradeOptions = {}): RealtimeSocket => {
-  const path = socketPathOf(options)
+  const path = socketPath(options)
   let open: { readonly handle: UpgradeHandler; readonly drain: () => Promise<void> } | null = null
   const layer = Layer.effectDiscard(
     Effect.gen(function* () {

@@ -96,7 +96,7 @@ export const sessionSocket = (
   }
 
   const onMessage = (data: RawData, isBinary: boolean): void => {
-    const bytes = bytesOf(data)
+    const bytes = frameBytes(data)
     if (!isBinary) {
       passAudio()
       const input = readText(bytes.toString("utf8"), isFirst)
@@ -169,5 +169,5 @@ export const sessionSocket = (
   }
 }
 
-const bytesOf = (data: RawData): Buffer =>
+const frameBytes = (data: RawData): Buffer =>
   Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat(data)

@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import type { Buffer as NodeBuffer } from "node:buffer"
 import { IncomingMessage, type Server } from "node:http"
 import { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
@@ -26,7 +27,7 @@ import type { UrlOf } from "./Wire.ts"
 import { FrameLimitSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
 
 /** Returns true when the upgrade was for this handler and has been answered. */
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: NodeBuffer) => boolean
 
 /** The settings of authentication (`authenticate`, `clientAddress`, `failedKeys`, …) are those of the HTTP API. Use the same values for both. */
 export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "authenticate" | "clientAddress">> {
@@ -40,11 +41,11 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
    */
   readonly origins?: ReadonlyArray<string>
   /**
-   * The largest number of connections whose owner is not known yet. Default 1000. Afterwards a connection counts for its owner
-   * (`waitingOfOwner` of `Realtime.layer`).
+   * The largest number of connections whose owner is not known yet. Default 1000. With one more, the oldest one of the address that has the most
+   * is closed. Afterwards a connection counts for its owner (`waitingOfOwner` of `Realtime.layer`).
    */
   readonly maxPending?: number
-  /** The same of one client address: `clientAddress`, without it the address of the connection. Default 100. */
+  /** The same of one client address: `clientAddress`, without it the address of the connection. Default 100. One more is refused with 503. */
   readonly maxPendingOfAddress?: number
 }
 
@@ -67,7 +68,7 @@ export const makeUpgradeHandler = (
   options: UpgradeOptions = {}
 ): Effect.Effect<UpgradeHandler, never, RealtimeSessions | Keys | Scope.Scope> =>
   Effect.gen(function* () {
-    const principalOf = yield* makeAuthentication({ ...defaultAuthentication, ...options })
+    const findPrincipal = yield* makeAuthentication({ ...defaultAuthentication, ...options })
     const sessions = yield* RealtimeSessions
     const links = Option.getOrNull(yield* Effect.serviceOption(DocumentLinks))
     const fork = Effect.runForkWith(yield* Effect.context<never>())
@@ -76,7 +77,7 @@ export const makeUpgradeHandler = (
       (socket, request, ticket, onKnown) => {
         const credentials: Credentials = {
           onKnown,
-          principal: Effect.suspend(() => principalOf(keyOf(request), hostCredentialsOf(request))),
+          principal: Effect.suspend(() => findPrincipal(readKey(request), readHostCredentials(request))),
           ticket: ticket === null ? null : Redacted.make(ticket),
           origin: request.headers.origin ?? null
         }
@@ -87,7 +88,7 @@ export const makeUpgradeHandler = (
     )
   })
 
-export const socketPathOf = ({ basePath = "" }: UpgradeOptions): string =>
+export const socketPath = ({ basePath = "" }: UpgradeOptions): string =>
   `/${basePath}/threads/realtime`.replaceAll(/\/{2,}/gu, "/")
 
 /** Answers an upgrade while there is no kernel yet. */
@@ -103,7 +104,7 @@ const upgradeHandler = (
   urlOf?: UrlOf
 ): UpgradeHandler => {
   const { origins } = options
-  const path = socketPathOf(options)
+  const path = socketPath(options)
   const settings = {
     noServer: true,
     clientTracking: false,
@@ -138,7 +139,10 @@ const upgradeHandler = (
       server.handleUpgrade(request, socket, head, (client) => {
         client.on("error", () => {})
         client.pause()
-        const known = pending.add(request)
+        const known = pending.add(request, () => {
+          known()
+          client.terminate()
+        })
         serve(sessionSocket(client, socket, known, urlOf), request, parameters.get("ticket"), known)
       })
     }
@@ -146,10 +150,14 @@ const upgradeHandler = (
   }
 }
 
-/** Counts the connections whose owner is not known yet, all and those of each address. */
+/**
+ * The connections whose owner is not known yet, all and those of each address. When all places are taken, the oldest connection of the address
+ * with the most of them is dropped: silent ones stay for long, and one with a valid key leaves its place within milliseconds.
+ */
 class PendingSockets {
   private readonly options: UpgradeOptions
-  private readonly ofAddress = new Map<string, number>()
+  /** By address, oldest first. */
+  private readonly ofAddress = new Map<string, Set<() => void>>()
   private count = 0
 
   constructor(options: UpgradeOptions) {
@@ -158,32 +166,34 @@ class PendingSockets {
 
   isFull(request: IncomingMessage): boolean {
     const { maxPending = 1000, maxPendingOfAddress = 100 } = this.options
-    return (
-      this.count >= maxPending || (this.ofAddress.get(addressOf(request, this.options)) ?? 0) >= maxPendingOfAddress
-    )
+    const own = this.ofAddress.get(clientAddressFrom(request, this.options))?.size ?? 0
+    return own >= maxPendingOfAddress || maxPending < 1
   }
 
-  /** Counts a connection until the returned function is called. */
-  add(request: IncomingMessage): () => void {
-    const address = addressOf(request, this.options)
-    this.change(address, 1)
-    let isCounted = true
+  /** Takes a place until the returned function is called. `drop` ends the connection. */
+  add(request: IncomingMessage, drop: () => void): () => void {
+    const { maxPending = 1000 } = this.options
+    if (this.count >= maxPending) this.makeRoom()
+    const address = clientAddressFrom(request, this.options)
+    const own = this.ofAddress.get(address) ?? new Set()
+    this.ofAddress.set(address, own.add(drop))
+    this.count++
     return () => {
-      if (isCounted) this.change(address, -1)
-      isCounted = false
+      if (!own.delete(drop)) return
+      this.count--
+      if (own.size === 0) this.ofAddress.delete(address)
     }
   }
 
-  private change(address: string, by: number): void {
-    const left = (this.ofAddress.get(address) ?? 0) + by
-    this.count += by
-    if (left === 0) this.ofAddress.delete(address)
-    else this.ofAddress.set(address, left)
+  private makeRoom(): void {
+    let most: ReadonlySet<() => void> = new Set()
+    for (const own of this.ofAddress.values()) if (own.size > most.size) most = own
+    for (const drop of most) return drop()
   }
 }
 
-const addressOf = (request: IncomingMessage, { clientAddress }: UpgradeOptions): string =>
-  clientAddress?.({ ...hostCredentialsOf(request), source: request }) ?? request.socket.remoteAddress ?? ""
+const clientAddressFrom = (request: IncomingMessage, { clientAddress }: UpgradeOptions): string =>
+  clientAddress?.({ ...readHostCredentials(request), source: request }) ?? request.socket.remoteAddress ?? ""
 
 /** Without a key and a ticket only a session of the host is left, which a browser sends for the pages of every site. */
 const isSessionOfOtherSite = (
@@ -192,22 +202,23 @@ const isSessionOfOtherSite = (
   origins: ReadonlyArray<string> = []
 ): boolean =>
   !parameters.has("ticket") &&
-  Redacted.value(keyOf(request)) === "" &&
-  isFromOtherSite(hostCredentialsOf(request).headers, { addresses: [], trusted: origins })
+  Redacted.value(readKey(request)) === "" &&
+  isFromOtherSite(readHostCredentials(request).headers, { addresses: [], trusted: origins })
 
-const keyOf = ({ headers }: IncomingMessage): Redacted.Redacted => Redacted.make(textOf(headers["x-api-key"]) ?? "")
+const readKey = ({ headers }: IncomingMessage): Redacted.Redacted =>
+  Redacted.make(firstHeader(headers["x-api-key"]) ?? "")
 
-const hostCredentialsOf = (request: IncomingMessage): HostCredentials => {
+const readHostCredentials = (request: IncomingMessage): HostCredentials => {
   const { headers } = request
   return {
     authorization: headers.authorization ?? null,
-    sessionToken: textOf(headers["x_session_token"] ?? headers["x-session-token"]) ?? null,
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, textOf(value)])),
+    sessionToken: firstHeader(headers["x_session_token"] ?? headers["x-session-token"]) ?? null,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, firstHeader(value)])),
     source: request
   }
 }
 
-const textOf = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
+const firstHeader = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
   typeof header === "string" || header === undefined ? header : header.join(", ")
 
 const answer = (socket: Duplex, status: string, detail: string): void => {

@@ -10,7 +10,7 @@ import {
   type ErrorCode,
   type ServiceEvent
 } from "@colloquy/core/realtime"
-import { mediumOf } from "@colloquy/core/media"
+import { readMedium } from "@colloquy/core/media"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -136,7 +136,7 @@ export const writeEvent = (event: ServiceEvent, urlOf: UrlOf = contentPath): str
 
 /** Encodes generated media in the same form as the HTTP API. A value of another form, from a part of the host, is sent unchanged. */
 const mediumToWire = (medium: Schema.JsonObject, urlOf: UrlOf): object =>
-  Option.match(mediumOf(medium), {
+  Option.match(readMedium(medium), {
     onNone: () => medium,
     onSome: ({ documentId, mediaType, mimeType, size }) => ({
       document_id: documentId,

@@ -245,7 +245,7 @@ describe("handshakes", () => {
       { authenticate: ({ source }) => (source.headers.cookie === "session=ada" ? "ada" : null) }
     ))
 
-  it("connections whose owner is not known yet are counted, all and by address, and one too many is 503", async () => {
+  it("connections whose owner is not known yet are counted by address, and one too many is 503", async () => {
     const never = { authenticate: () => new Promise<string>(() => {}) }
     const address: UpgradeOptions["clientAddress"] = ({ headers }) => headers["x-client"]
     const open = (url: string, client: string) =>
@@ -255,15 +255,46 @@ describe("handshakes", () => {
         socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0))
         socket.on("error", () => {})
       })
-    const options = { ...never, clientAddress: address, maxPending: 3, maxPendingOfAddress: 2 }
+    const options = { ...never, clientAddress: address, maxPendingOfAddress: 2 }
     await withService(
       [],
       async ({ server, url }) => {
         assert.deepStrictEqual([await open(url, "a"), await open(url, "a"), await open(url, "a")], [101, 101, 503])
-        assert.deepStrictEqual([await open(url, "b"), await open(url, "b")], [101, 503])
+        assert.deepStrictEqual([await open(url, "b"), await open(url, "b")], [101, 101])
         server.closeAllConnections()
       },
       options
+    )
+  })
+
+  it("a thousand silent connections from ten addresses shut nobody out: the oldest go", async () => {
+    const clientAddress: UpgradeOptions["clientAddress"] = ({ headers }) => headers["x-client"]
+    const authenticate: UpgradeOptions["authenticate"] = ({ headers }) =>
+      headers["x-client"] === "friend" ? "ada" : new Promise<string>(() => {})
+    await withService(
+      [[hang], [hang], [hang]],
+      async ({ url }) => {
+        const closed: Array<number> = []
+        const silent: Array<WebSocket> = []
+        while (silent.length < 1000) {
+          const some = Array.from({ length: 50 }, (_, index) => {
+            const number = silent.length + index
+            const socket = new WebSocket(url, { headers: { "x-client": `address ${Math.floor(number / 100)}` } })
+            socket.on("close", () => closed.push(number)).on("error", () => {})
+            return socket
+          })
+          silent.push(...some)
+          await Promise.all(some.map((socket) => new Promise((resolve) => socket.on("open", resolve))))
+        }
+        for (let turn = 0; turn < 3; turn++) {
+          const friend = rawClient(url, { headers: { "x-client": "friend" } })
+          await friend.heard("session.begin")
+        }
+        assert.isAtMost(closed.length, 3)
+        assert.include(closed, 0)
+        for (const socket of silent) socket.terminate()
+      },
+      { authenticate, clientAddress }
     )
   })
 

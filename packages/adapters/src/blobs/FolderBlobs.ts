@@ -42,13 +42,13 @@ const pieceSize = 64 * 1024
 
 const folderBlobs = (places: Places): typeof BlobStore.Service => {
   /** The owner is hashed and the id is checked, so that no text from outside can change a path. */
-  const folderOf = (owner: string) => join(places.blobs, createHash("sha256").update(owner).digest("hex"))
-  const pathOf = (owner: string, id: BlobId): string | undefined =>
-    isPlain(id) ? join(folderOf(owner), id) : undefined
+  const ownerFolder = (owner: string) => join(places.blobs, createHash("sha256").update(owner).digest("hex"))
+  const blobPath = (owner: string, id: BlobId): string | undefined =>
+    isPlain(id) ? join(ownerFolder(owner), id) : undefined
 
   const head = (id: BlobId) =>
     Principal.use(({ ownerId }) => {
-      const path = pathOf(ownerId, id)
+      const path = blobPath(ownerId, id)
       return path === undefined
         ? Effect.succeedNone
         : Effect.map(
@@ -61,7 +61,7 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
     put: (id, bytes) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const path = pathOf(ownerId, id)
+        const path = blobPath(ownerId, id)
         if (path === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
         return yield* Effect.acquireUseRelease(
           attempt("BlobStore.put", () => openUnfinished(places)),
@@ -70,7 +70,7 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
               const stored = yield* writePieces(bytes, pieceSize, (piece) =>
                 attempt("BlobStore.put", () => writeAll(file.handle, piece))
               )
-              yield* attempt("BlobStore.put", () => publish(file, folderOf(ownerId), path))
+              yield* attempt("BlobStore.put", () => publish(file, ownerFolder(ownerId), path))
               return stored
             }),
           (file) => Effect.promise(() => discard(file))
@@ -84,7 +84,7 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
         Effect.gen(function* () {
           const { ownerId } = yield* Principal
           const found = yield* head(id)
-          const path = pathOf(ownerId, id)
+          const path = blobPath(ownerId, id)
           if (Option.isNone(found) || path === undefined) return yield* new BlobNotFound({ blobId: id })
           const { from, to } = clampRange(found.value.size, range)
           if (from === to) return Stream.empty
@@ -97,7 +97,7 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
 
     remove: (id) =>
       Principal.use(({ ownerId }) => {
-        const path = pathOf(ownerId, id)
+        const path = blobPath(ownerId, id)
         return path === undefined
           ? Effect.succeed(false)
           : Effect.map(
@@ -169,10 +169,10 @@ const olderThan = async (folder: string, before: Date): Promise<ReadonlyArray<Bl
   return old
 }
 
-const codeOf = (cause: unknown): unknown =>
+const errorCode = (cause: unknown): unknown =>
   typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
 
-const isMissing = (cause: unknown): boolean => codeOf(cause) === "ENOENT"
+const isMissing = (cause: unknown): boolean => errorCode(cause) === "ENOENT"
 
 const unavailable = (operation: string, cause: unknown) => new StoreUnavailable({ operation, cause })
 
@@ -181,7 +181,7 @@ const attempt = <A>(operation: string, run: () => Promise<A>): Effect.Effect<A, 
   Effect.catch(
     Effect.tryPromise({ try: run, catch: (cause) => unavailable(operation, cause) }),
     (error): Effect.Effect<never, StoreUnavailable> =>
-      codeOf(error.cause) === "EEXIST" ? Effect.die(error.cause) : Effect.fail(error)
+      errorCode(error.cause) === "EEXIST" ? Effect.die(error.cause) : Effect.fail(error)
   )
 
 /** Like `attempt`; None when the file does not exist. */

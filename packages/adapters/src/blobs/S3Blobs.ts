@@ -32,17 +32,17 @@ export const layer = (options: S3BlobOptions): Layer.Layer<BlobStore> =>
 
 const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => {
   /** The owner is hashed and the id is checked, so that no text from outside can change a key. */
-  const keyOf = (owner: string, id: BlobId): string | undefined =>
+  const objectKey = (owner: string, id: BlobId): string | undefined =>
     isPlain(id) ? `${prefix}/${createHash("sha256").update(owner).digest("hex")}/${id}` : undefined
 
-  const sizeOf = (operation: string, key: string) =>
+  const objectSize = (operation: string, key: string) =>
     Effect.map(client.send(operation, { method: "HEAD", key, expected: [200, 404] }), ({ headers, status }) =>
       status === 404 ? Option.none() : Option.some({ size: Number(headers.get("content-length")) })
     )
 
   const withKey = <A, E, R>(id: BlobId, absent: A, use: (key: string) => Effect.Effect<A, E, R>) =>
     Effect.flatMap(Principal, ({ ownerId }): Effect.Effect<A, E, R> => {
-      const key = keyOf(ownerId, id)
+      const key = objectKey(ownerId, id)
       return key === undefined ? Effect.succeed(absent) : use(key)
     })
 
@@ -50,22 +50,22 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
     put: (id, bytes) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const key = keyOf(ownerId, id)
+        const key = objectKey(ownerId, id)
         if (key === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
-        if (Option.isSome(yield* sizeOf("BlobStore.put", key))) {
+        if (Option.isSome(yield* objectSize("BlobStore.put", key))) {
           return yield* Effect.die(new Error(`A blob with the id "${id}" exists already.`))
         }
         return yield* upload(client, key, bytes)
       }),
 
-    head: (id) => withKey(id, Option.none<{ readonly size: number }>(), (key) => sizeOf("BlobStore.head", key)),
+    head: (id) => withKey(id, Option.none<{ readonly size: number }>(), (key) => objectSize("BlobStore.head", key)),
 
     get: (id, range) =>
       Stream.unwrap(
         Effect.gen(function* () {
           const found = yield* withKey(id, Option.none(), (key) =>
             Effect.map(
-              sizeOf("BlobStore.get", key),
+              objectSize("BlobStore.get", key),
               Option.map(({ size }) => ({ key, size }))
             )
           )
@@ -78,7 +78,7 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
     remove: (id) =>
       withKey(id, false, (key) =>
         Effect.gen(function* () {
-          const found = yield* sizeOf("BlobStore.remove", key)
+          const found = yield* objectSize("BlobStore.remove", key)
           if (Option.isNone(found)) return false
           yield* client.send("BlobStore.remove", { method: "DELETE", key, expected: [200, 204, 404] })
           return true
@@ -90,7 +90,7 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
         let count = 0
         yield* Stream.runForEach(listed(client, prefix), (objects) =>
           Effect.gen(function* () {
-            const old = new Map(objects.filter(({ at }) => at < before).map(({ key }) => [idOf(key), key]))
+            const old = new Map(objects.filter(({ at }) => at < before).map(({ key }) => [blobIdFromKey(key), key]))
             if (old.size === 0) return
             for (const id of yield* unneeded([...old.keys()])) {
               const key = old.get(id)
@@ -109,7 +109,7 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
 const isPlain = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/u.test(id)
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys under the prefix end in the ids that `put` was given
-const idOf = (key: string): BlobId => key.slice(key.lastIndexOf("/") + 1) as BlobId
+const blobIdFromKey = (key: string): BlobId => key.slice(key.lastIndexOf("/") + 1) as BlobId
 
 /** A blob that fits into one part is sent with one request. A multipart upload begins when the first part is full. */
 const upload = <E, R>(

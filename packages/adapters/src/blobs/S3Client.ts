@@ -67,7 +67,7 @@ export const s3Client = (options: S3Options): S3Client => {
       method: request.method,
       headers,
       signal,
-      ...(request.body === undefined ? {} : { body: bodyOf(request.body) })
+      ...(request.body === undefined ? {} : { body: requestBody(request.body) })
     })
     if (request.expected.includes(response.status)) return response
     const code = readErrorCode(await response.text())
@@ -111,7 +111,7 @@ export const s3Client = (options: S3Options): S3Client => {
 const pauses = Schedule.exponential("100 millis")
 
 /** `fetch` does not accept bytes in memory that is shared between threads, so such bytes are copied. */
-const bodyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+const requestBody = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : Uint8Array.from(bytes)

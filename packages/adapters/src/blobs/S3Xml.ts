@@ -22,7 +22,7 @@ const decode = (text: string): string =>
     return entities[name ?? ""] ?? whole
   })
 
-const valueOf = (xml: string, name: string): string | undefined => {
+const elementText = (xml: string, name: string): string | undefined => {
   const [found] = elements(xml, name)
   return found === undefined ? undefined : decode(found)
 }
@@ -35,24 +35,26 @@ const elements = (xml: string, name: string): ReadonlyArray<string> =>
 
 export const readListing = (xml: string): S3Listing => ({
   objects: elements(xml, "Contents").map((each) => ({
-    key: valueOf(each, "Key") ?? "",
-    at: new Date(valueOf(each, "LastModified") ?? "")
+    key: elementText(each, "Key") ?? "",
+    at: new Date(elementText(each, "LastModified") ?? "")
   })),
-  next: Option.fromNullishOr(valueOf(xml, "IsTruncated") === "true" ? valueOf(xml, "NextContinuationToken") : undefined)
+  next: Option.fromNullishOr(
+    elementText(xml, "IsTruncated") === "true" ? elementText(xml, "NextContinuationToken") : undefined
+  )
 })
 
 export const readUploads = (xml: string): ReadonlyArray<S3Upload> =>
   elements(xml, "Upload").map((each) => ({
-    key: valueOf(each, "Key") ?? "",
-    uploadId: valueOf(each, "UploadId") ?? "",
-    at: new Date(valueOf(each, "Initiated") ?? "")
+    key: elementText(each, "Key") ?? "",
+    uploadId: elementText(each, "UploadId") ?? "",
+    at: new Date(elementText(each, "Initiated") ?? "")
   }))
 
 export const readUploadId = (xml: string): string => {
-  const id = valueOf(xml, "UploadId")
+  const id = elementText(xml, "UploadId")
   if (id === undefined) throw new Error("The service began a multipart upload without naming it.")
   return id
 }
 
 /** The code of an error, for example `NoSuchBucket`. The message is not used, because it contains names. */
-export const readErrorCode = (xml: string): string => valueOf(xml, "Code") ?? "no code"
+export const readErrorCode = (xml: string): string => elementText(xml, "Code") ?? "no code"

@@ -3,7 +3,7 @@
  * style's name or outline level, because Word translates the ids of styles. Text that tracked changes have deleted or moved is skipped.
  */
 import type { Section } from "@colloquy/core/retrieval"
-import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
+import { type OfficePackage, openPackage, relationPath } from "./OfficePackage.ts"
 import { type SectionCollector, collectSections, markdownTable, oneLine } from "./Sections.ts"
 import { walkXml } from "./Xml.ts"
 
@@ -17,7 +17,7 @@ export const readDocx = (bytes: Uint8Array): ReadonlyArray<Section> => {
 const titles: Readonly<Record<string, string>> = { footnotes: "Footnotes", endnotes: "Endnotes", comments: "Comments" }
 
 const readNotes = (office: OfficePackage, type: string): ReadonlyArray<Section> => {
-  const part = office.read(pathOf(office.main.relations, type) ?? "")
+  const part = office.read(relationPath(office.main.relations, type) ?? "")
   if (part === undefined) return []
   const notes = collectSections()
   readStory(office, part, new Map(), notes)
@@ -27,7 +27,7 @@ const readNotes = (office: OfficePackage, type: string): ReadonlyArray<Section> 
 /** The level of each style that is a heading. The title has level 0. */
 const headingLevels = (office: OfficePackage): ReadonlyMap<string, number> => {
   const levels = new Map<string, number>()
-  const part = office.read(pathOf(office.main.relations, "styles") ?? "")
+  const part = office.read(relationPath(office.main.relations, "styles") ?? "")
   if (part === undefined) return levels
   let style = ""
   walkXml(part, office.kind, {

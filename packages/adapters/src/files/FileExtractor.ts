@@ -9,7 +9,7 @@ import {
   type ExtractionFailed,
   type FileToRead,
   type FileType,
-  fileTypeOf,
+  fileTypeForExtension,
   ImageReader,
   type ImageReaderPort,
   type TextCutting,
@@ -59,7 +59,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
         return name === undefined || has(name) ? undefined : name
       }
       const readable = acceptedExtensions("document").filter((extension) =>
-        fileTypeOf(extension)?.family === "image"
+        fileTypeForExtension(extension)?.family === "image"
           ? images?.readable.includes(extension) === true
           : missing(extension) === undefined
       )
@@ -77,7 +77,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
         user: options.user
       })
 
-      const taskOf = ({ extension, family }: FileType, cutting: TextCutting | null) => {
+      const readingTask = ({ extension, family }: FileType, cutting: TextCutting | null) => {
         const name = missing(extension)
         if (name !== undefined)
           return unsupported(
@@ -94,7 +94,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
         readable,
         extract: Effect.fnUntraced(function* (file) {
           if (file.type.family === "image") return yield* readPicture(file)
-          const task = yield* taskOf(file.type, null)
+          const task = yield* readingTask(file.type, null)
           const { value } = yield* readInLane(file, (bytes, limits) =>
             readInProcess<ReadonlyArray<Section>>(rights, task, bytes, limits)
           )
@@ -102,7 +102,7 @@ export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtra
         }),
         prepare: Effect.fnUntraced(function* (file, cutting) {
           if (file.type.family === "image") return yield* cutText(yield* readPicture(file), cutting)
-          const task = yield* taskOf(file.type, cutting)
+          const task = yield* readingTask(file.type, cutting)
           const { parts, value } = yield* readInLane(file, (bytes, limits) =>
             readInProcess<Language, ChunkPart>(rights, task, bytes, limits)
           )

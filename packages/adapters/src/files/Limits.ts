@@ -21,19 +21,21 @@ const expansion = {
   unpacked: { times: 200, always: 32_000_000 }
 }
 
-const mostOf = ({ always, times }: { readonly times: number; readonly always: number }, fileSize: number): number =>
-  Math.max(always, times * fileSize)
+const limitForSize = (
+  { always, times }: { readonly times: number; readonly always: number },
+  fileSize: number
+): number => Math.max(always, times * fileSize)
 
 /** Throws when a file of this size may not have that much text. */
 export const checkCharacters = (characters: number, fileSize: number): void => {
   if (characters > limits.characters) throw tooLarge("it has more than 20 million characters of text")
-  if (characters > mostOf(expansion.characters, fileSize))
+  if (characters > limitForSize(expansion.characters, fileSize))
     throw tooLarge(`it holds more than ${expansion.characters.times} times as much text as it has bytes`)
 }
 
 /** Throws when the parts of an archive of this size may not unpack to that many bytes. */
 export const checkUnpacked = (unpacked: number, fileSize: number): void => {
   if (unpacked > limits.zip.total) throw tooLarge("it unpacks to more than 256 MB")
-  if (unpacked > mostOf(expansion.unpacked, fileSize))
+  if (unpacked > limitForSize(expansion.unpacked, fileSize))
     throw tooLarge(`it unpacks to more than ${expansion.unpacked.times} times its size`)
 }

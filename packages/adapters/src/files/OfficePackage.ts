@@ -12,7 +12,7 @@ export interface OfficePackage {
   readonly kind: string
   readonly read: (path: string) => Uint8Array | undefined
   /** The parts to which a part refers, by the ids that it uses for them. */
-  readonly relationsOf: (path: string) => ReadonlyMap<string, Relation>
+  readonly readRelations: (path: string) => ReadonlyMap<string, Relation>
   readonly main: {
     readonly path: string
     readonly bytes: Uint8Array
@@ -37,14 +37,14 @@ export const openPackage = (file: Uint8Array, kind: string): OfficePackage => {
     })
     return found
   }
-  const path = pathOf(relationsOf(""), "officeDocument")
+  const path = relationPath(relationsOf(""), "officeDocument")
   const bytes = path === undefined ? undefined : read(path)
   if (path === undefined || bytes === undefined) throw damaged(kind)
-  return { kind, read, relationsOf, main: { path, bytes, relations: relationsOf(path) } }
+  return { kind, read, readRelations: relationsOf, main: { path, bytes, relations: relationsOf(path) } }
 }
 
 /** The first part of a type. */
-export const pathOf = (relations: ReadonlyMap<string, Relation>, type: string): string | undefined =>
+export const relationPath = (relations: ReadonlyMap<string, Relation>, type: string): string | undefined =>
   [...relations.values()].find((relation) => relation.type === type)?.path
 
 const resolve = (folder: string, target: string): string | undefined => {

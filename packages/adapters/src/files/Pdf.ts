@@ -96,13 +96,13 @@ const readWords = async (document: PdfDocument, number: number) => {
     const { items } = await page.getTextContent()
     for (const item of items) {
       if (!("str" in item) || item.str.trim() === "") continue
-      const turn = turnOf(item.transform)
+      const turn = quarterTurns(item.transform)
       const direction = directions.get(turn) ?? {
         words: [],
         width: turn % 2 === 0 ? size.width : size.height,
         letters: 0
       }
-      direction.words.push(wordOf(item.str, item.transform, item.width, turn, size))
+      direction.words.push(placedWord(item.str, item.transform, item.width, turn, size))
       direction.letters += item.str.length
       directions.set(turn, direction)
     }
@@ -121,11 +121,11 @@ interface Direction {
 }
 
 /** The rotation of a word, in quarter turns to the left. */
-const turnOf = ([across = 10, up = 0]: ReadonlyArray<number>): number =>
+const quarterTurns = ([across = 10, up = 0]: ReadonlyArray<number>): number =>
   (Math.round(Math.atan2(up, across) / (Math.PI / 2)) + 4) % 4
 
 /** The word with its position after the page is rotated so that the word is horizontal. */
-const wordOf = (
+const placedWord = (
   text: string,
   [across = 10, up = 0, , , x = 0, y = 0]: ReadonlyArray<number>,
   length: number,

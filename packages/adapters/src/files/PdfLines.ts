@@ -15,7 +15,7 @@ export interface Word {
 export type Line = ReadonlyArray<Word>
 
 /** Groups words of about the same height into lines, from left to right, the highest line first. */
-const linesOf = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
+const joinLines = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
   const lines: Array<Array<Word>> = []
   for (const word of [...words].sort((a, b) => b.height - a.height)) {
     const line = lines.at(-1)
@@ -38,15 +38,15 @@ const fewestLines = 8
 
 /** Returns the lines of a page in reading order. */
 export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): ReadonlyArray<Line> => {
-  const lines = linesOf(words)
+  const lines = joinLines(words)
   const gutter = widestGutter(lines, pageWidth)
   if (gutter === undefined) return lines
   const { from, place, to } = gutter
   const inside = lines.slice(from, to).flat()
   return [
     ...lines.slice(0, from),
-    ...linesOf(inside.filter(({ right }) => right <= place)),
-    ...linesOf(inside.filter(({ left }) => left >= place)),
+    ...joinLines(inside.filter(({ right }) => right <= place)),
+    ...joinLines(inside.filter(({ left }) => left >= place)),
     ...readingOrder(lines.slice(to).flat(), pageWidth)
   ]
 }
@@ -78,8 +78,8 @@ const gutterFrom = (lines: ReadonlyArray<Line>, from: number, place: number, pag
     const onLeft = line.filter(({ right }) => right <= place)
     const onRight = line.filter(({ left }) => left >= place)
     if (onLeft.length > 0 && onRight.length > 0) both++
-    widestLeft = Math.max(widestLeft, widthOf(onLeft))
-    widestRight = Math.max(widestRight, widthOf(onRight))
+    widestLeft = Math.max(widestLeft, lineWidth(onLeft))
+    widestRight = Math.max(widestRight, lineWidth(onRight))
   }
   // Columns of prose are wide, columns of a table are narrow.
   const isProse = both >= fewestLines && widestLeft > pageWidth * 0.22 && widestRight > pageWidth * 0.22
@@ -91,7 +91,7 @@ const isFarBelow = (above: Line | undefined, line: Line): boolean => {
   return first !== undefined && second !== undefined && first.height - second.height > second.size * 3
 }
 
-const widthOf = (line: Line): number => (line.at(-1)?.right ?? 0) - (line[0]?.left ?? 0)
+const lineWidth = (line: Line): number => (line.at(-1)?.right ?? 0) - (line[0]?.left ?? 0)
 
 /** A wide gap separates cells, a small gap separates words. */
 export const textOfLine = (line: Line): string =>

@@ -103,7 +103,7 @@ const readSlides = (document: Stream, { places, root }: ReturnType<typeof readPl
         const page = inside(document.view.getUint32(record.from, true))
         const atom = page.find(({ type }) => type === types.notesAtom)
         if (atom !== undefined) notes.set(document.view.getUint32(atom.from, true), textsIn(document, page))
-      } else if (isText && list.instance === 0) slides.at(-1)?.texts.push(textOf(document, record))
+      } else if (isText && list.instance === 0) slides.at(-1)?.texts.push(recordText(document, record))
     }
   }
   return slides.flatMap(({ id, number, texts }, index) => {
@@ -146,11 +146,11 @@ const textsIn = (document: Stream, from: ReadonlyArray<PptRecord>, depth = 0): R
   depth > deepest
     ? []
     : from.flatMap((record) => {
-        if (record.type === types.wideText || record.type === types.narrowText) return [textOf(document, record)]
+        if (record.type === types.wideText || record.type === types.narrowText) return [recordText(document, record)]
         return record.isContainer ? textsIn(document, records(document, record.from, record.to), depth + 1) : []
       })
 
-const textOf = ({ bytes }: Stream, { from, to, type }: PptRecord): string =>
+const recordText = ({ bytes }: Stream, { from, to, type }: PptRecord): string =>
   new TextDecoder(type === types.wideText ? "utf-16le" : "latin1")
     .decode(bytes.subarray(from, to))
     .replaceAll(/[\r\v]/gu, "\n")

@@ -31,7 +31,7 @@ const readSlide = (office: OfficePackage, path: string, slide: number): Readonly
   if (part === undefined) return []
   const { blocks, title } = readDrawing(office, part)
   const notes: Array<string> = []
-  for (const { path: other, type } of office.relationsOf(path).values()) {
+  for (const { path: other, type } of office.readRelations(path).values()) {
     if (!["chart", "diagramData", "notesSlide"].includes(type)) continue
     const extra = office.read(other)
     if (extra !== undefined) (type === "notesSlide" ? notes : blocks).push(...readDrawing(office, extra).blocks)

@@ -66,7 +66,7 @@ const readOnce = <A, Part>(
     // The process could not be started. This is a defect, because the file is not the reason.
     child.once("error", (error) => finish(Effect.die(error)))
     // Waits until the process has ended, so that its memory is free before the next file is read.
-    child.once("close", (code, signal) => finish(outcome ?? endingOf(code, signal)))
+    child.once("close", (code, signal) => finish(outcome ?? endingFromExit(code, signal)))
     onAnswer<A, Part>(child, end)
     // If the reader dies while the file is being written, writing fails. The reason is determined by the event `close`.
     child.stdin?.on("error", () => {})
@@ -124,7 +124,7 @@ const onAnswer = <A, Part>(
  * process and a system without free memory kill it. On Windows, exit codes tell the same. When the host is being stopped, the system may send
  * the signal to all its processes; this is a defect and not a result, so the file is read again later.
  */
-const endingOf = (code: number | null, signal: NodeJS.Signals | null): Effect.Effect<never, Ending> => {
+const endingFromExit = (code: number | null, signal: NodeJS.Signals | null): Effect.Effect<never, Ending> => {
   if (signal === "SIGINT" || signal === "SIGTERM" || signal === "SIGHUP") {
     return Effect.die(new Error(`The process that reads files was stopped by ${signal}.`))
   }

@@ -55,14 +55,14 @@ const mayEndOtherwise = (ending: Ending, less: Bounds, bounds: Bounds): boolean 
 
 const accepted = <A, Part>(answer: Effect.Effect<WholeAnswer<A, Part>, Ending>, bounds: Bounds) =>
   answer.pipe(
-    Effect.catch((ending) => Effect.succeed({ refused: refusalOf(ending, bounds) })),
+    Effect.catch((ending) => Effect.succeed({ refused: refusalFromEnding(ending, bounds) })),
     Effect.flatMap((whole) => ("refused" in whole ? refuse(whole.refused) : Effect.succeed(whole)))
   )
 
 export const refuse = ({ message, reason }: Pick<Refused, "message" | "reason">) =>
   Effect.fail(new ExtractionFailed({ reason, sentence: message }))
 
-const refusalOf = (ending: Ending, { deadline }: Bounds): Refused => {
+const refusalFromEnding = (ending: Ending, { deadline }: Bounds): Refused => {
   switch (ending) {
     case "too_slow":
       return tooSlow(Duration.toSeconds(deadline))

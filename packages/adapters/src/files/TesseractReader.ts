@@ -54,7 +54,7 @@ export const layer = (options: TesseractOptions = {}): Layer.Layer<never> =>
         heap: 256,
         growth: options.growth ?? 1_500
       }
-      const task: PictureTask = { language, folder: folderOf(language) }
+      const task: PictureTask = { language, folder: languageFolder(language) }
       const rights = readerRights({
         script: options.worker ?? ownWorker,
         folders: [task.folder],
@@ -98,7 +98,7 @@ const failWith = (ending: Ending, { deadline }: Bounds) => {
 }
 
 /** Throws when a package is not installed. The host then notices its mistake when the layer is built. */
-const folderOf = (language: string): string => {
+const languageFolder = (language: string): string => {
   if (!isInstalled("tesseract.js")) throw new Error("Install the package tesseract.js.")
   const found = findPackageJSON(`@tesseract.js-data/${language}`, import.meta.url)
   if (found !== undefined) return join(dirname(found), "4.0.0_best_int")

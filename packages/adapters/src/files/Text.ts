@@ -11,7 +11,7 @@ const lookedAt = 65_536
 export const decodeText = async (bytes: Uint8Array): Promise<string> => (await decoded(bytes)).replaceAll("\r\n", "\n")
 
 const decoded = async (bytes: Uint8Array): Promise<string> => {
-  const encoding = markedUtf32(bytes) ?? (await encodingOf(bytes))
+  const encoding = markedUtf32(bytes) ?? (await detectEncoding(bytes))
   return encoding === "utf-32le" || encoding === "utf-32be"
     ? decodeUtf32(bytes, encoding === "utf-32le")
     : new TextDecoder(encoding).decode(bytes)
@@ -35,7 +35,7 @@ const decodeUtf32 = (bytes: Uint8Array, isLittle: boolean): string => {
   return characters.join("")
 }
 
-const encodingOf = async (bytes: Uint8Array): Promise<string> => {
+const detectEncoding = async (bytes: Uint8Array): Promise<string> => {
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return "utf-16le"
   if (first === 0xfe && second === 0xff) return "utf-16be"
@@ -43,8 +43,8 @@ const encodingOf = async (bytes: Uint8Array): Promise<string> => {
   const { controls, high, zeros } = count(head)
   if (zeros > 0 || controls > head.length * 0.05) {
     // Imported only here, because few files need it and it loads all of core into the reader's process.
-    const { wideEncodingOf } = await import("@colloquy/core/documents")
-    const wide = wideEncodingOf(head)
+    const { detectWideEncoding } = await import("@colloquy/core/documents")
+    const wide = detectWideEncoding(head)
     if (wide !== null) return wide
     throw new Refused("unsupported", "The file contains no readable text: it looks like binary data.")
   }

@@ -5,7 +5,7 @@
  */
 import type { Section } from "@colloquy/core/retrieval"
 import { checkCharacters, limits } from "./Limits.ts"
-import { type OfficePackage, openPackage, pathOf } from "./OfficePackage.ts"
+import { type OfficePackage, openPackage, relationPath } from "./OfficePackage.ts"
 import { damaged, tooLarge } from "./Refused.ts"
 import { oneLine, section } from "./Sections.ts"
 import { walkXml } from "./Xml.ts"
@@ -42,7 +42,7 @@ const readWorkbook = (office: OfficePackage) => {
 /** The texts to which cells refer. Phonetic guides above Japanese words (`rPh`) are skipped. */
 const readStrings = (office: OfficePackage): ReadonlyArray<string> => {
   const strings: Array<string> = []
-  const part = office.read(pathOf(office.main.relations, "sharedStrings") ?? "")
+  const part = office.read(relationPath(office.main.relations, "sharedStrings") ?? "")
   if (part === undefined) return strings
   let text = ""
   let isText = false
@@ -70,7 +70,7 @@ type Format = "date" | "duration" | "percent" | "plain"
 /** The kind of number format of each cell style. */
 const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
   const formats: Array<Format> = []
-  const part = office.read(pathOf(office.main.relations, "styles") ?? "")
+  const part = office.read(relationPath(office.main.relations, "styles") ?? "")
   if (part === undefined) return formats
   const codes = new Map<number, string>()
   let isCells = false
@@ -79,7 +79,7 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
       const id = Number(attribute("numFmtId"))
       if (name === "numFmt") codes.set(id, (attribute("formatCode") ?? "").replaceAll(notOfFormat, ""))
       else if (name === "cellXfs") isCells = true
-      else if (name === "xf" && isCells) formats.push(formatOf(id, codes.get(id) ?? ""))
+      else if (name === "xf" && isCells) formats.push(numberFormat(id, codes.get(id) ?? ""))
     },
     close: (name) => {
       if (name === "cellXfs") isCells = false
@@ -92,7 +92,7 @@ const readFormats = (office: OfficePackage): ReadonlyArray<Format> => {
 const notOfFormat = /"[^"]*"|\[(?!(?:h+|m+|s+)\])[^[\]]*\]|\\./giu
 
 /** The kind of a format. Ids below 164 are built-in formats without a code. */
-const formatOf = (id: number, code: string): Format => {
+const numberFormat = (id: number, code: string): Format => {
   if (id === 46 || code.includes("[")) return "duration"
   if (id === 9 || id === 10 || code.includes("%")) return "percent"
   const isDate = (id > 13 && id < 23) || (id > 44 && id < 48) || (/[dmyhs]/iu.test(code) && !/general/iu.test(code))
@@ -153,7 +153,7 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
         column = -1
       } else if (name === "c") {
         const place = attribute("r")
-        column = place === undefined ? column + 1 : columnOf(place)
+        column = place === undefined ? column + 1 : columnIndex(place)
         type = attribute("t") ?? "n"
         style = Number(attribute("s") ?? 0)
         value = formula = ""
@@ -177,7 +177,7 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
 }
 
 /** `AB12` is in column 27, counted from 0. */
-const columnOf = (place: string): number => {
+const columnIndex = (place: string): number => {
   let column = 0
   for (const letter of /^[A-Z]{1,3}/u.exec(place)?.[0] ?? "A") column = column * 26 + letter.charCodeAt(0) - 64
   return column - 1
@@ -189,12 +189,12 @@ const displayText = ({ formats, from1904, strings }: Book, type: string, style: 
   if (type !== "n") return value
   const format = formats[style]
   if (format === "percent") return `${Number((Number(value) * 100).toFixed(4))}%`
-  if (format === "duration") return durationOf(Number(value))
-  return format === "date" ? dateOf(Number(value), from1904) : value
+  if (format === "duration") return writeDuration(Number(value))
+  return format === "date" ? writeDate(Number(value), from1904) : value
 }
 
 /** Hours and minutes; seconds only if they are not zero. */
-const durationOf = (days: number): string => {
+const writeDuration = (days: number): string => {
   const seconds = Math.round(Math.abs(days) * 86_400)
   if (!Number.isSafeInteger(seconds)) return String(days)
   const two = (value: number) => String(Math.floor(value)).padStart(2, "0")
@@ -203,7 +203,7 @@ const durationOf = (days: number): string => {
 }
 
 /** A date is a number of days since the end of 1899 or of 1903. A number below one is a time of day. */
-const dateOf = (days: number, from1904: boolean): string => {
+const writeDate = (days: number, from1904: boolean): string => {
   const date = new Date(Math.round((days + (from1904 ? 1462 : 0) - 25_569) * 86_400_000))
   if (Number.isNaN(date.getTime())) return String(days)
   const text = date.toISOString()

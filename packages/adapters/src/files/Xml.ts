@@ -52,7 +52,7 @@ export const walkXml = (bytes: Uint8Array, kind: string, handlers: XmlHandlers):
     depth--
     if (fault === undefined) handlers.close?.(local(name))
   })
-  const decoder = new TextDecoder(encodingOf(bytes))
+  const decoder = new TextDecoder(detectEncoding(bytes))
   for (let at = 0; at < bytes.length; at += stepSize) {
     parser.write(decoder.decode(bytes.subarray(at, at + stepSize), { stream: at + stepSize < bytes.length }))
     if (fault !== undefined) throw fault
@@ -61,7 +61,7 @@ export const walkXml = (bytes: Uint8Array, kind: string, handlers: XmlHandlers):
   if (fault !== undefined) throw fault
 }
 
-const encodingOf = ([first, second]: Uint8Array): string => {
+const detectEncoding = ([first, second]: Uint8Array): string => {
   if (first === 0xff && second === 0xfe) return "utf-16le"
   return first === 0xfe && second === 0xff ? "utf-16be" : "utf-8"
 }

@@ -42,7 +42,7 @@ export const answerOnce = async <Task, A, Part>(
   read: (task: Task, bytes: Uint8Array<ArrayBuffer>, sendPart: SendPart<Part>) => A | Promise<A>,
   explain: (error: unknown) => Refused
 ): Promise<void> => {
-  const order = orderOf<Task>(process.argv)
+  const order = readOrder<Task>(process.argv)
   if (order === null) return
   stayUntilKilled()
   const refuse = (error: unknown) => {
@@ -61,7 +61,7 @@ export const answerOnce = async <Task, A, Part>(
 }
 
 /** The arguments of a process that `readInProcess` has started. */
-const orderOf = <Task>([, , mark, order = ""]: ReadonlyArray<string>): (Order & { readonly task: Task }) | null =>
+const readOrder = <Task>([, , mark, order = ""]: ReadonlyArray<string>): (Order & { readonly task: Task }) | null =>
   mark === readerMark ? JSON.parse(order) : null
 
 /**

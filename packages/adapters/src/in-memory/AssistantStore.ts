@@ -1,72 +1,103 @@
 /** `AssistantStore` in memory. */
-import type { Assistant, AssistantId, OwnerId } from "@colloquy/core"
-import { AssistantInSession, AssistantStore, type ThreadInContext } from "@colloquy/core/adapters"
+import { type Assistant, type AssistantId, type OwnerId, Principal } from "@colloquy/core"
+import {
+  AssistantInSession,
+  AssistantStore,
+  actorName,
+  type ThreadInContext,
+  type VersionedAssistant
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
-  assistantOf,
+  findAssistant,
+  type AssistantRow,
   forgetAssistant,
   insertNew,
   isInSession,
   ownedStep,
   ownedWrite,
+  allShelves,
   type State,
-  threadOf,
+  findThread,
   type ThreadRow
 } from "./State.ts"
 
 export const assistantStore = (state: State): typeof AssistantStore.Service => {
-  const draftOf = (ownerId: OwnerId, id: AssistantId) => {
-    const row = assistantOf(state, ownerId, id)
+  const findDraft = (ownerId: OwnerId, id: AssistantId) => {
+    const row = findAssistant(state, ownerId, id)
     return row?.isDraft === true ? row : undefined
   }
-  const visibleOf = (ownerId: OwnerId, id: AssistantId) => {
-    const row = assistantOf(state, ownerId, id)
+  const findVisible = (ownerId: OwnerId, id: AssistantId) => {
+    const row = findAssistant(state, ownerId, id)
     return row?.isDraft === true ? undefined : row
   }
   const insert = (assistant: Assistant, isDraft: boolean) =>
-    ownedWrite(state, "AssistantStore.insert", (ownerId) => {
-      insertNew(state.assistants, assistant.id, { ownerId, assistant, isDraft })
-    })
+    Principal.use((principal) =>
+      ownedWrite(state, "AssistantStore.insert", (ownerId) => {
+        const by = actorName(principal)
+        insertNew(state.assistants, assistant.id, { ownerId, assistant, isDraft, by, changes: [], older: [] })
+      })
+    )
+
+  const storedVersions = (ownerId: OwnerId, id: AssistantId): ReadonlyArray<VersionedAssistant> => {
+    const row = findVisible(ownerId, id)
+    return row === undefined ? [] : [...row.older, present(row)]
+  }
 
   return AssistantStore.of({
     insert: (assistant) => insert(assistant, false),
     insertDraft: (assistant) => insert(assistant, true),
     publish: (id) =>
       ownedStep((ownerId) => {
-        const row = draftOf(ownerId, id)
+        const row = findDraft(ownerId, id)
         if (row !== undefined) row.isDraft = false
         return row !== undefined
       }),
     discard: (id) =>
       ownedStep((ownerId, now) => {
-        const row = draftOf(ownerId, id)
+        const row = findDraft(ownerId, id)
         if (row !== undefined) forgetAssistant(state, id, now)
         return row !== undefined
       }),
-    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(visibleOf(ownerId, id)?.assistant)),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(findVisible(ownerId, id)?.assistant)),
     ofThread: (threadId) =>
       ownedStep((ownerId) => {
-        const row = threadOf(state, ownerId, threadId)
+        const row = findThread(state, ownerId, threadId)
         return Option.fromNullishOr(row && inContext(state, row))
       }),
     list: ({ skip, limit }, name) =>
       ownedStep((ownerId) =>
-        assistantsOf(state, ownerId)
+        ownersAssistants(state, ownerId)
           .filter((assistant) => name === undefined || assistant.name === name)
           .slice(skip, skip + limit)
       ),
-    update: (id, patch, at) =>
-      ownedWrite(state, "AssistantStore.update", (ownerId) => {
-        const row = visibleOf(ownerId, id)
-        if (row === undefined) return Option.none()
-        row.assistant = { ...row.assistant, ...patch, updatedAt: at }
-        return Option.some(row.assistant)
-      }),
+    update: ({ after, before, changes }) =>
+      Principal.use((principal) =>
+        ownedWrite(state, "AssistantStore.update", (ownerId) => {
+          const row = findVisible(ownerId, before.id)
+          if (row?.assistant.version !== before.version) return false
+          row.older.push(present(row))
+          Object.assign(row, { assistant: after, by: actorName(principal), changes })
+          return true
+        })
+      ),
+    versions: (id, { before = Number.POSITIVE_INFINITY, limit }) =>
+      ownedStep((ownerId) =>
+        storedVersions(ownerId, id)
+          .filter(({ version }) => version < before)
+          .toReversed()
+          .slice(0, limit)
+          .map(({ assistant: _, ...version }) => version)
+      ),
+    version: (id, version) =>
+      ownedStep((ownerId) =>
+        Option.fromNullishOr(storedVersions(ownerId, id).find((each) => each.version === version))
+      ),
     remove: (id) =>
       Effect.flatten(
         ownedStep((ownerId, now) => {
-          if (visibleOf(ownerId, id) === undefined) return Effect.succeed(false)
+          if (findVisible(ownerId, id) === undefined) return Effect.succeed(false)
           const threads = [...state.threads.values()].filter(({ thread }) => thread.assistantId === id)
           if (threads.some((thread) => isInSession(thread, now))) {
             return Effect.fail(new AssistantInSession({ assistantId: id }))
@@ -78,27 +109,45 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
   })
 }
 
-export const inContext = (state: State, { ownerId, summary, thread }: ThreadRow): ThreadInContext | undefined => {
-  const assistant = assistantOf(state, ownerId, thread.assistantId)?.assistant
+const present = ({ assistant, by, changes }: AssistantRow): VersionedAssistant => ({
+  version: assistant.version,
+  createdAt: assistant.updatedAt,
+  by,
+  changes,
+  assistant
+})
+
+export const inContext = (state: State, row: ThreadRow): ThreadInContext | undefined => {
+  const { ownerId, rewinds, summary, thread } = row
+  const assistant = findAssistant(state, ownerId, thread.actingAssistantId ?? thread.assistantId)?.assistant
   if (assistant === undefined) return undefined
+  const shelves = allShelves(row)
   const hasDocuments = [...state.documents.values()].some(({ document: { scope } }) =>
-    scope._tag === "Assistant" ? scope.assistantId === assistant.id : scope.threadId === thread.id
+    scope._tag === "Assistant" ? scope.assistantId === assistant.id : shelves.includes(scope.shelf ?? scope.threadId)
   )
-  const revision = JSON.stringify([versionOf(assistant), thread.metadata, summary?.throughSequence, hasDocuments])
+  const revision = JSON.stringify([
+    stateNumber(assistant),
+    thread.metadata,
+    thread.assistantVersion,
+    thread.actingAssistantId,
+    summary?.throughSequence,
+    rewinds,
+    hasDocuments
+  ])
   return { assistant, thread, summary, hasDocuments, revision }
 }
 
-const versions = new WeakMap<Assistant, number>()
+const states = new WeakMap<Assistant, number>()
 let newest = 0
 
-/** The version of an assistant. Every change creates a new object, so each object gets a number. */
-const versionOf = (assistant: Assistant): number => {
-  const version = versions.get(assistant) ?? ++newest
-  versions.set(assistant, version)
-  return version
+/** Identifies the state of an assistant. Every change creates a new object, so each object gets a number. */
+const stateNumber = (assistant: Assistant): number => {
+  const known = states.get(assistant) ?? ++newest
+  states.set(assistant, known)
+  return known
 }
 
-const assistantsOf = (state: State, ownerId: OwnerId) =>
+const ownersAssistants = (state: State, ownerId: OwnerId) =>
   [...state.assistants.values()]
     .filter((row) => row.ownerId === ownerId && !row.isDraft)
     .map((row) => row.assistant)

@@ -19,7 +19,7 @@ const piecesAtOnce = 16
  * A call of the platform would take real time, and timers of tests have a clock of their own. So bytes are hashed here, and others get their turn
  * after each piece.
  */
-const hashOf = Effect.fnUntraced(function* (pieces: ReadonlyArray<Uint8Array>) {
+const hashPieces = Effect.fnUntraced(function* (pieces: ReadonlyArray<Uint8Array>) {
   const hash = sha256.create()
   for (const [at, piece] of pieces.entries()) {
     hash.update(piece)
@@ -55,7 +55,7 @@ export const blobStore = (state: State): typeof BlobStore.Service => {
         const size = whole.length
         const count = Math.ceil(size / pieceSize)
         const pieces = Array.from({ length: count }, (_, at) => whole.slice(at * pieceSize, (at + 1) * pieceSize))
-        const hash = yield* hashOf(pieces)
+        const hash = yield* hashPieces(pieces)
         yield* ownedWrite(state, "BlobStore.put", (_, now) =>
           insertNew(state.blobs, id, { ownerId, pieces, size, storedAt: now })
         )

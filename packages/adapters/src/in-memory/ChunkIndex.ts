@@ -17,7 +17,7 @@ import {
   type Language,
   type NewVectors,
   type Ranks,
-  rarityOf,
+  termRarity,
   scoreUnit,
   type SearchScope,
   type VectorModel
@@ -70,11 +70,11 @@ export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIn
     keepsVectors: true,
     put: (document) =>
       Effect.flatMap(runYielding(makingEntry(document, nextRevision())), (entry) =>
-        owned((entries) => putLast(entries, nameOf(document), entry))
+        owned((entries) => putLast(entries, indexName(document), entry))
       ),
     setVectors: (vectors) =>
       owned((entries) => {
-        const entry = entries.get(nameOf(vectors))
+        const entry = entries.get(indexName(vectors))
         if (entry?.revision !== vectors.revision) return false
         setVectors(entry, vectors)
         return true
@@ -84,28 +84,28 @@ export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIn
         inScopes(entries, scopes)
           .flatMap((entry) =>
             entry.chunks
-              .filter(({ ordinal }) => !isOf(entry.vectors.get(ordinal), model))
-              .map((chunk) => ({ ...keyOf(entry), revision: entry.revision, chunk }))
+              .filter(({ ordinal }) => !isForModel(entry.vectors.get(ordinal), model))
+              .map((chunk) => ({ ...pickKey(entry), revision: entry.revision, chunk }))
           )
           .slice(0, limit)
       ),
-    remove: (key) => owned((entries) => entries.delete(nameOf(key))),
+    remove: (key) => owned((entries) => entries.delete(indexName(key))),
     removeScope: (scope) =>
       owned((entries) => {
         for (const [name, entry] of entries) if (entry.scope === scope) entries.delete(name)
       }),
     copy: (from, to) =>
       owned((entries) => {
-        const entry = entries.get(nameOf(from))
+        const entry = entries.get(indexName(from))
         if (entry === undefined) return false
         const { documentId, scope } = to
         const copied = { ...entry, documentId, scope, revision: nextRevision(), vectors: new Map(entry.vectors) }
-        putLast(entries, nameOf(to), copied)
+        putLast(entries, indexName(to), copied)
         return true
       }),
     chunks: (key, { limit, skip }) =>
       owned((entries) => {
-        const all = entries.get(nameOf(key))?.chunks ?? []
+        const all = entries.get(indexName(key))?.chunks ?? []
         return { chunks: all.slice(skip, skip + limit), total: all.length }
       }),
     search: (search) => owned((entries) => searchIn(inScopes(entries, search.scopes), search))
@@ -115,16 +115,17 @@ export const chunkIndex = (owners: Map<OwnerId, EntriesOfOwner>): typeof ChunkIn
 /** Only the index of chunks, with its own state. */
 export const layerChunkIndex: Layer.Layer<ChunkIndex> = Layer.sync(ChunkIndex, () => chunkIndex(new Map()))
 
-const nameOf = ({ documentId, scope }: IndexKey): string => JSON.stringify([scope, documentId])
+const indexName = ({ documentId, scope }: IndexKey): string => JSON.stringify([scope, documentId])
 
 const putLast = (entries: EntriesOfOwner, name: string, entry: Entry): void => {
   entries.delete(name)
   entries.set(name, entry)
 }
 
-const keyOf = ({ documentId, scope }: IndexKey): IndexKey => ({ scope, documentId })
+const pickKey = ({ documentId, scope }: IndexKey): IndexKey => ({ scope, documentId })
 
-export const entryOf = (document: IndexedDocument, revision: string): Entry => runSteps(makingEntry(document, revision))
+export const makeEntry = (document: IndexedDocument, revision: string): Entry =>
+  runSteps(makingEntry(document, revision))
 
 /** In steps, one chunk each, because a document may have a million terms. */
 function* makingEntry(document: IndexedDocument, revision: string): Steps<Entry> {
@@ -140,21 +141,21 @@ function* makingEntry(document: IndexedDocument, revision: string): Steps<Entry>
   const kept = new Map<number, Vector>()
   const { language, vectors } = document
   for (const [ordinal, values] of (vectors?.values ?? []).entries()) {
-    if (vectors !== null) kept.set(ordinal, vectorOf(vectors.model, values))
+    if (vectors !== null) kept.set(ordinal, makeVector(vectors.model, values))
     yield
   }
   const chunks = document.chunks.map(({ chunk }) => chunk)
-  return { ...keyOf(document), revision, language, chunks, postings, vectors: kept }
+  return { ...pickKey(document), revision, language, chunks, postings, vectors: kept }
 }
 
 export const setVectors = (entry: Entry, { model, values }: NewVectors): void => {
   for (const { ordinal, vector } of values) {
-    if (ordinal < entry.chunks.length) entry.vectors.set(ordinal, vectorOf(model, vector))
+    if (ordinal < entry.chunks.length) entry.vectors.set(ordinal, makeVector(model, vector))
   }
 }
 
 /** Normalizes the vector before rounding, because PostgreSQL stores it so, and again after it, so that a product of two vectors is their cosine. */
-const vectorOf = (model: VectorModel, values: Float32Array): Vector => ({
+const makeVector = (model: VectorModel, values: Float32Array): Vector => ({
   model,
   values: toUnit(toUnit(values).map(toHalf))
 })
@@ -173,7 +174,7 @@ const toHalf = (value: number): number => {
   return value === 0 ? 0 : (isTie ? 2 * Math.round(scaled / 2) : rounded) / scale
 }
 
-const isOf = (vector: Vector | undefined, { dimensions, name }: VectorModel): vector is Vector =>
+const isForModel = (vector: Vector | undefined, { dimensions, name }: VectorModel): vector is Vector =>
   vector?.model.name === name && vector.model.dimensions === dimensions
 
 const inScopes = (entries: ReadonlyMap<string, Entry>, scopes: ReadonlyArray<SearchScope>): ReadonlyArray<Entry> =>
@@ -181,8 +182,8 @@ const inScopes = (entries: ReadonlyMap<string, Entry>, scopes: ReadonlyArray<Sea
 
 /** `entries` are in the order in which they were stored, which decides between equal scores. */
 export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
-  const lexical = new Map(best(byTerms(entries, search)).map((found) => [placeOf(found), found]))
-  const semantic = new Map(best(byVector(entries, search)).map((found) => [placeOf(found), found]))
+  const lexical = new Map(best(byTerms(entries, search)).map((found) => [foundPlace(found), found]))
+  const semantic = new Map(best(byVector(entries, search)).map((found) => [foundPlace(found), found]))
   const places = [...new Map([...lexical, ...semantic])]
   const ranks = places.map(([place]) => ({
     lexical: lexical.get(place)?.score ?? null,
@@ -201,7 +202,7 @@ export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): Re
     .slice(0, search.limit)
     .flatMap(({ entry, ordinal, rank, score }): ReadonlyArray<ChunkHit> => {
       const chunk = entry.chunks[ordinal]
-      return chunk === undefined ? [] : [{ ...keyOf(entry), chunk, score, ...rank }]
+      return chunk === undefined ? [] : [{ ...pickKey(entry), chunk, score, ...rank }]
     })
 }
 
@@ -210,7 +211,7 @@ const noRank: Ranks = { lexical: null, semantic: null }
 /** Rounds a score before it is compared: its last digits depend on the order of additions, which differs from PostgreSQL's. */
 const comparable = (score: number): number => Math.round(score * 1_000_000)
 
-const placeOf = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
+const foundPlace = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
 
 /** `found` is in the order of entries and ordinals. The sort keeps this order for equal scores. */
 const best = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>
@@ -223,7 +224,7 @@ const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): Readonl
   const scores = new Map(entries.map((entry) => [entry, new Map<number, number>()]))
   for (const term of asked) {
     const found = entries.reduce((sum, { postings }) => sum + (postings.get(term)?.length ?? 0), 0)
-    const rarity = rarityOf(found, all)
+    const rarity = termRarity(found, all)
     for (const [entry, sums] of scores) {
       for (const { impact, ordinal } of entry.postings.get(term) ?? [])
         sums.set(ordinal, (sums.get(ordinal) ?? 0) + impact * rarity)
@@ -238,13 +239,13 @@ const byTerms = (entries: ReadonlyArray<Entry>, { terms }: ChunkSearch): Readonl
 
 const byVector = (entries: ReadonlyArray<Entry>, { vector }: ChunkSearch): ReadonlyArray<Found> => {
   if (vector === null) return []
-  const asked = vectorOf(vector.model, vector.values)
+  const asked = makeVector(vector.model, vector.values)
   if (!hasDirection(asked.values)) return []
   return entries.flatMap((entry) =>
     [...entry.vectors]
       .sort(([a], [b]) => a - b)
       .flatMap(([ordinal, kept]) =>
-        isOf(kept, vector.model) && hasDirection(kept.values)
+        isForModel(kept, vector.model) && hasDirection(kept.values)
           ? [{ entry, ordinal, score: cosine(asked.values, kept.values) }]
           : []
       )

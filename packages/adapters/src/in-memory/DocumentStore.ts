@@ -1,5 +1,5 @@
 /** `DocumentStore` in memory. */
-import type { OwnerId } from "@colloquy/core"
+import type { OwnerId, ThreadId } from "@colloquy/core"
 import type { BlobId, DocumentId, Refusal, RefusedByLimit, StorageLimits } from "@colloquy/core/adapters"
 import {
   type Attempt,
@@ -11,24 +11,34 @@ import {
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
 import { isOrdered, storeFollowUps } from "./FollowUpStore.ts"
-import { assistantOf, type DocumentRow, insertNew, ownedStep, ownedWrite, step, threadOf, type State } from "./State.ts"
+import {
+  findAssistant,
+  type DocumentRow,
+  insertNew,
+  ownedStep,
+  ownedWrite,
+  allShelves,
+  step,
+  findThread,
+  type State
+} from "./State.ts"
 
 export const documentStore = (state: State): typeof DocumentStore.Service => {
-  const rowOf = (ownerId: OwnerId, id: DocumentId) => {
+  const findRow = (ownerId: OwnerId, id: DocumentId) => {
     const row = state.documents.get(id)
     return row?.ownerId === ownerId ? row : undefined
   }
-  const documentsOf = (ownerId: OwnerId, isWanted: (document: Document) => boolean) =>
+  const findDocuments = (ownerId: OwnerId, isWanted: (document: Document) => boolean) =>
     [...state.documents.values()]
       .filter((row) => row.ownerId === ownerId && isWanted(row.document))
       .map((row) => row.document)
       .sort(oldestFirst)
   const has = (ownerId: OwnerId, scope: DocumentScope) =>
     scope._tag === "Assistant"
-      ? assistantOf(state, ownerId, scope.assistantId) !== undefined
-      : threadOf(state, ownerId, scope.threadId) !== undefined
+      ? findAssistant(state, ownerId, scope.assistantId) !== undefined
+      : findThread(state, ownerId, scope.threadId) !== undefined
   const current = (ownerId: OwnerId, { documentId, number }: Attempt) => {
-    const row = rowOf(ownerId, documentId)
+    const row = findRow(ownerId, documentId)
     return row?.document.status === "processing" && row.attempts === number ? row : undefined
   }
   const change = (row: DocumentRow | undefined, fields: Partial<Document>): boolean => {
@@ -43,13 +53,14 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
         const refusal =
           limits === null
             ? null
-            : refusalOf(
-                documentsOf(ownerId, () => true),
+            : insertRefusal(
+                findDocuments(ownerId, () => true),
                 document,
                 limits
               )
         if (refusal !== null) return { _tag: "OverLimit", refusal }
-        insertNew(state.documents, document.id, { ownerId, document, attempts: 0, revokedAt: null })
+        const row = { ownerId, document: shelved(state, document), attempts: 0, revokedAt: null }
+        insertNew(state.documents, document.id, row)
         storeFollowUps(state, ownerId, now, followUps)
         return true
       }),
@@ -65,29 +76,40 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
         for (const row of rows) row.revokedAt = at
         return rows.length
       }),
-    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(rowOf(ownerId, id)?.document)),
-    getMany: (ids) => ownedStep((ownerId) => documentsOf(ownerId, ({ id }) => ids.includes(id))),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(findRow(ownerId, id)?.document)),
+    getMany: (ids) => ownedStep((ownerId) => findDocuments(ownerId, ({ id }) => ids.includes(id))),
     list: (listing, { limit, skip }) =>
       ownedStep((ownerId) => {
         const isListed = ({ scope }: Document) => {
           if ("owned" in listing) return true
-          return "within" in listing ? isWithin(state, { assistantId: listing.within }, scope) : matches(listing, scope)
+          return "within" in listing
+            ? isWithin(state, { assistantId: listing.within }, scope)
+            : matches(state, listing, scope)
         }
-        return documentsOf(ownerId, isListed).slice(skip, skip + limit)
+        return findDocuments(ownerId, isListed).slice(skip, skip + limit)
       }),
     survey: (filters) =>
       ownedStep((ownerId) => {
-        const found = documentsOf(ownerId, ({ scope }) => filters.some((filter) => matches(filter, scope)))
+        const found = findDocuments(ownerId, ({ scope }) => filters.some((filter) => matches(state, filter, scope)))
         return {
           completed: found.filter(({ chunkCount, status }) => status === "completed" && chunkCount !== null).length,
           processing: found
             .filter(({ status }) => status === "processing")
-            .map(({ filename, id }) => ({ id, filename }))
+            .map(({ filename, id }) => ({ id, filename })),
+          shelves: filters.flatMap((filter) => {
+            const row = "threadId" in filter ? findThread(state, ownerId, filter.threadId) : undefined
+            return row === undefined ? [] : allShelves(row)
+          })
         }
+      }),
+    shelves: (threadId) =>
+      ownedStep((ownerId) => {
+        const row = findThread(state, ownerId, threadId)
+        return row === undefined ? [threadId] : allShelves(row)
       }),
     beginAttempt: (id, at) =>
       ownedStep((ownerId) => {
-        const row = rowOf(ownerId, id)
+        const row = findRow(ownerId, id)
         if (row?.document.status !== "processing") return Option.none()
         row.attempts++
         change(row, { processingStartedAt: row.document.processingStartedAt ?? at, updatedAt: at })
@@ -101,20 +123,20 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
       ),
     setSummary: (id, summary, at) =>
       ownedStep((ownerId) => {
-        const row = rowOf(ownerId, id)
+        const row = findRow(ownerId, id)
         if (row?.document.status !== "completed") return false
         row.document = { ...row.document, summary, updatedAt: at }
         return true
       }),
     remove: (id) =>
       ownedStep((ownerId) => {
-        const row = rowOf(ownerId, id)
+        const row = findRow(ownerId, id)
         state.documents.delete(row?.document.id ?? id)
         return Option.fromNullishOr(row?.document)
       }),
     removeAll: (of) =>
       ownedStep((ownerId) => {
-        const gone = documentsOf(ownerId, ({ scope }) => isWithin(state, of, scope))
+        const gone = findDocuments(ownerId, ({ scope }) => isWithin(state, of, scope))
         for (const { id } of gone) state.documents.delete(id)
         return gone
       }),
@@ -136,7 +158,7 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
   })
 }
 
-const refusalOf = (
+const insertRefusal = (
   stored: ReadonlyArray<Document>,
   { size }: Document,
   { bytes, documents }: StorageLimits
@@ -146,17 +168,38 @@ const refusalOf = (
   return size > left ? { limit: "bytes", left: Math.max(left, 0), waitMillis: null } : null
 }
 
-const matches = (filter: DocumentFilter, scope: DocumentScope): boolean => {
+/** A document of a thread goes to the set to which the thread adds. */
+const shelved = (state: State, document: Document): Document => {
+  const { scope } = document
+  const shelf = scope._tag === "Assistant" ? undefined : state.threads.get(scope.threadId)?.shelf
+  if (shelf === undefined || scope._tag === "Assistant" || shelf === scope.threadId) return document
+  return { ...document, scope: { ...scope, shelf } }
+}
+
+const matches = (state: State, filter: DocumentFilter, scope: DocumentScope): boolean => {
   if ("assistantId" in filter) return scope._tag === "Assistant" && scope.assistantId === filter.assistantId
-  if ("threadId" in filter) return scope._tag !== "Assistant" && scope.threadId === filter.threadId
+  if ("threadId" in filter) {
+    const row = state.threads.get(filter.threadId)
+    return scope._tag !== "Assistant" && row !== undefined && allShelves(row).includes(scope.shelf ?? scope.threadId)
+  }
   return scope._tag === "Message" && scope.messageId === filter.messageId
 }
 
 type Whole = Parameters<typeof DocumentStore.Service.removeAll>[0]
 
-/** Whether a document belongs to a thread, or to an assistant or one of its threads. */
+const isShared = (state: State, shelf: ThreadId, by: ThreadId): boolean =>
+  [...state.threads.values()].some(({ shelves, thread }) => thread.id !== by && shelves.includes(shelf))
+
+/** Whether a document belongs to a thread and no other, or to an assistant or one of its threads. */
 const isWithin = (state: State, of: Whole, scope: DocumentScope): boolean => {
-  if (matches(of, scope)) return true
+  if ("threadId" in of) {
+    return (
+      scope._tag !== "Assistant" &&
+      scope.threadId === of.threadId &&
+      !isShared(state, scope.shelf ?? of.threadId, of.threadId)
+    )
+  }
+  if (matches(state, of, scope)) return true
   if (!("assistantId" in of) || scope._tag === "Assistant") return false
   return state.threads.get(scope.threadId)?.thread.assistantId === of.assistantId
 }

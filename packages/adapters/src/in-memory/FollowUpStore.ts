@@ -32,7 +32,7 @@ export const followUpStore = (state: State): typeof FollowUpStore.Service =>
               .filter((row) => kinds.includes(row.followUp.kind) && (suspects > 0 || !isSuspect(row)))
               .filter((row) => isDue(state, row, now) && !claims.some((claim) => claim.followUp.id === row.followUp.id))
               .sort((one, other) => dueSince(one) - dueSince(other))[0]
-          const owners = turnsOf(state, isUrgent)
+          const owners = ownersTurns(state, isUrgent)
           for (let waiting = owners.length; waiting > 0 && claims.length < last;) {
             const owner = owners.shift()
             if (owner === undefined) break
@@ -166,7 +166,7 @@ export const isOrdered = (state: State, ownerId: OwnerId, kind: string, key: str
 const isOpen = ({ followUp }: FollowUpRow): boolean => followUp.status === "pending" || followUp.status === "running"
 
 /** The owners with open follow-ups of this priority, beginning with the one after the last that was served. */
-const turnsOf = (state: State, isUrgent: boolean): Array<OwnerId> => {
+const ownersTurns = (state: State, isUrgent: boolean): Array<OwnerId> => {
   const owners = new Set<OwnerId>()
   for (const row of state.followUps.values()) {
     if (isOpen(row) && row.followUp.isUrgent === isUrgent) owners.add(row.followUp.ownerId)

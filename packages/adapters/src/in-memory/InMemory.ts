@@ -10,8 +10,10 @@ import {
   MemoryStore,
   OutcomeStore,
   RetentionStore,
+  ScheduleStore,
   SessionStore,
-  TicketStore
+  TicketStore,
+  WebhookStore
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -22,6 +24,7 @@ import { followUpStore } from "./FollowUpStore.ts"
 import { auditStore } from "./AuditStore.ts"
 import { blobStore } from "./BlobStore.ts"
 import { documentStore } from "./DocumentStore.ts"
+import { inboxStore } from "./InboxStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { memoryStore } from "./MemoryStore.ts"
 import { outcomeStore } from "./OutcomeStore.ts"
@@ -29,9 +32,11 @@ import { ownerStore } from "./OwnerStore.ts"
 import { quotaStore } from "./QuotaStore.ts"
 import { retentionStore } from "./RetentionStore.ts"
 import { runStore } from "./RunStore.ts"
+import { scheduleStore } from "./ScheduleStore.ts"
 import { sessionStore } from "./SessionStore.ts"
 import { makeState, type State } from "./State.ts"
 import { threadStore } from "./ThreadStore.ts"
+import { webhookStore } from "./WebhookStore.ts"
 import { ticketStore } from "./TicketStore.ts"
 import { usageLedger } from "./UsageLedger.ts"
 
@@ -46,6 +51,7 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(ChunkIndex, chunkIndex(state.chunks)),
     Layer.succeed(DocumentStore, documentStore(state)),
     Layer.succeed(Ports.FollowUpStore, followUpStore(state)),
+    Layer.succeed(Ports.InboxStore, inboxStore(state)),
     Layer.succeed(Ports.KeyStore, keyStore(state)),
     Layer.succeed(MemoryStore, memoryStore(state)),
     Layer.succeed(OutcomeStore, outcomeStore(state)),
@@ -53,9 +59,11 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.OwnerStore, ownerStore(state)),
     Layer.succeed(Ports.QuotaStore, quotaStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
+    Layer.succeed(ScheduleStore, scheduleStore(state)),
     Layer.succeed(SessionStore, sessionStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),
     Layer.succeed(TicketStore, ticketStore(state)),
+    Layer.succeed(WebhookStore, webhookStore(state)),
     Layer.succeed(Ports.UsageLedger, usageLedger(state))
   )
 

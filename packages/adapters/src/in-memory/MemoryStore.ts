@@ -20,34 +20,34 @@ import {
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Entry, entryOf, searchIn, setVectors } from "./ChunkIndex.ts"
-import { memoriesOf as memoriesOfOwner } from "./QuotaStore.ts"
+import { type Entry, makeEntry, searchIn, setVectors } from "./ChunkIndex.ts"
+import { countMemories as memoriesOfOwner } from "./QuotaStore.ts"
 import {
-  assistantOf,
+  findAssistant,
   type MemoriesOfAssistant,
   type MemoryRow,
   ownedStep,
   ownedWrite,
   type State,
-  threadOf
+  findThread
 } from "./State.ts"
 
 export const memoryStore = (state: State): typeof MemoryStore.Service => {
-  const memoriesOf = (ownerId: OwnerId, id: AssistantId): MemoriesOfAssistant | undefined => {
-    if (assistantOf(state, ownerId, id) === undefined) return undefined
+  const findMemories = (ownerId: OwnerId, id: AssistantId): MemoriesOfAssistant | undefined => {
+    if (findAssistant(state, ownerId, id) === undefined) return undefined
     const found = state.memories.get(id) ?? { rows: new Map(), forgottenAt: Number.NEGATIVE_INFINITY }
     state.memories.set(id, found)
     return found
   }
-  const rowsOf = (ownerId: OwnerId, id: AssistantId): ReadonlyArray<MemoryRow> => [
-    ...(memoriesOf(ownerId, id)?.rows.values() ?? [])
+  const memoryRows = (ownerId: OwnerId, id: AssistantId): ReadonlyArray<MemoryRow> => [
+    ...(findMemories(ownerId, id)?.rows.values() ?? [])
   ]
 
   return MemoryStore.of({
     keepsVectors: true,
     apply: ({ assistantId, at, beside, changes, learned, most = null }) =>
       ownedWrite(state, "MemoryStore.apply", (ownerId) => {
-        const memories = memoriesOf(ownerId, assistantId)
+        const memories = findMemories(ownerId, assistantId)
         if (memories === undefined) return Option.none()
         const isFull = () => most !== null && memoriesOfOwner(state, ownerId) >= most
         const applied = (isLearned: boolean) => {
@@ -60,7 +60,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
         if (before !== undefined) return Option.some(before.outcomes)
         const isForgotten =
           memories.forgottenAt >= learned.orderedAt.getTime() ||
-          (learned.threadId !== undefined && threadOf(state, ownerId, learned.threadId) === undefined)
+          (learned.threadId !== undefined && findThread(state, ownerId, learned.threadId) === undefined)
         const outcomes = isForgotten ? [] : applied(true)
         state.appliedRuns.set(learned.runId, { ownerId, assistantId, outcomes, appliedAt: at })
         return Option.some(outcomes)
@@ -68,7 +68,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
     applied: (runId) =>
       ownedStep((ownerId) => {
         const row = state.appliedRuns.get(runId)
-        const memories = row?.ownerId === ownerId ? memoriesOf(ownerId, row.assistantId) : undefined
+        const memories = row?.ownerId === ownerId ? findMemories(ownerId, row.assistantId) : undefined
         if (row === undefined || memories === undefined) return Option.none()
         const { appliedAt, assistantId } = row
         const outcomes = row.outcomes.map((outcome) => ({
@@ -78,42 +78,42 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
         return Option.some({ assistantId, outcomes, appliedAt })
       }),
     get: (assistantId, id) =>
-      ownedStep((ownerId) => Option.fromNullishOr(memoriesOf(ownerId, assistantId)?.rows.get(id)?.memory)),
+      ownedStep((ownerId) => Option.fromNullishOr(findMemories(ownerId, assistantId)?.rows.get(id)?.memory)),
     existing: (ids) =>
       ownedStep((ownerId) =>
         ids.filter((id) =>
           [...state.memories].some(
-            ([assistantId, { rows }]) => rows.has(id) && assistantOf(state, ownerId, assistantId)
+            ([assistantId, { rows }]) => rows.has(id) && findAssistant(state, ownerId, assistantId)
           )
         )
       ),
     list: (assistantId, window) =>
       ownedStep((ownerId) => {
-        const memories = rowsOf(ownerId, assistantId)
+        const memories = memoryRows(ownerId, assistantId)
           .map(({ memory }) => memory)
           .sort(oldestFirst)
         const total = memories.length
         return { memories: window === null ? memories : memories.slice(window.skip, window.skip + window.limit), total }
       }),
     history: (assistantId, id) =>
-      ownedStep((ownerId) => memoriesOf(ownerId, assistantId)?.rows.get(id)?.versions.toReversed() ?? []),
+      ownedStep((ownerId) => findMemories(ownerId, assistantId)?.rows.get(id)?.versions.toReversed() ?? []),
     beside: (assistantId, places, reach) =>
       ownedStep((ownerId) => {
-        const all = rowsOf(ownerId, assistantId)
+        const all = memoryRows(ownerId, assistantId)
           .map(({ memory }) => memory)
           .filter(({ source }) => source === null)
-          .sort((a, b) => momentOf(a) - momentOf(b))
+          .sort((a, b) => saidOrCreatedAt(a) - saidOrCreatedAt(b))
         const found = new Set(places.flatMap((place) => besideIn(all, place, reach)))
         return all.filter((memory) => found.has(memory))
       }),
     survey: (assistantId) =>
       ownedStep((ownerId) => {
-        const times = rowsOf(ownerId, assistantId).map(({ memory }) => memory.updatedAt.getTime())
+        const times = memoryRows(ownerId, assistantId).map(({ memory }) => memory.updatedAt.getTime())
         return { total: times.length, lastUpdated: times.length === 0 ? null : new Date(Math.max(...times)) }
       }),
     removeAll: (assistantId, at) =>
       ownedStep((ownerId) => {
-        const memories = memoriesOf(ownerId, assistantId)
+        const memories = findMemories(ownerId, assistantId)
         if (memories === undefined) return { memories: 0, versions: 0 }
         const rows = [...memories.rows.values()]
         const removed = { memories: rows.length, versions: rows.reduce((sum, row) => sum + row.versions.length, 0) }
@@ -123,17 +123,19 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       }),
     copyAll: (from, to) =>
       Effect.gen(function* () {
-        const rows = yield* ownedStep((ownerId) => rowsOf(ownerId, from))
-        const copies = yield* Effect.forEach(rows, (row) => Effect.map(newId(MemoryId), (id) => copyOf(row, id, to)))
+        const rows = yield* ownedStep((ownerId) => memoryRows(ownerId, from))
+        const copies = yield* Effect.forEach(rows, (row) =>
+          Effect.map(newId(MemoryId), (id) => copyMemory(row, id, to))
+        )
         return yield* ownedStep((ownerId) => {
-          const memories = memoriesOf(ownerId, to)
+          const memories = findMemories(ownerId, to)
           const added = memories === undefined ? [] : copies.filter((row) => add(memories, row).event === "Added")
           return added.length
         })
       }),
     search: ({ assistantId, limit, terms, trueAt, vector }) =>
       ownedStep((ownerId) => {
-        const memories = memoriesOf(ownerId, assistantId)
+        const memories = findMemories(ownerId, assistantId)
         const rows = [...(memories?.rows.values() ?? [])]
         const entries = rows.map(({ entry }) => entry).sort((a, b) => (a.documentId < b.documentId ? -1 : 1))
         const scopes = [scopeOfMemories(assistantId)]
@@ -147,7 +149,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       }),
     withoutVectors: (assistantId, model, limit) =>
       ownedStep((ownerId) =>
-        rowsOf(ownerId, assistantId)
+        memoryRows(ownerId, assistantId)
           .filter(({ entry }) => !fits(entry.vectors.get(0)?.model, model))
           .map(({ memory }) => memory)
           .sort(oldestFirst)
@@ -155,7 +157,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       ),
     setVectors: (assistantId, model, vectors) =>
       ownedStep((ownerId) => {
-        const memories = memoriesOf(ownerId, assistantId)
+        const memories = findMemories(ownerId, assistantId)
         const fitting = vectors.flatMap(({ content, id, values }) => {
           const row = memories?.rows.get(id)
           return row?.memory.content === content ? [{ row, values }] : []
@@ -177,7 +179,7 @@ const fits = (
 const isTrueAt = ({ validUntil }: MemoryRecord, moment: Date): boolean =>
   validUntil === null || validUntil.getTime() > moment.getTime()
 
-const momentOf = ({ createdAt, saidAt }: MemoryRecord): number => (saidAt ?? createdAt).getTime()
+const saidOrCreatedAt = ({ createdAt, saidAt }: MemoryRecord): number => (saidAt ?? createdAt).getTime()
 
 /** `all` are in order. */
 const besideIn = (
@@ -187,14 +189,14 @@ const besideIn = (
 ): ReadonlyArray<MemoryRecord> => {
   const said = all.filter((memory) => memory.session === session)
   const own = said.findIndex((memory) => memory.id === id)
-  const place = own === -1 ? said.filter((memory) => momentOf(memory) <= at.getTime()).length : own + 1
+  const place = own === -1 ? said.filter((memory) => saidOrCreatedAt(memory) <= at.getTime()).length : own + 1
   return said.slice(Math.max(0, place - reach), place + reach)
 }
 
 const reweigh = (memories: MemoriesOfAssistant, { content, id, indexed }: ReweighedMemory): void => {
   const row = memories.rows.get(id)
   if (row === undefined || row.memory.content !== content) return
-  const { language, postings } = entryOf({ ...row.entry, ...indexed, vectors: null }, row.entry.revision)
+  const { language, postings } = makeEntry({ ...row.entry, ...indexed, vectors: null }, row.entry.revision)
   row.entry = { ...row.entry, language, postings }
 }
 
@@ -243,18 +245,18 @@ const update = (
   const copy = copyIn(memories, memory, memory.id)
   if (copy !== undefined && !isLearned) return { event: "Known", id: copy.id }
   if (copy !== undefined) {
-    memories.rows.get(copy.id)?.versions.push(...row.versions, versionOf(row.memory, at))
+    memories.rows.get(copy.id)?.versions.push(...row.versions, memoryVersion(row.memory, at))
     memories.rows.delete(memory.id)
     confirm(memories, copy.id, memory.source)
     return { event: "Merged", id: memory.id }
   }
-  row.versions.push(versionOf(row.memory, at))
+  row.versions.push(memoryVersion(row.memory, at))
   row.memory = { ...memory, createdAt: row.memory.createdAt }
   row.entry = entryOfMemory(change)
   return { event: "Updated", id: memory.id }
 }
 
-const versionOf = (
+const memoryVersion = (
   { confirmedBy, content, metadata, source, updatedAt, validFrom, validUntil }: MemoryRecord,
   at: Date
 ): MemoryVersion => ({
@@ -279,7 +281,7 @@ const confirm = (memories: MemoriesOfAssistant, id: MemoryId, source: MemorySour
 /** Keys of memories, because an import compares each one with all others. */
 const keys = new WeakMap<MemoryRecord, string>()
 
-const keyOf = (memory: MemoryRecord): string => {
+const cachedKey = (memory: MemoryRecord): string => {
   const key = keys.get(memory) ?? memoryKey(memory.content)
   keys.set(memory, key)
   return key
@@ -292,7 +294,7 @@ const copyIn = (
 ): MemoryRecord | undefined => {
   const key = memoryKey(content)
   for (const { memory } of memories.rows.values()) {
-    if (memory.id !== except && keyOf(memory) === key) return memory
+    if (memory.id !== except && cachedKey(memory) === key) return memory
   }
   return undefined
 }
@@ -303,15 +305,15 @@ const entryOfMemory = ({
 }: {
   readonly memory: MemoryRecord
   readonly indexed: IndexedMemory
-}): Entry => entryOf({ ...placeOf(memory.assistantId, memory.id), ...indexed }, memory.id)
+}): Entry => makeEntry({ ...memoryPlace(memory.assistantId, memory.id), ...indexed }, memory.id)
 
-const placeOf = (assistantId: AssistantId, id: MemoryId) => ({
+const memoryPlace = (assistantId: AssistantId, id: MemoryId) => ({
   scope: scopeOfMemories(assistantId),
   documentId: DocumentId.make(id)
 })
 
-const copyOf = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): MemoryRow => ({
+const copyMemory = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): MemoryRow => ({
   memory: { ...memory, id, assistantId: to },
   versions: [],
-  entry: { ...entry, ...placeOf(to, id), revision: id, vectors: new Map(entry.vectors) }
+  entry: { ...entry, ...memoryPlace(to, id), revision: id, vectors: new Map(entry.vectors) }
 })

@@ -1,7 +1,7 @@
 /** `OutcomeStore` in memory. An outcome whose assistant or thread was deleted is no longer returned, although its row stays in the map. */
 import type { OwnerId } from "@colloquy/core"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
-import { assistantOf, ownedStep, ownedWrite, type State, threadOf } from "./State.ts"
+import { findAssistant, ownedStep, ownedWrite, type State, findThread } from "./State.ts"
 
 export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
   OutcomeStore.of({
@@ -24,5 +24,5 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
   })
 
 const isInPlace = (state: State, ownerId: OwnerId, { assistantId, threadId }: Outcome): boolean =>
-  (assistantId === null || assistantOf(state, ownerId, assistantId) !== undefined) &&
-  (threadId === null || threadOf(state, ownerId, threadId) !== undefined)
+  (assistantId === null || findAssistant(state, ownerId, assistantId) !== undefined) &&
+  (threadId === null || findThread(state, ownerId, threadId) !== undefined)

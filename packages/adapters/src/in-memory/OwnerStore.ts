@@ -25,7 +25,7 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
         const row = find(ownerId, id)
         if (
           status === "COMPLETED" &&
-          Object.values(rowsOf(state, ownerId, keptKind, now)).some(({ length }) => length > 0)
+          Object.values(tableRows(state, ownerId, keptKind, now)).some(({ length }) => length > 0)
         )
           return false
         if (row?.erasure.status === "IN_PROGRESS") row.erasure = { ...row.erasure, status, endedAt: at }
@@ -49,7 +49,7 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
     eraseSome: (limit, keptKind) =>
       ownedStep((ownerId, now) => {
         const [, rows] =
-          Object.entries(rowsOf(state, ownerId, keptKind, now, true)).find(([, found]) => found.length > 0) ?? []
+          Object.entries(tableRows(state, ownerId, keptKind, now, true)).find(([, found]) => found.length > 0) ?? []
         const some = (rows ?? []).slice(0, limit)
         for (const remove of some) remove()
         return some.length
@@ -57,7 +57,7 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
     left: (keptKind) =>
       ownedStep((ownerId, now) =>
         Object.fromEntries(
-          Object.entries(rowsOf(state, ownerId, keptKind, now)).flatMap(([table, { length }]) =>
+          Object.entries(tableRows(state, ownerId, keptKind, now)).flatMap(([table, { length }]) =>
             length === 0 ? [] : [[table, length]]
           )
         )
@@ -66,7 +66,7 @@ export const ownerStore = (state: State): typeof OwnerStore.Service => {
 }
 
 /** What removes each row of the owner, by table, in the order of erasure. */
-const rowsOf = (
+const tableRows = (
   state: State,
   ownerId: OwnerId,
   keptKind: string,
@@ -95,6 +95,9 @@ const rowsOf = (
     ),
     memories: owned(state.memories, (_, id) => (isOwn(id) ? ownerId : null)),
     memory_runs: owned(state.appliedRuns, (row) => row.ownerId),
+    schedules: owned(state.schedules, (row) => row.ownerId),
+    webhook_deliveries: owned(state.deliveries, (row) => row.ownerId),
+    webhooks: owned(state.webhooks, (row) => row.ownerId),
     answer_outcomes: owned(state.outcomes, (row) => row.ownerId),
     documents: owned(state.documents, (row) => row.ownerId),
     blobs: owned(state.blobs, (row) => row.ownerId),
@@ -107,6 +110,11 @@ const rowsOf = (
     idempotency_keys: named(state.repeated),
     deleted_runs: owned(state.deletedRuns, (row) => row.ownerId),
     owner_rates: named(state.rates),
+    budget_holds: named(state.holds),
+    run_followers: owned(state.followed, (_, id) => id),
+    run_changes: state.runChanges
+      .filter((change) => change.ownerId === ownerId)
+      .map((change) => () => void state.runChanges.splice(state.runChanges.indexOf(change), 1)),
     follow_ups: owned(state.followUps, (row) =>
       row.followUp.kind === keptKind || (erasable && isClaimed(row, now)) ? null : row.followUp.ownerId
     ),

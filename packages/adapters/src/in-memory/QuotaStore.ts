@@ -1,41 +1,60 @@
 /** `QuotaStore` in memory, and the admission of runs. A minute of a rate begins with its first use. */
-import type { OwnerId } from "@colloquy/core"
+import type { AssistantId, OwnerId } from "@colloquy/core"
 import {
   type AdmissionRequest,
   type Amount,
+  assumedFor,
   type BudgetRequest,
-  grantOf,
+  countedCost,
+  grantBudget,
   QuotaStore,
   type Refusal,
   reservationWait,
   type UsedRate
 } from "@colloquy/core/adapters"
+import * as Duration from "effect/Duration"
 import { isActive, isInSession, type Minute, ownedStep, type RunRow, type State } from "./State.ts"
 
 export const quotaStore = (state: State): typeof QuotaStore.Service =>
   QuotaStore.of({
     takeRequests: (perMinute, wanted) =>
       ownedStep((ownerId, now) => {
-        const rate = minuteOf(state, ownerId, "requests", now)
+        const rate = currentMinute(state, ownerId, "requests", now)
         const taken = Math.max(Math.min(wanted, Math.ceil((perMinute - rate.used) / 8)), 0)
         rate.used += taken
         return { taken, waitMillis: rate.endsAt - now }
       }),
-    memories: ownedStep((ownerId) => memoriesOf(state, ownerId)),
-    used: ({ day, requestsPerMinute, turnsPerMinute }) =>
+    memories: ownedStep((ownerId) => countMemories(state, ownerId)),
+    hold: (id, request, lifetime) =>
+      ownedStep((ownerId, now) => {
+        const name = JSON.stringify([ownerId, id])
+        for (const [known, { endsAt }] of state.holds) if (known === name || endsAt <= now) state.holds.delete(known)
+        const answer = granted(state, ownerId, request, activeRuns(state, ownerId), now)
+        if ("limit" in answer) return { _tag: "OverLimit", refusal: answer } as const
+        const endsAt = now + Duration.toMillis(lifetime)
+        state.holds.set(name, { ownerId, assistantId: request.ofAssistant?.id ?? null, amount: answer, endsAt })
+        return answer
+      }),
+    release: (id) => ownedStep((ownerId) => void state.holds.delete(JSON.stringify([ownerId, id]))),
+    used: ({ assistantId, assumedPrices, day, requestsPerMinute, turnsPerMinute }) =>
       ownedStep((ownerId, now) => {
         const documents = [...state.documents.values()].filter((row) => row.ownerId === ownerId)
-        const ofDay = [...state.ledger.values()].filter((row) => row.ownerId === ownerId && row.date === day)
+        const ofDay = [...state.ledger.values()].filter(
+          (row) =>
+            row.ownerId === ownerId && row.date === day && (assistantId === null || row.assistantId === assistantId)
+        )
         return {
           requests: usedRate(state, ownerId, "requests", requestsPerMinute, now),
           turns: usedRate(state, ownerId, "turns", turnsPerMinute, now),
           inputTokens: sum(ofDay.map(({ usage }) => usage.inputTokens)),
           outputTokens: sum(ofDay.map(({ usage }) => usage.outputTokens)),
-          costUsd: sum(ofDay.map(({ usage }) => usage.costUsd ?? 0)),
+          costUsd: sum(
+            ofDay.map(({ purpose, usage }) => countedCost(usage, assumedFor(purpose, assumedPrices ?? freeOfCharge)))
+          ),
           bytes: sum(documents.map(({ document }) => document.size)),
           documents: documents.length,
-          memories: memoriesOf(state, ownerId),
-          sessions: sessionsOf(state, ownerId, now)
+          memories: countMemories(state, ownerId),
+          sessions: countSessions(state, ownerId, now)
         }
       })
   })
@@ -49,7 +68,7 @@ export const admit = (
   now: number
 ): Amount | Refusal => {
   const { turnsAtOnce, turnsPerMinute, usdPerToken } = request
-  const rate = minuteOf(state, ownerId, "turns", now)
+  const rate = currentMinute(state, ownerId, "turns", now)
   if (turnsPerMinute !== null && rate.used >= turnsPerMinute)
     return { limit: "turnsPerMinute", left: 0, waitMillis: rate.endsAt - now }
   const active = activeRuns(state, ownerId)
@@ -57,48 +76,66 @@ export const admit = (
     return { limit: "turnsAtOnce", left: 0, waitMillis: reservationWait }
   const more = { tokens: run.historyTokens, usd: run.historyTokens * usdPerToken }
   const least = added(request.least, more)
-  const granted = grantOf(
-    { ...request, least, wanted: added(request.wanted, more) },
-    ...takenOf(state, ownerId, request, active)
-  )
-  if (!("limit" in granted) && turnsPerMinute !== null) rate.used++
-  return granted
+  const answer = granted(state, ownerId, { ...request, least, wanted: added(request.wanted, more) }, active, now)
+  if (!("limit" in answer) && turnsPerMinute !== null) rate.used++
+  return answer
 }
 
 /** More for a run that is active already. */
-export const reserveMore = (state: State, row: RunRow, request: BudgetRequest): Amount | Refusal => {
+export const reserveMore = (state: State, row: RunRow, request: BudgetRequest, now: number): Amount | Refusal => {
   const { ownerId } = row.thread
-  const granted = grantOf(request, ...takenOf(state, ownerId, request, activeRuns(state, ownerId)))
-  if (!("limit" in granted)) row.reserved = added(row.reserved ?? { tokens: 0, usd: 0 }, granted)
-  return granted
+  const answer = granted(state, ownerId, request, activeRuns(state, ownerId), now)
+  if (!("limit" in answer)) row.reserved = added(row.reserved ?? { tokens: 0, usd: 0 }, answer)
+  return answer
 }
 
-export const sessionsOf = (state: State, ownerId: OwnerId, now: number): number =>
+export const countSessions = (state: State, ownerId: OwnerId, now: number): number =>
   [...state.threads.values()].filter((thread) => thread.ownerId === ownerId && isInSession(thread, now)).length
 
 /** The memories of an owner with all assistants. */
-export const memoriesOf = (state: State, ownerId: OwnerId): number =>
+export const countMemories = (state: State, ownerId: OwnerId): number =>
   sum(
     [...state.assistants.values()]
       .filter((row) => row.ownerId === ownerId)
       .map(({ assistant }) => state.memories.get(assistant.id)?.rows.size ?? 0)
   )
 
-const spentOf = (state: State, ownerId: OwnerId, day: string): Amount =>
-  [...state.ledger.values()]
-    .filter((row) => row.ownerId === ownerId && row.date === day)
-    .map(({ usage }) => ({ tokens: usage.inputTokens + usage.outputTokens, usd: usage.costUsd ?? 0 }))
-    .reduce(added, nothing)
-
-/** What the ledger has of the day, and what active runs have reserved. */
-const takenOf = (
+const spentOnDay = (
   state: State,
   ownerId: OwnerId,
-  { day }: BudgetRequest,
-  active: ReadonlyArray<RunRow>
-): [used: Amount, reserved: Amount] => {
-  return [spentOf(state, ownerId, day), active.map(({ reserved }) => reserved ?? nothing).reduce(added, nothing)]
+  { assumedPrices, day }: BudgetRequest,
+  of: AssistantId | null
+): Amount =>
+  [...state.ledger.values()]
+    .filter((row) => row.ownerId === ownerId && row.date === day && (of === null || row.assistantId === of))
+    .map(({ purpose, usage }) => ({
+      tokens: usage.inputTokens + usage.outputTokens,
+      usd: countedCost(usage, assumedFor(purpose, assumedPrices))
+    }))
+    .reduce(added, nothing)
+
+/** What is granted after what the ledger has of the day, and what active runs and other work have reserved. */
+const granted = (
+  state: State,
+  ownerId: OwnerId,
+  request: BudgetRequest,
+  active: ReadonlyArray<RunRow>,
+  now: number
+): Amount | Refusal => {
+  const holds = [...state.holds.values()].filter((hold) => hold.ownerId === ownerId && hold.endsAt > now)
+  const amountTaken = (of: AssistantId | null) => ({
+    used: spentOnDay(state, ownerId, request, of),
+    reserved: [
+      ...active
+        .filter(({ thread }) => of === null || thread.thread.assistantId === of)
+        .map((row) => row.reserved ?? nothing),
+      ...holds.filter(({ assistantId }) => of === null || assistantId === of).map(({ amount }) => amount)
+    ].reduce(added, nothing)
+  })
+  return grantBudget(request, amountTaken(null), request.ofAssistant && amountTaken(request.ofAssistant.id))
 }
+
+const freeOfCharge = { inputCostPerMillionTokens: 0, outputCostPerMillionTokens: 0, embeddingCostPerMillionTokens: 0 }
 
 const nothing: Amount = { tokens: 0, usd: 0 }
 
@@ -119,7 +156,7 @@ const minute = 60_000
 const rateKey = (ownerId: OwnerId, name: RateName): string => JSON.stringify([ownerId, name])
 
 /** The current minute of a rate; it begins with its first use. */
-const minuteOf = (state: State, ownerId: OwnerId, name: RateName, now: number): Minute => {
+const currentMinute = (state: State, ownerId: OwnerId, name: RateName, now: number): Minute => {
   const key = rateKey(ownerId, name)
   const known = state.rates.get(key)
   if (known !== undefined && known.endsAt > now) return known

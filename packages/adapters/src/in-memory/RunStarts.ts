@@ -1,8 +1,10 @@
 /** The methods of the in-memory `RunStore` that put a run in progress (`begin`, `activate`, `continue`), and their idempotency keys. */
-import type { OwnerId } from "@colloquy/core"
+import { type OwnerId, RunId } from "@colloquy/core"
 import type {
   ActivateOutcome,
   Amount,
+  Answers,
+  AnswersOutcome,
   Begin,
   BeginOutcome,
   Continue,
@@ -15,11 +17,13 @@ import type {
   RunStore,
   Started
 } from "@colloquy/core/adapters"
-import { noUsage } from "@colloquy/core/adapters"
+import { type ApprovedResults, type MessageStatus, noUsage } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
+import { isNewest, takeBack } from "./Branches.ts"
 import { inContext } from "./AssistantStore.ts"
 import { storeFollowUps } from "./FollowUpStore.ts"
+import { findKey, keepKey } from "./IdempotencyKeys.ts"
 import { admit } from "./QuotaStore.ts"
 import {
   changeNewest,
@@ -34,17 +38,15 @@ import {
   ownedWrite,
   place,
   record,
-  runOf,
+  findRun,
   signal,
-  threadOf,
+  findThread,
   type RunRow,
   type State,
   type ThreadRow
 } from "./State.ts"
 
-const idempotencyLifetime = Duration.toMillis("24 hours")
-
-type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
+type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "answer" | "continue">
 
 export const runStarts = (state: State): Starts => ({
   begin: (begin) => ownedWrite(state, "RunStore.begin", (ownerId, now) => beginRun(state, ownerId, begin, now)),
@@ -73,15 +75,17 @@ export const runStarts = (state: State): Starts => ({
       return true
     }),
 
+  answer: (answers) => ownedWrite(state, "RunStore.answer", (ownerId, now) => answer(state, ownerId, answers, now)),
+
   continue: (next) => ownedWrite(state, "RunStore.continue", (ownerId, now) => continueRun(state, ownerId, next, now))
 })
 
 const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): BeginOutcome => {
-  const before = runOf(state, ownerId, begin.run.id)
+  const before = findRun(state, ownerId, begin.run.id)
   if (before !== undefined) return beginAgain(before, begin, now)
   const repeated = begin.idempotency && findRepeated(state, ownerId, begin.idempotency.key, now)
   if (repeated) return repeated
-  const thread = threadOf(state, ownerId, begin.run.threadId)
+  const thread = findThread(state, ownerId, begin.run.threadId)
   if (thread === undefined) return { _tag: "ThreadMissing" }
   if (begin.decidedOn !== null && begin.decidedOn !== inContext(state, thread)?.revision) return { _tag: "Outdated" }
   if (isInSession(thread, now)) return { _tag: "InSession" }
@@ -89,15 +93,18 @@ const beginRun = (state: State, ownerId: OwnerId, begin: Begin, now: number): Be
   if (blocker !== undefined && (begin.mode === "reject" || thread.queued.length >= begin.maxQueued)) {
     return { _tag: "Busy", runId: blocker.run.id, expired: isExpired(blocker, now) }
   }
+  const { takesBack } = begin
+  if (takesBack !== undefined && !isNewest(thread, takesBack.newest)) return { _tag: "Changed" }
   const granted = admitted(state, thread, begin, now)
   if (granted !== null && "limit" in granted) return { _tag: "OverLimit", refusal: granted }
+  if (takesBack !== undefined) takeBack(state, thread, takesBack, new Date(now))
   const row = insertRun(state, thread, begin)
   row.reserved = granted
   remember(state, row, begin.idempotency, now)
   if (blocker === undefined && begin.saves) return save(state, row, now, begin.followUps)
   const lease = grantLeg(row, now, begin.lease)
   if (blocker === undefined) return start(state, row, now, lease, begin.historyTokens)
-  move(row, "QUEUED")
+  move(state, row, now, "QUEUED")
   signal(state, row)
   return { _tag: "Queued", lease, reserved: granted }
 }
@@ -142,15 +149,18 @@ const repeatedLeg = ({ run }: RunRow, idempotency: IdempotencyKey | null): Repea
 const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Begin): RunRow => {
   const row: RunRow = {
     thread,
+    ordinal: ++state.lastOrdinal,
     run: {
       ...run,
-      assistantId: thread.thread.assistantId,
+      assistantId: thread.thread.actingAssistantId ?? thread.thread.assistantId,
       status: "QUEUED",
       leg: 0,
       legStart: events[0]?.sequence ?? 1,
       lastSequence: 0,
       userMessageId: message.id,
       usage: noUsage,
+      modelCalls: 0,
+      firstTokenAt: null,
       fault: null,
       explanation: null,
       cancelRequested: false,
@@ -173,18 +183,18 @@ const insertRun = (state: State, thread: ThreadRow, { events, message, run }: Be
 const save = (state: State, row: RunRow, now: number, followUps: Begin["followUps"]): { readonly _tag: "Saved" } => {
   storeFollowUps(state, row.thread.ownerId, now, followUps)
   const at = new Date(now)
-  supersede(state, row.thread, at)
+  supersede(state, row.thread, now)
   storePending(row)
-  move(row, "COMPLETED", { startedAt: at, endedAt: at })
+  move(state, row, now, "COMPLETED", { startedAt: at, endedAt: at })
   signal(state, row)
   return { _tag: "Saved" }
 }
 
 const start = (state: State, row: RunRow, now: number, lease: Lease, historyTokens: number): Started => {
   const startedAt = new Date(now)
-  supersede(state, row.thread, startedAt)
+  supersede(state, row.thread, now)
   storePending(row)
-  move(row, "IN_PROGRESS", { startedAt })
+  move(state, row, now, "IN_PROGRESS", { startedAt })
   signal(state, row)
   return started(row, lease, historyTokens)
 }
@@ -192,12 +202,12 @@ const start = (state: State, row: RunRow, now: number, lease: Lease, historyToke
 const started = (row: RunRow, lease: Lease, historyTokens: number): Started => ({
   _tag: "Started",
   lease,
-  history: historyOf(row, historyTokens),
+  history: readHistory(row, historyTokens),
   reserved: row.reserved
 })
 
-export const supersede = (state: State, thread: ThreadRow, at: Date): void => {
-  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, at)
+export const supersede = (state: State, thread: ThreadRow, now: number): void => {
+  if (thread.requiresAction !== null) closeWaiting(state, thread.requiresAction, now, new Date(now))
 }
 
 /** Stores the message of a queued run and its first events. A caller whose own events begin at `end` replaces the events from there on. */
@@ -230,8 +240,38 @@ export const prolong = (row: RunRow, now: number, duration: Duration.Duration): 
   return { runId: row.run.id, threadId: row.run.threadId, ownerId: row.thread.ownerId, token: row.token }
 }
 
+const answer = (state: State, ownerId: OwnerId, answers: Answers, now: number): AnswersOutcome => {
+  const row = findRun(state, ownerId, answers.runId)
+  const repeated = answers.idempotency && findRepeated(state, ownerId, answers.idempotency.key, now)
+  if (repeated) return repeated
+  const found = resultsOf(row, answers)
+  if (row === undefined || found === null) return { _tag: "NotOpen" }
+  if (JSON.stringify(found) === JSON.stringify(answers.results)) return { _tag: "Stored" }
+  if (found.length !== answers.answered) return { _tag: "NotOpen" }
+  addResults(row, answers, "REQUIRES_ACTION")
+  row.run = { ...row.run, plan: answers.plan }
+  remember(state, row, answers.idempotency, now, row.run.lastSequence + 1)
+  signal(state, row)
+  return { _tag: "Stored" }
+}
+
+/** The results of the message whose calls are open; null when the run does not wait with that message. */
+const resultsOf = (row: RunRow | undefined, { messageId }: Answers) =>
+  row?.run.status === "REQUIRES_ACTION" && row.run.answerId === messageId
+    ? (row.thread.messages[(row.messages.at(-1) ?? 0) - 1]?.toolResults ?? null)
+    : null
+
+/** Changes the results of the run's newest message. */
+export const addResults = (row: RunRow, { results, tokens }: ApprovedResults, status?: MessageStatus): void =>
+  changeNewest(row, (message) => ({
+    ...message,
+    status: status ?? message.status,
+    toolResults: results,
+    tokens: message.tokens + tokens
+  }))
+
 const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number): ContinueOutcome => {
-  const row = runOf(state, ownerId, next.runId)
+  const row = findRun(state, ownerId, next.runId)
   if (row !== undefined && row.run.answerId === next.answerId) {
     return row.run.status === "IN_PROGRESS" && row.token === row.legToken
       ? started(row, prolong(row, now, next.lease), next.historyTokens)
@@ -239,17 +279,12 @@ const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number
   }
   const repeated = next.idempotency && findRepeated(state, ownerId, next.idempotency.key, now)
   if (repeated) return repeated
-  if (row?.run.status !== "REQUIRES_ACTION" || row.run.answerId !== next.messageId) return { _tag: "NotOpen" }
+  if (row === undefined || resultsOf(row, next)?.length !== next.answered) return { _tag: "NotOpen" }
   const granted = admitted(state, row.thread, next, now)
   if (granted !== null && "limit" in granted) return { _tag: "OverLimit", refusal: granted }
   row.reserved = granted
-  changeNewest(row, (message) => ({
-    ...message,
-    status: "COMPLETED",
-    toolResults: next.results,
-    tokens: message.tokens + next.tokens
-  }))
-  move(row, "IN_PROGRESS", {
+  addResults(row, next, "COMPLETED")
+  move(state, row, now, "IN_PROGRESS", {
     leg: row.run.leg + 1,
     legStart: next.events[0]?.sequence ?? row.run.lastSequence + 1,
     answerId: next.answerId,
@@ -263,7 +298,7 @@ const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number
 }
 
 /** Goes back from the newest message, so that the time does not depend on the length of the thread. */
-const historyOf = ({ messages, thread }: RunRow, historyTokens: number): History => {
+const readHistory = ({ messages, thread }: RunRow, historyTokens: number): History => {
   const oldestOfRun = (messages[0] ?? 1) - 1
   let from = oldestOfRun
   for (let left = historyTokens; from > 0; from--) {
@@ -275,20 +310,23 @@ const historyOf = ({ messages, thread }: RunRow, historyTokens: number): History
   return { messages: given, older: { messages: from, tokens: thread.tokens - tokens } }
 }
 
-const entryName = (ownerId: OwnerId, key: string): string => JSON.stringify([ownerId, key])
-
 const findRepeated = (state: State, ownerId: OwnerId, key: string, now: number): Repeated | undefined => {
-  const entry = state.repeated.get(entryName(ownerId, key))
-  return entry !== undefined && now - entry.at < idempotencyLifetime ? entry.value : undefined
+  const found = findKey(state, ownerId, key, now)
+  // The fingerprint of a request without a run is never that of a message.
+  return found?._tag === "Answered"
+    ? { _tag: "Repeated", runId: RunId.make("answered"), legStart: 0, fingerprint: found.fingerprint }
+    : found
 }
 
-const remember = (state: State, row: RunRow, idempotency: IdempotencyKey | null, now: number): void => {
+const remember = (
+  state: State,
+  row: RunRow,
+  idempotency: IdempotencyKey | null,
+  now: number,
+  legStart = row.run.legStart
+): void => {
   if (idempotency === null) return
-  const name = entryName(row.thread.ownerId, idempotency.key)
-  const { id: runId, legStart } = row.run
-  state.repeated.set(name, {
-    at: now,
-    value: { _tag: "Repeated", runId, legStart, fingerprint: idempotency.fingerprint }
-  })
-  row.idempotencyKeys.push(name)
+  const runId = row.run.id
+  const value = { _tag: "Repeated" as const, runId, legStart, fingerprint: idempotency.fingerprint }
+  row.idempotencyKeys.push(keepKey(state, row.thread.ownerId, idempotency.key, now, value))
 }

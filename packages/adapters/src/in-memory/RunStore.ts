@@ -4,9 +4,10 @@ import type { Lease, LogBatch, Settled, Settlement } from "@colloquy/core/adapte
 import { addUsage, canMove, isEnded, RunStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { branches } from "./Branches.ts"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import { reserveMore } from "./QuotaStore.ts"
-import { grant, prolong, runStarts, storePending } from "./RunStarts.ts"
+import { addResults, grant, prolong, runStarts, storePending } from "./RunStarts.ts"
 import {
   closeWaiting,
   isActive,
@@ -16,17 +17,17 @@ import {
   ownedStep,
   place,
   record,
-  runOf,
+  findRun,
   signal,
   step,
-  threadOf,
+  findThread,
   type RunRow,
   type State
 } from "./State.ts"
 import { addToLedger } from "./UsageLedger.ts"
 
 export const runStore = (state: State): typeof RunStore.Service =>
-  RunStore.of({ ...runStarts(state), ...writes(state), ...leases(state), ...reads(state) })
+  RunStore.of({ ...runStarts(state), ...branches(state), ...writes(state), ...leases(state), ...reads(state) })
 
 const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => ({
   append: (batches) =>
@@ -43,11 +44,11 @@ const writes = (state: State): Pick<typeof RunStore.Service, "append" | "settle"
     }),
 
   requestCancel: (runId, at) =>
-    ownedStep((ownerId) => {
-      const row = runOf(state, ownerId, runId)
+    ownedStep((ownerId, now) => {
+      const row = findRun(state, ownerId, runId)
       if (row === undefined) return Option.none()
       const found = row.run.status
-      if (found === "REQUIRES_ACTION") closeWaiting(state, row, at, { cancelRequested: true })
+      if (found === "REQUIRES_ACTION") closeWaiting(state, row, now, at, { cancelRequested: true })
       else if (isActive(row)) {
         row.run = { ...row.run, cancelRequested: true }
         signal(state, row, true)
@@ -66,14 +67,20 @@ const append = (state: State, { events, lease }: LogBatch): boolean => {
 }
 
 const settle = (state: State, row: RunRow, settlement: Settlement, now: number): void => {
-  const { answer, events, explanation, fault, model, status } = settlement
+  const { answer, approved, events, explanation, fault, model, status } = settlement
+  const modelCalls = row.run.modelCalls + settlement.modelCalls
+  const firstTokenAt = row.run.firstTokenAt ?? settlement.firstTokenAt
   storePending(row, events[0]?.sequence)
   record(row, events)
+  if (approved !== null) addResults(row, approved)
   place(row, answer)
   const usage = addUsage(row.run.usage, settlement.usage)
-  move(row, status, { usage, model, fault, explanation, endedAt: isEnded(status) ? new Date(now) : null })
-  for (const charge of settlement.charges) addToLedger(state, row.thread.ownerId, now, charge)
-  storeFollowUps(state, row.thread.ownerId, now, settlement.followUps)
+  const endedAt = isEnded(status) ? new Date(now) : null
+  move(state, row, now, status, { usage, modelCalls, firstTokenAt, model, fault, explanation, endedAt })
+  const { ownerId, thread } = row.thread
+  const spentBy = { ownerId, assistantId: thread.assistantId }
+  for (const charge of settlement.charges) addToLedger(state, spentBy, now, charge)
+  storeFollowUps(state, ownerId, now, settlement.followUps)
   signal(state, row)
 }
 
@@ -81,7 +88,7 @@ const settle = (state: State, row: RunRow, settlement: Settlement, now: number):
 const chargeDeleted = (state: State, ownerId: OwnerId, lease: Lease, { charges }: Settlement, now: number): Settled => {
   const deleted = state.deletedRuns.get(lease.runId)
   if (deleted?.ownerId !== ownerId || deleted.token !== lease.token) return false
-  if (!deleted.isCharged) for (const charge of charges) addToLedger(state, ownerId, now, charge)
+  if (!deleted.isCharged) for (const charge of charges) addToLedger(state, deleted, now, charge)
   deleted.isCharged = true
   return "deleted"
 }
@@ -92,10 +99,10 @@ const isRepeated = (run: Run, { status }: Settlement): boolean =>
 
 const leases = (state: State): Pick<typeof RunStore.Service, "reserve" | "renew" | "expired" | "takeOver"> => ({
   reserve: (lease, request) =>
-    ownedStep((ownerId) => {
+    ownedStep((ownerId, now) => {
       const row = leasedRun(state, ownerId, lease)
       if (row === undefined || !isActive(row)) return Option.none()
-      const granted = reserveMore(state, row, request)
+      const granted = reserveMore(state, row, request, now)
       return Option.some("limit" in granted ? { _tag: "OverLimit", refusal: granted } : granted)
     }),
 
@@ -121,14 +128,14 @@ const leases = (state: State): Pick<typeof RunStore.Service, "reserve" | "renew"
 
   takeOver: (runId, duration, { onlyExpired }) =>
     ownedStep((ownerId, now) => {
-      const row = runOf(state, ownerId, runId)
+      const row = findRun(state, ownerId, runId)
       if (row === undefined || !isActive(row) || (onlyExpired && !isExpired(row, now))) return Option.none()
       return Option.some({ lease: grant(row, now, duration), run: row.run })
     })
 })
 
 /** Where a run stands among those of its thread. Queued runs stand behind every message that the thread may ever have. */
-const placeOf = ({ messages, pending }: RunRow): number =>
+const queuePlace = ({ messages, pending }: RunRow): number =>
   pending === null ? (messages[0] ?? 0) : queuedFrom + pending.place
 
 const queuedFrom = 2 ** 40
@@ -138,32 +145,44 @@ const readLimit = 1000
 
 const reads = (
   state: State
-): Pick<typeof RunStore.Service, "get" | "list" | "waitingOn" | "messages" | "read" | "onChange"> => ({
-  get: (runId) => ownedStep((ownerId) => Option.fromNullishOr(runOf(state, ownerId, runId)?.run)),
+): Pick<typeof RunStore.Service, "get" | "list" | "waiting" | "waitingOn" | "messages" | "read" | "onChange"> => ({
+  get: (runId) => ownedStep((ownerId) => Option.fromNullishOr(findRun(state, ownerId, runId)?.run)),
 
   list: (threadId, { after = Number.POSITIVE_INFINITY, limit, status }) =>
     ownedStep((ownerId) => {
-      const rows = [...(threadOf(state, ownerId, threadId)?.runs ?? [])]
+      const rows = [...(findThread(state, ownerId, threadId)?.runs ?? [])]
         .filter(({ run }) => status === undefined || run.status === status)
-        .map((row) => ({ run: row.run, at: placeOf(row) }))
+        .map((row) => ({ run: row.run, at: queuePlace(row) }))
         .filter(({ at }) => at < after)
         .toSorted((a, b) => b.at - a.at)
       const page = rows.slice(0, limit)
       return { runs: page.map(({ run }) => run), next: rows.length > limit ? (page.at(-1)?.at ?? null) : null }
     }),
 
+  waiting: ({ after = Number.POSITIVE_INFINITY, limit }) =>
+    ownedStep((ownerId) => {
+      const rows = [...state.runs.values()]
+        .filter(
+          ({ ordinal, run, thread }) =>
+            thread.ownerId === ownerId && run.status === "REQUIRES_ACTION" && ordinal < after
+        )
+        .toSorted((a, b) => b.ordinal - a.ordinal)
+      const page = rows.slice(0, limit)
+      return { runs: page.map(({ run }) => run), next: rows.length > limit ? (page.at(-1)?.ordinal ?? null) : null }
+    }),
+
   waitingOn: (threadId) =>
-    ownedStep((ownerId) => Option.fromNullishOr(threadOf(state, ownerId, threadId)?.requiresAction?.run)),
+    ownedStep((ownerId) => Option.fromNullishOr(findThread(state, ownerId, threadId)?.requiresAction?.run)),
 
   messages: (runId) =>
     ownedStep((ownerId) => {
-      const row = runOf(state, ownerId, runId)
+      const row = findRun(state, ownerId, runId)
       return row === undefined ? [] : row.messages.flatMap((sequence) => row.thread.messages[sequence - 1] ?? [])
     }),
 
   read: (runId, after) =>
     ownedStep((ownerId) => {
-      const log = runOf(state, ownerId, runId)?.log ?? []
+      const log = findRun(state, ownerId, runId)?.log ?? []
       const from = log.findLastIndex((event) => event.sequence <= after) + 1
       return log.slice(from, from + readLimit)
     }),

@@ -4,22 +4,31 @@ import { type NewMessage, reservationWait } from "@colloquy/core/adapters"
 import { type OpenOutcome, type SessionCharge, type SessionLease, SessionStore } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import { storeFollowUps } from "./FollowUpStore.ts"
-import { sessionsOf } from "./QuotaStore.ts"
+import { countSessions } from "./QuotaStore.ts"
 import { supersede } from "./RunStarts.ts"
-import { addMessage, isInSession, ownedStep, ownedWrite, type State, step, threadOf, type ThreadRow } from "./State.ts"
+import {
+  addMessage,
+  isInSession,
+  ownedStep,
+  ownedWrite,
+  type State,
+  step,
+  findThread,
+  type ThreadRow
+} from "./State.ts"
 import { addToLedger } from "./UsageLedger.ts"
 
 export const sessionStore = (state: State): typeof SessionStore.Service =>
   SessionStore.of({
-    open: (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) =>
+    open: (threadId, sessionId, { lease, messages, sessionsAtOnce = null }) =>
       ownedWrite(state, "SessionStore.open", (ownerId, now): OpenOutcome => {
-        const thread = threadOf(state, ownerId, threadId)
+        const thread = findThread(state, ownerId, threadId)
         if (thread === undefined) return { _tag: "ThreadMissing" }
         if (isInSession(thread, now)) return { _tag: "Conflict", by: "session" }
         if (thread.inProgress !== null || thread.queued.length > 0) return { _tag: "Conflict", by: "run" }
-        if (sessionsAtOnce !== null && sessionsOf(state, ownerId, now) >= sessionsAtOnce)
+        if (sessionsAtOnce !== null && countSessions(state, ownerId, now) >= sessionsAtOnce)
           return { _tag: "OverLimit", refusal: { limit: "sessionsAtOnce", left: 0, waitMillis: reservationWait } }
-        supersede(state, thread, at)
+        supersede(state, thread, now)
         thread.session = { id: sessionId, expiresAt: now + Duration.toMillis(lease), lastCharge: 0 }
         return {
           _tag: "Opened",
@@ -37,8 +46,8 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
         for (const charge of charges) {
           if (charge.number <= thread.session.lastCharge) continue
           thread.session.lastCharge = charge.number
-          state.sessionCharges.set(nameOf(charge), { charge, at: at.getTime() })
-          addToLedger(state, ownerId, now, charge)
+          state.sessionCharges.set(chargeName(charge), { charge, at: at.getTime() })
+          addToLedger(state, { ownerId, assistantId: thread.thread.assistantId }, now, charge)
         }
         storeFollowUps(state, ownerId, now, followUps)
         return true
@@ -70,15 +79,16 @@ export const sessionStore = (state: State): typeof SessionStore.Service =>
 
     reported: (charges) =>
       step(() => {
-        for (const charge of charges) state.sessionCharges.delete(nameOf(charge))
+        for (const charge of charges) state.sessionCharges.delete(chargeName(charge))
       })
   })
 
-const nameOf = ({ number, sessionId }: Pick<SessionCharge, "sessionId" | "number">): string => `${sessionId} ${number}`
+const chargeName = ({ number, sessionId }: Pick<SessionCharge, "sessionId" | "number">): string =>
+  `${sessionId} ${number}`
 
 /** The thread of the lease; undefined if another session has reserved the thread since. */
 const heldThread = (state: State, ownerId: OwnerId, lease: SessionLease): ThreadRow | undefined => {
-  const thread = threadOf(state, ownerId, lease.threadId)
+  const thread = findThread(state, ownerId, lease.threadId)
   return thread?.session?.id === lease.sessionId ? thread : undefined
 }
 

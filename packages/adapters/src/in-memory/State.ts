@@ -17,6 +17,7 @@ import type {
 } from "@colloquy/core"
 import type {
   Amount,
+  Answered,
   Erasure,
   ErasureId,
   AuditEntry,
@@ -30,7 +31,11 @@ import type {
   Repeated,
   RunSignal,
   RunStatus,
-  UsageOfDay
+  ScheduleId,
+  WebhookId,
+  DeliveryId,
+  UsageOfDay,
+  VersionedAssistant
 } from "@colloquy/core/adapters"
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { isAtRest, type ThreadSummary } from "@colloquy/core/adapters"
@@ -41,8 +46,11 @@ import type {
   MemoryRecord,
   MemoryVersion,
   Outcome,
+  Schedule,
   SessionCharge,
-  TicketRecord
+  TicketRecord,
+  Delivery,
+  Webhook
 } from "@colloquy/core/wings"
 import type { EntriesOfOwner, Entry } from "./ChunkIndex.ts"
 import * as Clock from "effect/Clock"
@@ -53,12 +61,21 @@ export interface AssistantRow {
   /** Whether the assistant is a clone that is not complete yet and is not returned. */
   isDraft: boolean
   assistant: Assistant
+  /** Who made the present version, and what differs from the one before. */
+  by: string
+  changes: VersionedAssistant["changes"]
+  /** The versions before, the oldest first. */
+  readonly older: Array<VersionedAssistant>
 }
 
 export interface ThreadRow {
   readonly ownerId: OwnerId
   thread: Thread
   summary: ThreadSummary | null
+  /** The set of documents to which a new document is added, and the sets that other threads have too. */
+  shelf: ThreadId
+  shelves: ReadonlyArray<ThreadId>
+  rewinds: number
   /** The message with the sequence n has the index n - 1. */
   readonly messages: Array<Message>
   /** The sum of the tokens of all messages. */
@@ -71,8 +88,13 @@ export interface ThreadRow {
   session: { readonly id: RunId; expiresAt: number; lastCharge: number } | null
 }
 
+/** The request that an idempotency key was used for. */
+export type UsedKey = Repeated | ({ readonly _tag: "Answered" } & Answered)
+
 export interface RunRow {
-  readonly thread: ThreadRow
+  thread: ThreadRow
+  /** Grows with each run of the store. */
+  readonly ordinal: number
   run: Run
   token: number
   /** The token under which the current leg began. If `token` is newer, another process has taken the run over. */
@@ -141,22 +163,36 @@ export interface Minute {
   readonly endsAt: number
 }
 
+export interface Hold {
+  readonly ownerId: OwnerId
+  readonly assistantId: AssistantId | null
+  readonly amount: Amount
+  readonly endsAt: number
+}
+
 export interface State {
   readonly assistants: Map<AssistantId, AssistantRow>
   readonly threads: Map<ThreadId, ThreadRow>
   readonly runs: Map<RunId, RunRow>
+  lastOrdinal: number
   readonly keys: Map<string, KeyRecord>
   readonly documents: Map<DocumentId, DocumentRow>
   readonly blobs: Map<BlobId, BlobRow>
-  readonly repeated: Map<string, { readonly at: number; readonly value: Repeated }>
-  readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId }>
+  readonly repeated: Map<string, { readonly at: number; readonly value: UsedKey }>
+  readonly ledger: Map<string, UsageOfDay & { readonly ownerId: OwnerId; readonly assistantId: AssistantId | null }>
   readonly followUps: Map<FollowUpId, FollowUpRow>
-  /** Whose follow-up was claimed last, of the urgent ones (true) and of the others. */
+  /** The owner whose follow-up was claimed last, among the urgent ones (true) and among the others. */
   readonly lastClaims: Map<boolean, OwnerId>
   /** Runs that were deleted while they were active: the lease that may still store their charges, and whether it has done so. */
   readonly deletedRuns: Map<
     RunId,
-    { readonly ownerId: OwnerId; readonly token: number; readonly at: number; isCharged: boolean }
+    {
+      readonly ownerId: OwnerId
+      readonly assistantId: AssistantId
+      readonly token: number
+      readonly at: number
+      isCharged: boolean
+    }
   >
   /** By owner, answer set and question. */
   readonly outcomes: Map<string, { readonly ownerId: OwnerId; readonly outcome: Outcome }>
@@ -166,7 +202,17 @@ export interface State {
   /** The index of chunks. */
   readonly chunks: Map<OwnerId, EntriesOfOwner>
   /** When charges outside of a settlement were begun or counted, by owner and id. `begun` is null once they are counted. */
-  readonly charges: Map<string, { readonly ownerId: OwnerId; readonly at: number; begun: ReadonlyArray<Charge> | null }>
+  readonly charges: Map<
+    string,
+    {
+      readonly ownerId: OwnerId
+      readonly assistantId: AssistantId | null
+      readonly at: number
+      begun: ReadonlyArray<Charge> | null
+    }
+  >
+  /** What work that is no run has reserved of the day's budget, by owner and id. */
+  readonly holds: Map<string, Hold>
   readonly erasures: Map<ErasureId, { readonly ownerId: OwnerId; erasure: Erasure }>
   /** The rates of owners, by owner and name. */
   readonly rates: Map<string, Minute>
@@ -176,6 +222,19 @@ export interface State {
   readonly sessionCharges: Map<string, { readonly charge: SessionCharge; readonly at: number }>
   /** In the order in which the entries were appended. */
   readonly auditLog: Array<AuditEntry>
+  /** Until when the changes of an owner's runs are recorded. */
+  readonly followed: Map<OwnerId, number>
+  /** In the order of their marks. */
+  readonly runChanges: Array<{
+    readonly ownerId: OwnerId
+    readonly mark: number
+    readonly runId: RunId
+    readonly at: number
+  }>
+  readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
+  readonly webhooks: Map<WebhookId, { readonly ownerId: OwnerId; readonly mark: number; webhook: Webhook }>
+  webhookMark: number
+  readonly deliveries: Map<DeliveryId, { readonly ownerId: OwnerId; delivery: Delivery }>
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
@@ -185,6 +244,7 @@ export const makeState = (): State => ({
   assistants: new Map(),
   threads: new Map(),
   runs: new Map(),
+  lastOrdinal: 0,
   keys: new Map(),
   documents: new Map(),
   blobs: new Map(),
@@ -198,10 +258,33 @@ export const makeState = (): State => ({
   appliedRuns: new Map(),
   chunks: new Map(),
   charges: new Map(),
+  holds: new Map(),
   erasures: new Map(),
   rates: new Map(),
   auditLog: [],
+  followed: new Map(),
+  runChanges: [],
+  schedules: new Map(),
+  webhooks: new Map(),
+  webhookMark: 0,
+  deliveries: new Map(),
   listeners: new Set()
+})
+
+export const emptyThread = (ownerId: OwnerId, thread: Thread): ThreadRow => ({
+  ownerId,
+  thread,
+  summary: null,
+  shelf: thread.id,
+  shelves: [],
+  rewinds: 0,
+  messages: [],
+  tokens: 0,
+  runs: new Set(),
+  inProgress: null,
+  requiresAction: null,
+  queued: [],
+  session: null
 })
 
 /** Runs one operation on the state. */
@@ -236,24 +319,24 @@ export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row =>
   return row
 }
 
-export const assistantOf = (state: State, ownerId: OwnerId, id: AssistantId): AssistantRow | undefined => {
+export const findAssistant = (state: State, ownerId: OwnerId, id: AssistantId): AssistantRow | undefined => {
   const row = state.assistants.get(id)
   return row?.ownerId === ownerId ? row : undefined
 }
 
-export const threadOf = (state: State, ownerId: OwnerId, id: ThreadId): ThreadRow | undefined => {
+export const findThread = (state: State, ownerId: OwnerId, id: ThreadId): ThreadRow | undefined => {
   const row = state.threads.get(id)
   return row?.ownerId === ownerId ? row : undefined
 }
 
-export const runOf = (state: State, ownerId: OwnerId, id: RunId): RunRow | undefined => {
+export const findRun = (state: State, ownerId: OwnerId, id: RunId): RunRow | undefined => {
   const row = state.runs.get(id)
   return row?.thread.ownerId === ownerId ? row : undefined
 }
 
 /** The run of a lease, if the lease is the newest one of the run. The run itself may have ended. */
 export const leasedRun = (state: State, ownerId: OwnerId, lease: Lease): RunRow | undefined => {
-  const row = runOf(state, ownerId, lease.runId)
+  const row = findRun(state, ownerId, lease.runId)
   return row?.token === lease.token ? row : undefined
 }
 
@@ -308,9 +391,14 @@ export const record = (row: RunRow, events: ReadonlyArray<LogEvent>): void => {
   if (lastSequence !== row.run.lastSequence) row.run = { ...row.run, lastSequence }
 }
 
-/** Changes a run's status, and with it the run's place in its thread. */
-export const move = (row: RunRow, status: RunStatus, change: Partial<Run> = {}): void => {
+/** Changes a run's status, and with it the run's place in its thread. For an owner who is followed the change is recorded. */
+export const move = (state: State, row: RunRow, now: number, status: RunStatus, change: Partial<Run> = {}): void => {
   leavePlace(row)
+  const { ownerId } = row.thread
+  if ((state.followed.get(ownerId) ?? 0) > now) {
+    const mark = (state.runChanges.at(-1)?.mark ?? 0) + 1
+    state.runChanges.push({ ownerId, mark, runId: row.run.id, at: now })
+  }
   row.run = { ...row.run, ...change, status }
   if (status === "QUEUED") row.thread.queued.push(row)
   else if (status === "IN_PROGRESS") row.thread.inProgress = row
@@ -326,8 +414,8 @@ const leavePlace = (row: RunRow): void => {
 }
 
 /** Ends a run that waits for its client, because it was cancelled or superseded by a newer run. */
-export const closeWaiting = (state: State, row: RunRow, at: Date, change: Partial<Run> = {}): void => {
-  move(row, "CANCELLED", { ...change, endedAt: at })
+export const closeWaiting = (state: State, row: RunRow, now: number, at: Date, change: Partial<Run> = {}): void => {
+  move(state, row, now, "CANCELLED", { ...change, endedAt: at })
   changeNewest(row, (message) => ({ ...message, status: "CANCELLED" }))
   signal(state, row)
 }
@@ -346,20 +434,43 @@ export const forgetAssistant = (state: State, id: AssistantId, now: number): voi
   state.assistants.delete(id)
   for (const thread of state.threads.values()) {
     if (thread.thread.assistantId === id) forgetThread(state, thread, now)
+    else if (thread.thread.actingAssistantId === id) {
+      const { actingAssistantId: _, ...own } = thread.thread
+      thread.thread = own
+    }
   }
   for (const [documentId, { document }] of state.documents) {
     if (document.scope._tag === "Assistant" && document.scope.assistantId === id) state.documents.delete(documentId)
   }
 }
 
+/** The sets of documents that a thread has. */
+export const allShelves = ({ shelf, shelves }: ThreadRow): ReadonlyArray<ThreadId> => [...shelves, shelf]
+
+/** Another thread that has the documents of this set. */
+const findHeir = (state: State, shelf: ThreadId, but: ThreadId): ThreadRow | undefined =>
+  [...state.threads.values()].find((row) => row.thread.id !== but && row.shelves.includes(shelf))
+
 export const forgetThread = (state: State, row: ThreadRow, now: number): void => {
   state.threads.delete(row.thread.id)
-  for (const [id, { document }] of state.documents) {
-    if (document.scope._tag !== "Assistant" && document.scope.threadId === row.thread.id) state.documents.delete(id)
+  for (const [id, each] of state.documents) {
+    const { scope } = each.document
+    if (scope._tag === "Assistant" || scope.threadId !== row.thread.id) continue
+    const shelf = scope.shelf ?? scope.threadId
+    const heir = findHeir(state, shelf, row.thread.id)
+    if (heir === undefined) state.documents.delete(id)
+    else each.document = { ...each.document, scope: { ...scope, threadId: heir.thread.id, shelf } }
   }
   for (const run of row.runs) {
     if (isActive(run)) {
-      state.deletedRuns.set(run.run.id, { ownerId: row.ownerId, token: run.token, at: now, isCharged: false })
+      const { assistantId } = row.thread
+      state.deletedRuns.set(run.run.id, {
+        ownerId: row.ownerId,
+        assistantId,
+        token: run.token,
+        at: now,
+        isCharged: false
+      })
     }
     forgetRun(state, run)
   }

@@ -5,13 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { oldestFirst } from "./AssistantStore.ts"
 import {
-  assistantOf,
+  findAssistant,
+  emptyThread,
   forgetThread,
   insertNew,
   isInSession,
   ownedStep,
   ownedWrite,
-  threadOf,
+  findThread,
   type State,
   type ThreadRow
 } from "./State.ts"
@@ -20,7 +21,7 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
   const messages = (ids: ReadonlyArray<ThreadId>) =>
     ownedStep((ownerId) =>
       ids.flatMap((id) => {
-        const row = threadOf(state, ownerId, id)
+        const row = findThread(state, ownerId, id)
         return row === undefined ? [] : [...row.messages, ...unfinishedAnswer(row)]
       })
     )
@@ -28,11 +29,11 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
   return ThreadStore.of({
     insert: (thread) =>
       ownedWrite(state, "ThreadStore.insert", (ownerId) => {
-        if (assistantOf(state, ownerId, thread.assistantId) === undefined) return false
+        if (findAssistant(state, ownerId, thread.assistantId) === undefined) return false
         insertNew(state.threads, thread.id, emptyThread(ownerId, thread))
         return true
       }),
-    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(threadOf(state, ownerId, id)?.thread)),
+    get: (id) => ownedStep((ownerId) => Option.fromNullishOr(findThread(state, ownerId, id)?.thread)),
     list: ({ skip, limit }, assistantId) =>
       ownedStep((ownerId) =>
         [...state.threads.values()]
@@ -46,31 +47,48 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
     listed: messages,
     messagesBefore: (id, sequence, limit) =>
       ownedStep((ownerId) =>
-        (threadOf(state, ownerId, id)?.messages ?? []).slice(
+        (findThread(state, ownerId, id)?.messages ?? []).slice(
           Math.max(0, sequence - 1 - limit),
           Math.max(0, sequence - 1)
         )
       ),
     mergeMetadata: (id, fields) =>
       ownedWrite(state, "ThreadStore.mergeMetadata", (ownerId) => {
-        const row = threadOf(state, ownerId, id)
+        const row = findThread(state, ownerId, id)
         if (row === undefined) return false
         const now = row.thread.metadata ?? {}
         const changed = typeof fields === "function" ? fields(now) : fields
         row.thread = { ...row.thread, metadata: { ...now, ...changed } }
         return true
       }),
+    handOver: (id, assistantId) =>
+      ownedWrite(state, "ThreadStore.handOver", (ownerId) => {
+        const row = findThread(state, ownerId, id)
+        if (row === undefined) return false
+        if (assistantId !== null && findAssistant(state, ownerId, assistantId)?.isDraft !== false) return false
+        const { actingAssistantId: _, ...thread } = row.thread
+        row.thread = assistantId === null ? thread : { ...thread, actingAssistantId: assistantId }
+        return true
+      }),
+    pin: (id, assistantVersion) =>
+      ownedWrite(state, "ThreadStore.pin", (ownerId) => {
+        const row = findThread(state, ownerId, id)
+        if (row !== undefined) row.thread = { ...row.thread, assistantVersion }
+        return row !== undefined
+      }),
     setSummary: (id, summary) =>
       ownedStep((ownerId) => {
-        const row = threadOf(state, ownerId, id)
+        const row = findThread(state, ownerId, id)
         if (row === undefined || (row.summary?.throughSequence ?? 0) >= summary.throughSequence) return false
+        const { throughId, throughSequence } = summary
+        if (throughId !== undefined && row.messages[throughSequence - 1]?.id !== throughId) return false
         row.summary = summary
         return true
       }),
     remove: (id) =>
       Effect.flatten(
         ownedStep((ownerId, now) => {
-          const row = threadOf(state, ownerId, id)
+          const row = findThread(state, ownerId, id)
           if (row === undefined) return Effect.succeed(false)
           if (isInSession(row, now)) return Effect.fail(new ThreadInSession({ threadId: id }))
           forgetThread(state, row, now)
@@ -79,19 +97,6 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
       )
   })
 }
-
-const emptyThread = (ownerId: ThreadRow["ownerId"], thread: ThreadRow["thread"]): ThreadRow => ({
-  ownerId,
-  thread,
-  summary: null,
-  messages: [],
-  tokens: 0,
-  runs: new Set(),
-  inProgress: null,
-  requiresAction: null,
-  queued: [],
-  session: null
-})
 
 /** The answer of a run in progress. Readers see it, but it is stored only when the run is settled. */
 const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Message> => {
@@ -113,6 +118,7 @@ const unfinishedAnswer = ({ inProgress, messages }: ThreadRow): ReadonlyArray<Me
       supplements: null,
       provider,
       model,
+      assistant: null,
       usage: null,
       metadata: null,
       tokens: 0,

@@ -42,13 +42,13 @@ export const boundedFetch =
     if (response.body === null) return response
     const isStream = response.headers.get("content-type")?.includes("text/event-stream") === true
     const { headers, status, statusText } = response
-    return new Response(response.body.pipeThrough(limitOf(isStream, misbehaved)), { headers, status, statusText })
+    return new Response(response.body.pipeThrough(byteLimit(isStream, misbehaved)), { headers, status, statusText })
   }
 
 const lineFeed = 10
 
 /** The whole body is one message; of a stream each event is one, and a blank line ends it. */
-const limitOf = (isStream: boolean, misbehaved: Misbehaved): TransformStream<Uint8Array, Uint8Array> => {
+const byteLimit = (isStream: boolean, misbehaved: Misbehaved): TransformStream<Uint8Array, Uint8Array> => {
   let size = 0
   return new TransformStream({
     transform: (bytes, controller) => {

@@ -4,11 +4,13 @@
  * disconnects or changes its list of tools, the offered tools follow; no turn and no start of the kernel fails because of a server.
  */
 import { HostedTools, type HostedTool, HostedToolFailed } from "@colloquy/core"
+import { argumentCheck } from "@colloquy/core/adapters"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { McpError, ResultSchema, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
+import * as Config from "effect/Config"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -19,13 +21,15 @@ import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { boundedFetch, isTooLarge, messageCounter, type Misbehaved, mostBytes, problemOfProgram } from "./Bounds.ts"
-import { fits, type OfferedTool, offeredTools, readResult, resultText, sentenceOf } from "./McpTools.ts"
+import { fits, type OfferedTool, offeredTools, readResult, resultText, asSentence } from "./McpTools.ts"
 
 interface ServerOptions {
   /** The prefix of its tools' names: `files` and `read` become `files_read`. */
   readonly name: string
   /** Selects the tools that are offered. Default: all. */
   readonly tools?: (name: string) => boolean
+  /** The tools whose calls wait until a person approves them, by their names at the server; true: all. Default: none. */
+  readonly approval?: true | ReadonlyArray<string>
   /** How long a call may take. Default: the kernel's `hostedToolTimeout`. */
   readonly timeout?: Duration.Input
 }
@@ -96,6 +100,13 @@ export const layer = (
     })
   )
 
+/** The same with settings from `effect/Config`: `layerConfig(servers, { startTimeout: Config.Duration("MCP_START_TIMEOUT") })`. */
+export const layerConfig = (
+  servers: ReadonlyArray<McpServer>,
+  settings: Config.Wrap<McpSettings>
+): Layer.Layer<never, Config.ConfigError, HostedTools> =>
+  Layer.unwrap(Effect.map(Config.unwrap(settings), (read) => layer(servers, read)))
+
 /** `among` is the number of servers, which share the room for tools in a model's window. */
 type FollowedServer = McpServer & { readonly among: number }
 
@@ -107,7 +118,7 @@ const follow = (registry: typeof HostedTools.Service, server: FollowedServer, lo
       // Only the message of the cause is logged: the whole error contains the command with its arguments, which may be secret.
       Effect.tapError(({ cause }) =>
         Effect.logWarning(
-          `The MCP server ${server.name} cannot be reached: ${cause instanceof Error ? sentenceOf(cause.message) : "no reason is known"}`
+          `The MCP server ${server.name} cannot be reached: ${cause instanceof Error ? asSentence(cause.message) : "no reason is known"}`
         )
       ),
       Effect.ensuring(Deferred.succeed(tried, undefined))
@@ -142,7 +153,7 @@ const offerUntilClosed = Effect.fnUntraced(function* (
 ) {
   while (true) {
     const scope = yield* Scope.fork(yield* Scope.Scope)
-    const tools = newNames(registry, toolsOf(server, connection, yield* listTools(server, connection)))
+    const tools = newNames(registry, serverTools(server, connection, yield* listTools(server, connection)))
     if (tools.taken.length > 0)
       yield* Effect.logWarning(
         `These tools of the MCP server ${server.name} are not offered, because other tools have their names: ${tools.taken.join(", ")}`
@@ -174,7 +185,7 @@ const connect = (server: McpServer, onChange: (change: Change) => void) =>
           kill()
           client.close().catch(() => {})
         }
-        const { kill, transport } = transportOf(server, misbehaved)
+        const { kill, transport } = makeTransport(server, misbehaved)
         // The client calls what was here before it.
         // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
         transport.onmessage = messageCounter(misbehaved)
@@ -193,7 +204,7 @@ const connect = (server: McpServer, onChange: (change: Change) => void) =>
     ({ client }) => Effect.ignore(Effect.promise(() => client.close()))
   )
 
-const transportOf = (server: McpServer, misbehaved: Misbehaved): ServerTransport => {
+const makeTransport = (server: McpServer, misbehaved: Misbehaved): ServerTransport => {
   if ("command" in server) {
     const { args = [], command, cwd, env } = server
     const transport = new StdioClientTransport({
@@ -236,7 +247,7 @@ const readPage = (client: Client, cursor: string | undefined) =>
     catch: (cause) => new ServerUnreachable({ cause })
   })
 
-const nameOf = (tool: unknown): string =>
+const readName = (tool: unknown): string =>
   typeof tool === "object" && tool !== null && "name" in tool && typeof tool.name === "string" ? tool.name : ""
 
 const listTools = Effect.fnUntraced(function* (server: McpServer, { client }: Connection) {
@@ -246,7 +257,7 @@ const listTools = Effect.fnUntraced(function* (server: McpServer, { client }: Co
   const readAll = Effect.gen(function* () {
     do {
       const page = yield* readPage(client, cursor)
-      found.push(...page.tools.filter((tool) => server.tools?.(nameOf(tool)) ?? true))
+      found.push(...page.tools.filter((tool) => server.tools?.(readName(tool)) ?? true))
       cursor = page.cursor
       pages += 1
     } while (cursor !== undefined && pages < mostPages && found.length < mostTools)
@@ -280,7 +291,7 @@ const newNames = (registry: typeof HostedTools.Service, tools: ReadonlyArray<Hos
   return { free, taken }
 }
 
-const toolsOf = (
+const serverTools = (
   server: FollowedServer,
   connection: Connection,
   tools: ReadonlyArray<OfferedTool>
@@ -289,9 +300,13 @@ const toolsOf = (
     definition,
     yields: true,
     offered: ({ contextLimit }) => fits(upTo, contextLimit, server.among),
+    ...(needsApproval(server, name) ? { needsApproval: true, check: argumentCheck(definition.parameters) } : {}),
     ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
     run: (args) => call(server, connection, name, args)
   }))
+
+const needsApproval = ({ approval = [] }: McpServer, name: string): boolean =>
+  approval === true || approval.includes(name)
 
 /** The kernel limits the time of a call, so the SDK's own timeout is set to its maximum. */
 const noTimeout = 2 ** 31 - 1
@@ -307,7 +322,7 @@ const call = (server: McpServer, connection: Connection, name: string, args: Rea
     catch: (cause) => new ServerUnreachable({ cause })
   }).pipe(
     Effect.map(readResult),
-    Effect.catchTag("ServerUnreachable", ({ cause }) => failureOf(server, connection, cause)),
+    Effect.catchTag("ServerUnreachable", ({ cause }) => connectionFailure(server, connection, cause)),
     Effect.flatMap((result) => {
       if (result === null) return Effect.fail(new HostedToolFailed({ message: "the tool gave a malformed result." }))
       if (result.isError !== true) return Effect.succeed(resultText(result))
@@ -317,12 +332,12 @@ const call = (server: McpServer, connection: Connection, name: string, args: Rea
   )
 
 /** What the model is told. After a lost connection the client is closed, so that `follow` connects again. */
-const failureOf = (server: McpServer, { client, problem }: Connection, cause: unknown) => {
+const connectionFailure = (server: McpServer, { client, problem }: Connection, cause: unknown) => {
   const failed = (message: string) => Effect.fail(new HostedToolFailed({ message }))
   if (problem !== null)
     return failed(`the server of this tool (${server.name}) ${problem}. Continue without this tool.`)
   if (cause instanceof McpError && cause.code !== connectionClosed) {
-    return failed(sentenceOf(cause.message.replace(sdkPrefix, "")))
+    return failed(asSentence(cause.message.replace(sdkPrefix, "")))
   }
   const message = `the server of this tool (${server.name}) cannot be reached. Continue without this tool.`
   return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(message))

@@ -21,7 +21,7 @@ const toolName = (server: string, tool: string): string =>
 export interface OfferedTool {
   /** The name at the server. */
   readonly name: string
-  readonly definition: ToolDefinition
+  readonly definition: ToolDefinition & { readonly parameters: Schema.JsonObject }
   /** Characters of this definition and of those before it. */
   readonly upTo: number
 }
@@ -36,7 +36,7 @@ const decodeTool = Schema.decodeUnknownOption(
 )
 
 /** Null: no model can be offered this tool. */
-const definitionOf = (server: string, listed: unknown) => {
+const toolDefinition = (server: string, listed: unknown) => {
   const tool = Option.getOrNull(decodeTool(listed))
   if (tool === null || !isUsableSchema(tool.inputSchema)) return null
   const parameters = Option.getOrNull(asJsonObject(tool.inputSchema))
@@ -55,7 +55,7 @@ export const offeredTools = (server: string, listed: ReadonlyArray<unknown>) => 
   const tools: Array<OfferedTool> = []
   let upTo = 0
   for (const each of listed) {
-    const found = definitionOf(server, each)
+    const found = toolDefinition(server, each)
     if (found === null || upTo + found.size > mostInAll) continue
     upTo += found.size
     tools.push({ name: found.name, definition: found.definition, upTo })
@@ -68,7 +68,7 @@ export const fits = (characters: number, contextLimit: number | null, servers: n
   characters / 3 <= (contextLimit ?? 32_000) / 4 / servers
 
 /** A server's sentence for a log or a model: one line of bounded length. */
-export const sentenceOf = (text: string): string =>
+export const asSentence = (text: string): string =>
   text
     .slice(0, 1000)
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ")

@@ -11,21 +11,21 @@ const firstLog = { path: "pg_wal/000000010000000000000001", identifier: 24 }
 
 /** Changes the contents of the entries in place. */
 export const renewIdentity = (database: ReadonlyArray<TarEntry>): void => {
-  const control = contentOf(database, controlFile.path)
+  const control = fileContent(database, controlFile.path)
   randomFillSync(control, controlFile.identifier, 8)
   // PostgreSQL shows the identifier as a signed number, so the highest bit is cleared to keep it positive.
   control.writeUInt8(control.readUInt8(controlFile.identifier + 7) & 0x7f, controlFile.identifier + 7)
   randomFillSync(control, controlFile.secret, 32)
   control.writeUInt32LE(crc32c(control.subarray(0, controlFile.checksum)), controlFile.checksum)
   control.copy(
-    contentOf(database, firstLog.path),
+    fileContent(database, firstLog.path),
     firstLog.identifier,
     controlFile.identifier,
     controlFile.identifier + 8
   )
 }
 
-const contentOf = (database: ReadonlyArray<TarEntry>, path: string): Buffer => {
+const fileContent = (database: ReadonlyArray<TarEntry>, path: string): Buffer => {
   const found = database.find((entry) => entry.path === path)
   if (found === undefined) throw new Error(`The database has no file ${path}`)
   return found.content

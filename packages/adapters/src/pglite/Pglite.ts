@@ -32,15 +32,12 @@ export interface DatabaseSettings {
   readonly snapshot?: Blob
   /** PGlite extensions, for example pgvector. */
   readonly extensions?: NonNullable<DatabaseOptions["extensions"]>
-}
-
-/**
- * Turns off V8's second, optimizing compilation of WebAssembly. For PGlite's 9 MB of WebAssembly this compilation takes 550 MB of memory and two
- * fifths of the CPU time of a first start; it pays off only after some thousand turns. The setting applies to all WebAssembly of the process,
- * so a program must call this function itself, before it opens a database. Node's flag `--liftoff-only` has the same effect.
- */
-export const compileOnce = (): void => {
-  for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
+  /**
+   * How V8 compiles PGlite's 9 MB of WebAssembly. `once` (the default) leaves out the second, optimizing compilation, which takes 550 MB of
+   * memory and two fifths of the CPU time of a first start; V8 then leaves it out for all WebAssembly of the process. `optimized` changes
+   * nothing in V8: statements are faster after some thousand turns.
+   */
+  readonly compilation?: "once" | "optimized"
 }
 
 export interface PgliteOptions extends StoreOptions, DatabaseSettings {}
@@ -122,9 +119,15 @@ class Database extends PGlite {
   override async _initArrayTypes(): Promise<void> {}
 }
 
-const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
+const open = ({
+  compilation = "once",
+  dataDir,
+  extensions,
+  snapshot: copy
+}: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
+      if (compilation === "once") compileOnce()
       const database = new Database({
         startParams,
         ...(dataDir === undefined ? {} : { dataDir }),
@@ -136,6 +139,11 @@ const open = ({ dataDir, extensions, snapshot: copy }: DatabaseSettings): Effect
     }),
     (database) => Effect.promise(() => database.close())
   )
+
+/** V8 compiles a module for the second time while it runs, so these settings, which are those of the process, must stay. */
+const compileOnce = (): void => {
+  for (const flag of ["--liftoff-only", "--no-wasm-tier-up", "--no-wasm-dynamic-tiering"]) setFlagsFromString(flag)
+}
 
 /** Listens directly on the backend, so that the client's only session stays free for statements. */
 const listenOn =

@@ -46,7 +46,7 @@ export const layerWith = (options: SharpOptions): Layer.Layer<never> =>
         convert: ({ bytes, mimeType }, limits) => {
           const task: ConversionTask = { mimeType, limits }
           return readInProcess<Picture>(rights, task, bytes, bounds).pipe(
-            Effect.mapError((ending) => new PictureUnreadable({ sentence: sentenceOf(ending, bounds) })),
+            Effect.mapError((ending) => new PictureUnreadable({ sentence: endingSentence(ending, bounds) })),
             Effect.flatMap((answer) =>
               "refused" in answer
                 ? Effect.fail(new PictureUnreadable({ sentence: answer.refused.message }))
@@ -61,7 +61,7 @@ export const layerWith = (options: SharpOptions): Layer.Layer<never> =>
 
 export const layer: Layer.Layer<never> = layerWith({})
 
-const sentenceOf = (ending: Ending, { deadline }: Bounds): string =>
+const endingSentence = (ending: Ending, { deadline }: Bounds): string =>
   ending === "too_slow"
     ? `The picture could not be converted within ${Duration.toSeconds(deadline)} seconds. Upload a smaller picture.`
     : "The picture cannot be read: it is damaged or too large."

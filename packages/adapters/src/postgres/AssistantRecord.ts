@@ -1,6 +1,6 @@
 /** Converts an assistant to a row of the table `assistants`, and back. */
 import type { Assistant, AssistantId } from "@colloquy/core"
-import type { AssistantPatch } from "@colloquy/core/adapters"
+import type { AssistantPatch, AssistantVersion } from "@colloquy/core/adapters"
 import type { Parameter } from "./Database.ts"
 import { fromJson, fromJsonOrNull, fromText, fromTextOrNull, toJson, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -18,6 +18,9 @@ export interface AssistantRow {
   readonly fact_extraction_prompt: string | null
   readonly memory_update_prompt: string | null
   readonly metadata: string | null
+  readonly helpers: string | null
+  readonly handoffs: string | null
+  readonly version: number
   readonly created_at: Date
   readonly updated_at: Date
 }
@@ -36,6 +39,9 @@ const columns: ReadonlyArray<keyof AssistantRow> = [
   "fact_extraction_prompt",
   "memory_update_prompt",
   "metadata",
+  "helpers",
+  "handoffs",
+  "version",
   "created_at",
   "updated_at"
 ]
@@ -57,6 +63,9 @@ export const decodeAssistant = (row: AssistantRow): Assistant => ({
   factExtractionPrompt: fromTextOrNull(row.fact_extraction_prompt),
   memoryUpdatePrompt: fromTextOrNull(row.memory_update_prompt),
   metadata: fromJsonOrNull(row.metadata),
+  helpers: fromJsonOrNull(row.helpers) ?? [],
+  handoffs: fromJsonOrNull(row.handoffs) ?? [],
+  version: row.version,
   createdAt: row.created_at,
   updatedAt: row.updated_at
 })
@@ -65,7 +74,7 @@ export const decodeAssistant = (row: AssistantRow): Assistant => ({
 export type Assignment = readonly [column: string, value: Parameter]
 
 /** The columns that a patch changes. Columns that are not listed here never change. */
-export const assignmentsOf = (patch: AssistantPatch): ReadonlyArray<Assignment> => [
+export const patchAssignments = (patch: AssistantPatch): ReadonlyArray<Assignment> => [
   ...assignment("name", patch.name, toText),
   ...assignment("description", patch.description, toTextOrNull),
   ...assignment("system_prompt", patch.systemPrompt, toTextOrNull),
@@ -76,7 +85,9 @@ export const assignmentsOf = (patch: AssistantPatch): ReadonlyArray<Assignment> 
   ...assignment("search_limit", patch.searchLimit, (value) => value),
   ...assignment("fact_extraction_prompt", patch.factExtractionPrompt, toTextOrNull),
   ...assignment("memory_update_prompt", patch.memoryUpdatePrompt, toTextOrNull),
-  ...assignment("metadata", patch.metadata, toJson)
+  ...assignment("metadata", patch.metadata, toJson),
+  ...assignment("helpers", patch.helpers, toJson),
+  ...assignment("handoffs", patch.handoffs, toJson)
 ]
 
 const assignment = <A>(
@@ -85,9 +96,27 @@ const assignment = <A>(
   encode: (value: A) => Parameter
 ): ReadonlyArray<Assignment> => (value === undefined ? [] : [[column, encode(value)]])
 
+export interface VersionRow {
+  readonly version: number
+  readonly version_at: Date
+  readonly author: string | null
+  readonly changes: string | null
+}
+
+/** The present version, in the same columns as the earlier ones. */
+export const presentColumns = "a.version, a.updated_at as version_at, a.author, a.changes"
+
+export const decodeVersion = (row: VersionRow): AssistantVersion => ({
+  version: row.version,
+  createdAt: row.version_at,
+  by: fromTextOrNull(row.author),
+  changes: fromJsonOrNull(row.changes) ?? []
+})
+
 /** The columns of a new row except `id` and `owner`. */
-export const insertionOf = (assistant: Assistant): ReadonlyArray<Assignment> => [
-  ...assignmentsOf(assistant),
+export const insertAssignments = (assistant: Assistant): ReadonlyArray<Assignment> => [
+  ...patchAssignments(assistant),
+  ["version", assistant.version],
   ["embedding", JSON.stringify(assistant.embedding)],
   ["created_at", assistant.createdAt],
   ["updated_at", assistant.updatedAt]

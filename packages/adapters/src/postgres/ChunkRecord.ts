@@ -14,7 +14,7 @@ export interface SegmentArguments {
 }
 
 /** Splits the chunks of a document into segments. */
-export const segmentsOf = <A>(chunks: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+export const splitSegments = <A>(chunks: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(chunks.length / segmentSize) }, (_, segment) =>
     chunks.slice(segment * segmentSize, (segment + 1) * segmentSize)
   )
@@ -84,7 +84,7 @@ function* sortedParts(terms: ReadonlyArray<string>): Generator<ReadonlyArray<str
 const termsAtOnce = 2_000
 
 /** The statements that write a segment: its chunks, and then their postings. */
-export const statementsOf = (segment: SegmentArguments): ReadonlyArray<SegmentArguments> => {
+export const splitStatements = (segment: SegmentArguments): ReadonlyArray<SegmentArguments> => {
   const { bodies, impacts, offsets, places, terms } = segment
   if (terms.length <= termsAtOnce) return [segment]
   const count = Math.ceil(terms.length / termsAtOnce)
@@ -105,10 +105,14 @@ export const statementsOf = (segment: SegmentArguments): ReadonlyArray<SegmentAr
 
 interface StoredPlace extends Place {
   readonly repeated: number
+  readonly start?: number
 }
 
-const encodePlace = ({ heading, page, repeated, row, sheet, slide }: Chunk): string =>
-  JSON.stringify({ heading, page, slide, sheet, row, repeated } satisfies StoredPlace)
+const encodePlace = ({ heading, page, repeated, row, sheet, slide, start }: Chunk): string =>
+  JSON.stringify({ heading, page, slide, sheet, row, repeated, ...startIn(start) } satisfies StoredPlace)
+
+/** Rows of older versions have none. */
+const startIn = (start: number | undefined) => (start === undefined ? {} : { start })
 
 export interface ChunkRow {
   readonly ordinal: number
@@ -117,8 +121,8 @@ export interface ChunkRow {
 }
 
 export const decodeChunk = ({ body, ordinal, place }: ChunkRow): Chunk => {
-  const { heading, page, repeated, row, sheet, slide } = fromJson<StoredPlace>(place)
-  return { heading, page, slide, sheet, row, ordinal, text: fromText(body), repeated }
+  const { heading, page, repeated, row, sheet, slide, start } = fromJson<StoredPlace>(place)
+  return { heading, page, slide, sheet, row, ordinal, text: fromText(body), repeated, ...startIn(start) }
 }
 
 /**

@@ -52,7 +52,7 @@ export interface Database {
 /** A database on connections that this adapter opens itself. */
 export const databaseOver = ({ run, shared }: Connections, schemaName: string): Database => {
   const guarded = (operation: string, answer: Effect.Effect<ReadonlyArray<object>, SqlError>) =>
-    guard(operation)<ReadonlyArray<object>, never, never>(traced(operation, spanOf(operation))(answer))
+    guard(operation)<ReadonlyArray<object>, never, never>(traced(operation, statementSpan(operation))(answer))
   const querying =
     (exclusive: boolean): Query =>
     (operation, text, parameters) =>
@@ -99,7 +99,7 @@ const decoded = <Row extends object>(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller that writes a statement names the type of its rows
   rows as Effect.Effect<ReadonlyArray<Row>, StoreUnavailable>
 
-const spanOf = (operation: string) => ({
+const statementSpan = (operation: string) => ({
   kind: "client" as const,
   attributes: { "db.system.name": "postgresql", "db.operation.name": operation }
 })
@@ -118,20 +118,20 @@ const within =
 
 /** The SQL text that calls one of the schema's functions with named arguments: `"schema".f(p_a => $1, p_b => $2)`. */
 export const call = ({ schema }: Database, name: string, args: Arguments): string =>
-  `${schema}.${functionName(name)}(${placesOf(args).join(", ")})`
+  `${schema}.${functionName(name)}(${parameterPlaces(args).join(", ")})`
 
 /**
  * The SQL text of a call that is sent with `lockingWrite`. The first argument must be the owner, because `limit_lock_wait` stands in its place.
  * The lock timeout is the parameter after the arguments and after `others` further parameters of the statement.
  */
 export const callWithLockTimeout = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
-  const [, ...rest] = placesOf(args)
+  const [, ...rest] = parameterPlaces(args)
   const wait = Object.keys(args).length + others + 1
   const owner = `p_owner => ${schema}.${functionName("limit_lock_wait")}($1, $${wait})`
   return `${schema}.${functionName(name)}(${[owner, ...rest].join(", ")})`
 }
 
-const placesOf = (args: Arguments): ReadonlyArray<string> =>
+const parameterPlaces = (args: Arguments): ReadonlyArray<string> =>
   Object.keys(args).map((key, index) => `p_${key} => $${index + 1}`)
 
 /** Caches the text of statements by the function they call: the arguments of a function always have the same names. */

@@ -11,6 +11,7 @@ export interface DocumentRow {
   readonly assistant_id: AssistantId | null
   readonly thread_id: ThreadId | null
   readonly message_id: MessageId | null
+  readonly shelf: ThreadId | null
   readonly filename: string
   readonly extension: string
   readonly mime_type: string
@@ -31,7 +32,7 @@ export interface DocumentRow {
 }
 
 export const documentColumns =
-  "d.id, d.assistant_id, d.thread_id, d.message_id, d.filename, d.extension, d.mime_type, d.blob_id, d.size, d.sha256, d.status, " +
+  "d.id, d.assistant_id, d.thread_id, d.message_id, d.shelf, d.filename, d.extension, d.mime_type, d.blob_id, d.size, d.sha256, d.status, " +
   "d.attempts, d.status_message, d.summary, d.total_tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at, " +
   "d.processing_started_at, d.processing_completed_at"
 
@@ -56,19 +57,18 @@ export const decodeDocument = (row: DocumentRow): Document => ({
   processingCompletedAt: row.processing_completed_at
 })
 
-const decodeScope = ({ assistant_id, message_id, thread_id }: DocumentRow): DocumentScope => {
+const decodeScope = ({ assistant_id, message_id, shelf, thread_id }: DocumentRow): DocumentScope => {
   if (assistant_id !== null) return { _tag: "Assistant", assistantId: assistant_id }
   if (thread_id === null) throw new Error("A document belongs to an assistant or to a thread.")
-  return message_id === null
-    ? { _tag: "Thread", threadId: thread_id }
-    : { _tag: "Message", threadId: thread_id, messageId: message_id }
+  const place = { threadId: thread_id, ...(shelf === null || shelf === thread_id ? {} : { shelf }) }
+  return message_id === null ? { _tag: "Thread", ...place } : { _tag: "Message", ...place, messageId: message_id }
 }
 
 /** The arguments of the schema's function `insert_document`. */
-export const insertionOf = (ownerId: string, document: Document): Arguments => ({
+export const insertArguments = (ownerId: string, document: Document): Arguments => ({
   owner: toText(ownerId),
   id: newRowId(document.id),
-  ...placeOf(document.scope),
+  ...scopeColumns(document.scope),
   filename: toText(document.filename),
   extension: toText(document.extension),
   mime_type: toText(document.mimeType),
@@ -87,7 +87,7 @@ export const insertionOf = (ownerId: string, document: Document): Arguments => (
   completed_at: document.processingCompletedAt
 })
 
-const placeOf = (scope: DocumentScope) => ({
+const scopeColumns = (scope: DocumentScope) => ({
   assistant: scope._tag === "Assistant" ? knownId(scope.assistantId) : null,
   thread: scope._tag === "Assistant" ? null : knownId(scope.threadId),
   message: scope._tag === "Message" ? newRowId(scope.messageId) : null

@@ -34,8 +34,8 @@ export class KnownHistories {
 
   /** The cached history of a thread, if it contains every message that fits into the budget of tokens before the thread's next message. */
   find(owner: OwnerId, thread: ThreadId, budget: number): KnownHistory | undefined {
-    const known = this.kept.get(keyOf(owner, thread))
-    return known !== undefined && (known.older.messages === 0 || tokensOf(known) - budget >= known.floor)
+    const known = this.kept.get(historyKey(owner, thread))
+    return known !== undefined && (known.older.messages === 0 || historyTokens(known) - budget >= known.floor)
       ? known
       : undefined
   }
@@ -52,9 +52,9 @@ export class KnownHistories {
    * `size` is the number of characters of the message. Returns the history of the turn.
    */
   addBegun(owner: OwnerId, known: KnownHistory, budget: number, message: NewMessage, size: number): History {
-    const floor = tokensOf(known) - budget
+    const floor = historyTokens(known) - budget
     const history = addedTo(startingAt(known, floor), message)
-    const before = this.kept.get(keyOf(owner, message.threadId))?.size ?? 0
+    const before = this.kept.get(historyKey(owner, message.threadId))?.size ?? 0
     const share = history.messages.length / (known.messages.length + 1)
     this.keep(owner, history, {
       floor,
@@ -66,7 +66,7 @@ export class KnownHistories {
 
   /** Adds the stored answer of a run to the history that the run began with. */
   addAnswer(owner: OwnerId, runId: RunId, answer: NewMessage, size: number): void {
-    const known = this.kept.get(keyOf(owner, answer.threadId))
+    const known = this.kept.get(historyKey(owner, answer.threadId))
     // A repeated settlement stores the same answer again, which is in the history already.
     if (known === undefined || known.lastId === answer.id) return
     if (known.messages.at(-1)?.runId !== runId) return this.forget(owner, answer.threadId)
@@ -74,7 +74,7 @@ export class KnownHistories {
   }
 
   forget(owner: OwnerId, thread: ThreadId): void {
-    this.kept.delete(keyOf(owner, thread))
+    this.kept.delete(historyKey(owner, thread))
   }
 
   private keep(
@@ -84,16 +84,16 @@ export class KnownHistories {
   ): void {
     const last = messages.at(-1)
     if (last === undefined) return
-    this.kept.set(keyOf(owner, last.threadId), { messages, older, floor, revision, size, lastId: last.id }, size)
+    this.kept.set(historyKey(owner, last.threadId), { messages, older, floor, revision, size, lastId: last.id }, size)
   }
 }
 
-const keyOf = (owner: OwnerId, thread: ThreadId): string => `${thread} ${owner}`
+const historyKey = (owner: OwnerId, thread: ThreadId): string => `${thread} ${owner}`
 
 const tokensBefore = ({ messages, older }: History, place: number): number =>
   messages.slice(0, place).reduce((sum, { tokens }) => sum + tokens, older.tokens)
 
-const tokensOf = (history: History): number => tokensBefore(history, history.messages.length)
+const historyTokens = (history: History): number => tokensBefore(history, history.messages.length)
 
 /** The history without the messages that have fewer than `floor` tokens before them. */
 const startingAt = ({ messages, older }: History, floor: number): History => {

@@ -23,7 +23,8 @@ const behindContent = ',"toolCalls":'
 const nothingCalled = `${behindContent}[],"steps":[],"provider":`
 
 /** The rest of a message without tool results. A message with supplements or a fault has them after the metadata; `isOneValue` recognises it. */
-const rest = /(null|"[^"\\]*"),"model":(null|"[^"\\]*"),"usage":(null|\{[^{}]*\}),"metadata":(.+)\},\[\]\]$/suy
+const rest =
+  /(null|"[^"\\]*"),"model":(null|"[^"\\]*")(?:,"assistant":\[("[^"]+"),(\d+)\])?,"usage":(null|\{[^{}]*\}),"metadata":(.+)\},\[\]\]$/suy
 
 /**
  * These are classes, because V8 assumes that object literals created thousands of times at one place live long: it would allocate them in
@@ -35,7 +36,8 @@ class PlainRow implements PlainMessage {
   readonly usage: PlainMessage["usage"]
   readonly json: PlainMessage["json"]
 
-  constructor(threadId: string, createdAt: string, usage: string, json: PlainMessage["json"]) {
+  constructor(head: RegExpExecArray, tail: RegExpExecArray, json: PlainMessage["json"]) {
+    const [threadId = "", createdAt = "", usage = ""] = [head[2], head[6], tail[5]]
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the column holds ids of threads
     this.threadId = threadId as ThreadId
     this.createdAt = new Date(Number(createdAt))
@@ -53,6 +55,8 @@ class PlainFields {
   readonly provider: string
   readonly model: string
   readonly metadata: string
+  readonly assistantId: string
+  readonly assistantVersion: string
 
   constructor(head: RegExpExecArray, content: string, tail: RegExpExecArray) {
     this.id = head[1] ?? ""
@@ -62,7 +66,9 @@ class PlainFields {
     this.content = content
     this.provider = tail[1] ?? ""
     this.model = tail[2] ?? ""
-    this.metadata = tail[4] ?? ""
+    this.metadata = tail[6] ?? ""
+    this.assistantId = tail[3] ?? "null"
+    this.assistantVersion = tail[4] ?? "null"
   }
 }
 
@@ -76,7 +82,7 @@ const plainMessage = (text: string): PlainMessage | null => {
   if (tail === null) return null
   const json = new PlainFields(head, text.slice(start, end), tail)
   if (json.metadata !== "null" && !isOneValue(json.metadata)) return null
-  return new PlainRow(head[2] ?? "", head[6] ?? "", tail[3] ?? "", json)
+  return new PlainRow(head, tail, json)
 }
 
 /** Whether the text is the value of `metadata` alone. It is not when another field (the supplements, the fault) follows. */

@@ -15,7 +15,7 @@ export interface BatchRow {
 }
 
 /** The events in batches: the sequences of the first and the last event of each, and its JSON. */
-export const batchesOf = (events: ReadonlyArray<LogEvent>) => {
+export const makeBatches = (events: ReadonlyArray<LogEvent>) => {
   const batches: Array<ReadonlyArray<LogEvent>> = []
   for (let start = 0; start < events.length; start += batchSize) batches.push(events.slice(start, start + batchSize))
   return {
@@ -33,12 +33,12 @@ const separator = "\u001e"
  * the elements of an array character by character.
  */
 export const logArguments = (events: ReadonlyArray<LogEvent>) => {
-  const batches = batchesOf(events)
+  const batches = makeBatches(events)
   return { ...batches, events: batches.events.join(separator) }
 }
 
 /** The events of the rows with a sequence above `after`. */
-export const eventsOf = (rows: ReadonlyArray<BatchRow>, after: number): ReadonlyArray<LogEvent> =>
+export const readEvents = (rows: ReadonlyArray<BatchRow>, after: number): ReadonlyArray<LogEvent> =>
   rows.flatMap((row) => {
     const from = Math.max(row.first_sequence, after + 1)
     const events = fromJson<ReadonlyArray<LogEvent>>(row.events)

@@ -3,7 +3,7 @@
  * JSON text in the column `body`. Messages are read as JSON arrays that the database builds. While a run is still writing its answer, the
  * database builds the answer from the run's row: nothing of the answer is stored yet, so it has no body.
  */
-import type { Message, MessageId, RunId, ThreadId } from "@colloquy/core"
+import type { AssistantId, Message, MessageId, RunId, ThreadId } from "@colloquy/core"
 import { type NewMessage, usualStop } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
@@ -25,12 +25,15 @@ type MessageText = readonly [
 ]
 
 type Body = Pick<Message, "content" | "toolCalls" | "steps" | "provider" | "model" | "usage" | "metadata"> & {
+  /** Of an answer: the id of the assistant, and its version. */
+  readonly assistant?: readonly [id: AssistantId, version: number]
   /** Most messages have no supplements; the field is then absent. */
   readonly supplements?: Message["supplements"]
   /** Present in failed answers. */
   readonly fault?: Message["fault"]
-  /** Present where it is another one than `usualStop`, so that most answers have no such field and are listed without being parsed. */
+  /** Absent if it is `usualStop`, so that most answers have no such field and are listed without being parsed. */
   readonly stopReason?: Message["stopReason"]
+  readonly imported?: true
 }
 
 /** A history is read as a few rows, usually one. Each is the JSON array of many messages. */
@@ -73,9 +76,11 @@ const decodeMessage = (stored: MessageText): Message => {
     steps: fields.steps,
     provider: fields.provider,
     model: fields.model,
+    assistant: fields.assistant === undefined ? null : { id: fields.assistant[0], version: fields.assistant[1] },
     usage: fields.usage,
     metadata: fields.metadata,
     supplements: fields.supplements ?? null,
+    ...(fields.imported === undefined ? {} : { imported: fields.imported }),
     tokens,
     createdAt: new Date(createdAt),
     sequence
@@ -92,19 +97,22 @@ const unfinishedBody = (provider = "", model = ""): Body => ({
   metadata: null
 })
 
-const bodyOf = (message: NewMessage): Body => {
-  const { content, fault, metadata, model, provider, steps, stopReason, supplements, toolCalls, usage } = message
+const messageBody = (message: NewMessage): Body => {
+  const { assistant, content, fault, metadata, model, provider, steps, stopReason, supplements, toolCalls, usage } =
+    message
   return {
     content,
     toolCalls,
     steps,
     provider,
     model,
+    ...(assistant === null ? {} : { assistant: [assistant.id, assistant.version] }),
     usage,
     metadata,
     ...(supplements === null ? {} : { supplements }),
     ...(fault === null ? {} : { fault }),
-    ...(stopReason === usualStop(message) ? {} : { stopReason })
+    ...(stopReason === usualStop(message) ? {} : { stopReason }),
+    ...(message.imported === undefined ? {} : { imported: message.imported })
   }
 }
 
@@ -115,6 +123,6 @@ export const messageArguments = (message: NewMessage) => ({
   message_status: message.status,
   message_tokens: message.tokens,
   message_at: message.createdAt,
-  message_body: JSON.stringify(bodyOf(message)),
+  message_body: JSON.stringify(messageBody(message)),
   message_results: JSON.stringify(message.toolResults)
 })

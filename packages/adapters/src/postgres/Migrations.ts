@@ -8,7 +8,7 @@ import { type StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
-import { channelOf, quote } from "./Names.ts"
+import { channelName, quote } from "./Names.ts"
 import { type NamedFunctions, nameFunctions } from "./schema/FunctionNames.ts"
 import { type Schema, schemaOfThisVersion } from "./schema/Schema.ts"
 import { checkHistory, type Fingerprinted, type Recorded, SchemaRefused } from "./SchemaHistory.ts"
@@ -22,11 +22,11 @@ export const migrate = (
 ): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.gen(function* () {
     const known = fingerprint(wanted)
-    if (isUpToDate(yield* missingOf(client, schema, known))) return
+    if (isUpToDate(yield* findMissing(client, schema, known))) return
     yield* client.withTransaction(
       Effect.gen(function* () {
         yield* client.unsafe("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`colloquy schema ${schema}`])
-        const missing = yield* missingOf(client, schema, known)
+        const missing = yield* findMissing(client, schema, known)
         if (!missing.hasRecord) yield* createSchema(client, schema)
         for (const step of missing.migrations) yield* apply(client, schema, step)
         if (missing.functions) yield* writeFunctions(client, schema, known.functions)
@@ -38,7 +38,7 @@ export const migrate = (
 export const checkSchema = (client: PgClient, schema: string): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.gen(function* () {
     const known = fingerprint(schemaOfThisVersion)
-    const missing = yield* missingOf(client, schema, known)
+    const missing = yield* findMissing(client, schema, known)
     if (isUpToDate(missing)) return
     const names = missing.migrations.map(({ migration }) => migration.name)
     return yield* new SchemaRefused({
@@ -70,7 +70,11 @@ interface Missing {
 const isUpToDate = ({ functions, migrations }: Missing): boolean => migrations.length === 0 && !functions
 
 /** Reads the catalog of the database and returns what is still to be applied. */
-const missingOf = (client: PgClient, schema: string, known: Known): Effect.Effect<Missing, SchemaRefused | SqlError> =>
+const findMissing = (
+  client: PgClient,
+  schema: string,
+  known: Known
+): Effect.Effect<Missing, SchemaRefused | SqlError> =>
   Effect.gen(function* () {
     const found = yield* client.unsafe<{ readonly name: string; readonly is_table: boolean }>(
       `select c.relname::text as name, true as is_table from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -125,7 +129,7 @@ const writeFunctions = Effect.fnUntraced(function* (client: PgClient, schema: st
 })
 
 const inSchema = (statement: string, schema: string): string =>
-  statement.replaceAll("{schema}", quote(schema)).replaceAll("{channel}", `'${channelOf(schema)}'`)
+  statement.replaceAll("{schema}", quote(schema)).replaceAll("{channel}", `'${channelName(schema)}'`)
 
 /** Does not create a schema that exists: the database user may lack the right to create schemas. */
 const createSchema = Effect.fnUntraced(function* (client: PgClient, schema: string) {

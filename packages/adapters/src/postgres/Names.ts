@@ -13,4 +13,4 @@ export const checkSchemaName = (name: string): string => {
 export const quote = (name: string): string => `"${name}"`
 
 /** The notification channel on which processes tell each other that a run has changed. */
-export const channelOf = (schemaName: string): string => `${schemaName}_runs`
+export const channelName = (schemaName: string): string => `${schemaName}_runs`

@@ -3,11 +3,11 @@
  * error of the server has a severity and a SQLSTATE; every other error means that there is no connection.
  */
 import * as SqlError from "effect/sql/SqlError"
-import { sqlStateOf } from "./StoreFault.ts"
+import { readSqlState } from "./StoreFault.ts"
 
 export const poolFault = (cause: unknown, operation: "connect" | "query"): SqlError.SqlError => {
   const properties = { cause, operation, message: `pg.Pool: ${operation} failed` }
-  const reason = isFromServer(cause) ? reasonOf(sqlStateOf(cause), properties) : noConnection(cause, properties)
+  const reason = isFromServer(cause) ? faultReason(readSqlState(cause), properties) : noConnection(cause, properties)
   return new SqlError.SqlError({ reason })
 }
 
@@ -31,7 +31,7 @@ const isFromServer = (cause: unknown): boolean => typeof cause === "object" && c
 const noConnection = (cause: unknown, properties: Properties): SqlError.SqlErrorReason =>
   cause instanceof UnreadableAnswer ? new SqlError.UnknownError(properties) : new SqlError.ConnectionError(properties)
 
-const reasonOf = (code: string, properties: Properties): SqlError.SqlErrorReason => {
+const faultReason = (code: string, properties: Properties): SqlError.SqlErrorReason => {
   if (code.startsWith("08")) return new SqlError.ConnectionError(properties)
   if (code.startsWith("28")) return new SqlError.AuthenticationError(properties)
   if (code === "40P01") return new SqlError.DeadlockError(properties)

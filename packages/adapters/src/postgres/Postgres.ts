@@ -14,8 +14,10 @@ import {
   MemoryStore,
   OutcomeStore,
   RetentionStore,
+  ScheduleStore,
   SessionStore,
-  TicketStore
+  TicketStore,
+  WebhookStore
 } from "@colloquy/core/wings"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -31,12 +33,13 @@ import type { Pool } from "./PoolTypes.ts"
 import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
 import { KnownHistories } from "./KnownHistories.ts"
 import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
-import { channelOf, checkSchemaName } from "./Names.ts"
+import { channelName, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { auditStore } from "./PostgresAuditStore.ts"
 import { followUpStore } from "./PostgresFollowUpStore.ts"
 import { blobStore } from "./PostgresBlobStore.ts"
 import { documentStore } from "./PostgresDocumentStore.ts"
+import { inboxStore } from "./PostgresInboxStore.ts"
 import { keyStore } from "./PostgresKeyStore.ts"
 import { outcomeStore } from "./PostgresOutcomeStore.ts"
 import { chunkIndex, openVectors, withoutExtension } from "./PostgresChunkIndex.ts"
@@ -47,9 +50,11 @@ import { quotaStore } from "./PostgresQuotaStore.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { retentionStore } from "./PostgresRetentionStore.ts"
 import { runStore } from "./PostgresRunStore.ts"
+import { scheduleStore } from "./PostgresScheduleStore.ts"
 import { sessionStore } from "./PostgresSessionStore.ts"
 import { ticketStore } from "./PostgresTicketStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
+import { webhookStore } from "./PostgresWebhookStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
 import { quietSockets } from "./QuietSocket.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
@@ -90,12 +95,12 @@ export const layer = (given: PostgresOptions): Layer.Layer<Stores, SchemaRefused
     Effect.gen(function* () {
       const options =
         given.keepsProcess === false && given.stream === undefined ? { ...given, ...quietSockets(given) } : given
-      const schema = nameOf(options)
+      const schema = schemaName(options)
       const keepsVectors = yield* Effect.provide(
         PgClient.PgClient.use((client) => Effect.flatMap(openSchema(client, options), keepVectors(options))),
         migrationClient(options)
       )
-      const connections = yield* makeConnections(options, timeoutOf(options))
+      const connections = yield* makeConnections(options, storeTimeout(options))
       const histories = new KnownHistories(options.keptHistories ?? 8_000_000)
       const hints: HintOptions = { listen: listenOver(options, schema), whenWritten: (effect) => effect }
       return yield* makeStores(databaseOver(connections, schema), keepsVectors, hints, histories)
@@ -187,7 +192,7 @@ const keepVectors = (options: StoreOptions) => (database: Database) => openVecto
  * searched exactly, which is slower.
  */
 export const indexVectors = (options: PostgresOptions): Effect.Effect<ReadonlyArray<number>, StoreUnavailable> =>
-  PgClient.PgClient.use((client) => buildVectorIndexes(client, nameOf(options))).pipe(
+  PgClient.PgClient.use((client) => buildVectorIndexes(client, schemaName(options))).pipe(
     Effect.provide(migrationClient(options))
   )
 
@@ -239,6 +244,7 @@ const makeStores = (
       Context.add(BlobStore, blobStore(database)),
       Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),
       Context.add(DocumentStore, documentStore(database)),
+      Context.add(Ports.InboxStore, inboxStore(database)),
       Context.add(Ports.KeyStore, keyStore(database)),
       Context.add(MemoryStore, memoryStore(database, keepsVectors)),
       Context.add(OutcomeStore, outcomeStore(database)),
@@ -246,9 +252,11 @@ const makeStores = (
       Context.add(Ports.OwnerStore, ownerStore(database)),
       Context.add(Ports.QuotaStore, quotaStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints, histories)),
+      Context.add(ScheduleStore, scheduleStore(database)),
       Context.add(SessionStore, sessionStore(database)),
       Context.add(Ports.ThreadStore, threadStore(database, histories)),
       Context.add(TicketStore, ticketStore(database)),
+      Context.add(WebhookStore, webhookStore(database)),
       Context.add(Ports.UsageLedger, usageLedger(database))
     )
   )
@@ -258,19 +266,19 @@ const openSchema = (
   client: PgClient.PgClient,
   options: StoreOptions
 ): Effect.Effect<Database, SchemaRefused | StoreUnavailable> =>
-  Effect.map(prepareSchema(client, options), () => databaseOfClient(client, nameOf(options), timeoutOf(options)))
+  Effect.map(prepareSchema(client, options), () => databaseOfClient(client, schemaName(options), storeTimeout(options)))
 
 const prepareSchema = (
   client: PgClient.PgClient,
   options: StoreOptions
 ): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
   Effect.suspend(() =>
-    options.migrate === false ? checkSchema(client, nameOf(options)) : migrateSchema(client, nameOf(options))
+    options.migrate === false ? checkSchema(client, schemaName(options)) : migrateSchema(client, schemaName(options))
   )
 
-const nameOf = ({ schema = "colloquy" }: StoreOptions): string => checkSchemaName(schema)
+const schemaName = ({ schema = "colloquy" }: StoreOptions): string => checkSchemaName(schema)
 
-const timeoutOf = ({ timeout = "10 seconds" }: StoreOptions): Duration.Input => timeout
+const storeTimeout = ({ timeout = "10 seconds" }: StoreOptions): Duration.Input => timeout
 
 /** A client with one connection. The first statement opens the connection, so making the client cannot fail. */
 const migrationClient = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.PgClient> =>
@@ -283,11 +291,11 @@ const listenOver = (options: StoreOptions & PgConnection.Config, schema: string)
   options.notifications === false
     ? null
     : Effect.flatMap(PgConnection.make({ ...options, multiplex: false }), (session) =>
-        session.listen(channelOf(schema))
+        session.listen(channelName(schema))
       )
 
 /** A client on a custom stream or on the host's pool cannot be connected to by its configuration, so its own `listen` is used. */
 const listenBeside = (client: PgClient.PgClient, options: StoreOptions): Listen | null =>
   options.notifications !== false && (client.config.stream !== undefined || client.driver === poolDriver)
-    ? client.listen(channelOf(nameOf(options)))
-    : listenOver({ ...client.config, ...options }, nameOf(options))
+    ? client.listen(channelName(schemaName(options)))
+    : listenOver({ ...client.config, ...options }, schemaName(options))

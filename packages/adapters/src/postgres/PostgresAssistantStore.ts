@@ -1,28 +1,43 @@
 /** `AssistantStore` on PostgreSQL. Each method sends one statement. */
 import { type Assistant, type AssistantId, Principal } from "@colloquy/core"
-import { AssistantInSession, AssistantStore, type ThreadSummary } from "@colloquy/core/adapters"
+import {
+  AssistantInSession,
+  AssistantStore,
+  actorName,
+  type ThreadSummary,
+  type VersionedAssistant,
+  type VersionedFields,
+  pickVersionedFields
+} from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
   type Assignment,
-  assignmentsOf,
+  patchAssignments,
   assistantColumns,
   type AssistantRow,
   decodeAssistant,
-  insertionOf
+  decodeVersion,
+  insertAssignments,
+  presentColumns,
+  type VersionRow
 } from "./AssistantRecord.ts"
 import { call, type Database, type Parameter } from "./Database.ts"
-import { revisionOf } from "./schema/Threads.ts"
+import { joinedRevision } from "./schema/Threads.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { fromJsonOrNull, toText } from "./StoredText.ts"
+import { fromJson, fromJsonOrNull, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
   const { brief, query, schema } = database
-  const revision = revisionOf("a", {
+  const revision = joinedRevision("a", {
     id: "t.id",
     metadata: "t.metadata",
-    summarizedThrough: "t.summarized_through"
+    assistantVersion: "t.assistant_version",
+    acting: "t.acting_assistant_id",
+    summarizedThrough: "t.summarized_through",
+    rewinds: "t.rewinds",
+    shelves: "t.shelves"
   }).replaceAll("{schema}", schema)
 
   const find = (id: AssistantId, owner: string) =>
@@ -33,11 +48,12 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     )
 
   const insert = (operation: string, assistant: Assistant, further: ReadonlyArray<Assignment> = []) =>
-    Principal.use(({ ownerId }) => {
+    Principal.use((principal) => {
       const fields: ReadonlyArray<Assignment> = [
         ["id", newRowId(assistant.id)],
-        ["owner", toText(ownerId)],
-        ...insertionOf(assistant),
+        ["owner", toText(principal.ownerId)],
+        ["author", toText(actorName(principal))],
+        ...insertAssignments(assistant),
         ...further
       ]
       const names = fields.map(([column]) => column).join(", ")
@@ -84,7 +100,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
             "AssistantStore.ofThread",
             `select ${assistantColumns}, ${threadColumns}, t.summary, ${revision} as revision
              from ${schema}.threads t
-             join ${schema}.assistants a on a.id = t.assistant_id and a.owner = t.owner
+             join ${schema}.assistants a on a.id = coalesce(t.acting_assistant_id, t.assistant_id) and a.owner = t.owner
              where t.id = $1 and t.owner = $2`,
             [knownId(threadId), toText(ownerId)]
           ),
@@ -117,19 +133,73 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         )
       }),
 
-    update: (id, patch, at) =>
-      Principal.use(({ ownerId }) => {
-        const fields = [["updated_at", at], ...assignmentsOf(patch)] as const
-        const assignments = fields.map(([column], index) => `${column} = $${index + 3}`).join(", ")
+    update: ({ after, before, changes }) =>
+      Principal.use((principal) => {
+        const fields: ReadonlyArray<Assignment> = [
+          ...patchAssignments(after),
+          ["version", after.version],
+          ["updated_at", after.updatedAt],
+          ["author", toText(actorName(principal))],
+          ["changes", JSON.stringify(changes)]
+        ]
+        const assignments = fields.map(([column], index) => `${column} = $${index + 5}`).join(", ")
         return Effect.map(
-          query<AssistantRow>(
+          query(
             "AssistantStore.update",
-            `update ${schema}.assistants a set ${assignments} where a.id = $1 and a.owner = $2 and not a.draft returning ${assistantColumns}`,
-            [knownId(id), toText(ownerId), ...fields.map(([, value]) => value)]
+            // The row before the change is read from the statement's snapshot. It is this version, or nothing is changed.
+            `with changed as (
+               update ${schema}.assistants a set ${assignments}
+               where a.id = $1 and a.owner = $2 and not a.draft and a.version = $3 returning a.id, a.owner
+             )
+             insert into ${schema}.assistant_versions (owner, assistant_id, version, created_at, author, changes, fields)
+             select a.owner, a.id, a.version, a.updated_at, a.author, a.changes, $4
+             from changed join ${schema}.assistants a on a.id = changed.id and a.owner = changed.owner returning 1 as kept`,
+            [
+              knownId(before.id),
+              toText(principal.ownerId),
+              before.version,
+              JSON.stringify(pickVersionedFields(before)),
+              ...fields.map(([, value]) => value)
+            ]
           ),
-          ([row]) => Option.map(Option.fromNullishOr(row), decodeAssistant)
+          (rows) => rows.length > 0
         )
       }),
+
+    versions: (id, { before = null, limit }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<VersionRow>(
+            "AssistantStore.versions",
+            `select * from (
+               select ${presentColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2 and not a.draft
+               union all
+               (select v.version, v.created_at, v.author, v.changes from ${schema}.assistant_versions v
+                where v.assistant_id = $1 and v.owner = $2 and ($3::integer is null or v.version < $3)
+                order by v.version desc limit $4)
+             ) listed where $3::integer is null or version < $3 order by version desc limit $4`,
+            [knownId(id), toText(ownerId), before, limit]
+          ),
+          (rows) => rows.map(decodeVersion)
+        )
+      ),
+
+    version: (id, version) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<AssistantRow & OlderRow>(
+            "AssistantStore.version",
+            `select ${assistantColumns}, v.fields, coalesce(v.created_at, a.updated_at) as version_at,
+               case when v.version is null then a.author else v.author end as author,
+               case when v.version is null then a.changes else v.changes end as changes
+             from ${schema}.assistants a
+             left join ${schema}.assistant_versions v on v.assistant_id = a.id and v.owner = a.owner and v.version = $3
+             where a.id = $1 and a.owner = $2 and not a.draft and (a.version = $3 or v.version is not null)`,
+            [knownId(id), toText(ownerId), version]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), (found) => readVersioned(found, version))
+        )
+      ),
 
     remove: (id) =>
       Principal.use(({ ownerId }) => {
@@ -147,4 +217,18 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         )
       })
   })
+}
+
+interface OlderRow extends VersionRow {
+  /** Null: this version is the present one. */
+  readonly fields: string | null
+}
+
+/** The embedding model and the time of creation are those of the assistant, which never change. */
+const readVersioned = (row: AssistantRow & OlderRow, version: number): VersionedAssistant => {
+  const told = decodeVersion({ ...row, version })
+  const assistant = decodeAssistant(row)
+  if (row.fields === null) return { ...told, assistant }
+  const fields = { helpers: [], handoffs: [], ...fromJson<Partial<VersionedFields>>(row.fields) }
+  return { ...told, assistant: { ...assistant, ...fields, version, updatedAt: told.createdAt } }
 }

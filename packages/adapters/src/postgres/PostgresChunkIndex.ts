@@ -23,8 +23,8 @@ import {
   encodeVector,
   encodingSegment,
   type SegmentArguments,
-  segmentsOf,
-  statementsOf
+  splitSegments,
+  splitStatements
 } from "./ChunkRecord.ts"
 import { type Arguments, call, type Database } from "./Database.ts"
 import { segmentSize } from "./schema/Chunks.ts"
@@ -108,10 +108,10 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       const { owner, scope } = key
       // While the database writes one segment, this process encodes the next one.
       yield* Effect.forEach(
-        segmentsOf(document.chunks),
+        splitSegments(document.chunks),
         (chunks, segment) =>
           Effect.gen(function* () {
-            for (const some of statementsOf(yield* runYielding(encodingSegment(chunks)))) {
+            for (const some of splitStatements(yield* runYielding(encodingSegment(chunks)))) {
               const args = { owner, scope, entry, segment, ...some }
               if ((yield* callFunction(operation, "add_search_segment", args)) === null) return yield* removedMeanwhile
               // An embedded database answers at once, so others are let in between.
@@ -149,7 +149,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
           ? Effect.succeed(false)
           : Effect.map(
               callFunction<boolean>("ChunkIndex.setVectors", "set_search_vectors", {
-                ...keyOf(ownerId, document),
+                ...keyArguments(ownerId, document),
                 entry: BigInt(revision),
                 model: toText(model.name),
                 dimensions: model.dimensions,
@@ -183,7 +183,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
     remove: (document) =>
       Principal.use(({ ownerId }) =>
         Effect.gen(function* () {
-          const key = keyOf(ownerId, document)
+          const key = keyArguments(ownerId, document)
           if (key.document === null) return false
           const isRetired = yield* callFunction<boolean>("ChunkIndex.remove", "retire_search_entries", key)
           yield* cleanUp("ChunkIndex.remove", key)
@@ -204,7 +204,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       Principal.use(({ ownerId }) =>
         Effect.gen(function* () {
           const target = { to_scope: toText(to.scope), to_document: newRowId(to.documentId) }
-          const args = { ...keyOf(ownerId, from), ...target }
+          const args = { ...keyArguments(ownerId, from), ...target }
           const isCopied = yield* callFunction<boolean>("ChunkIndex.copy", "copy_search_document", args)
           yield* cleanUp("ChunkIndex.copy", { owner: args.owner, scope: target.to_scope, document: target.to_document })
           return isCopied === true
@@ -213,7 +213,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
 
     chunks: (document, { limit, skip }) =>
       Principal.use(({ ownerId }) => {
-        const key = keyOf(ownerId, document)
+        const key = keyArguments(ownerId, document)
         return Effect.map(
           query<{ readonly total: number } & (ChunkRow | { readonly ordinal: null })>(
             "ChunkIndex.chunks",
@@ -264,7 +264,7 @@ const removedMeanwhile = Effect.suspend(() =>
 
 type Key = { readonly owner: string; readonly scope: string; readonly document: string }
 
-const keyOf = (ownerId: string, { documentId, scope }: IndexKey) => ({
+const keyArguments = (ownerId: string, { documentId, scope }: IndexKey) => ({
   owner: toText(ownerId),
   scope: toText(scope),
   document: knownId(documentId)

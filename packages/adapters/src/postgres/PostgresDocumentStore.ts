@@ -1,13 +1,14 @@
 /** `DocumentStore` on PostgreSQL. Each method sends one statement. */
-import { OwnerId, Principal } from "@colloquy/core"
+import { OwnerId, Principal, type ThreadId } from "@colloquy/core"
 import { type BlobId, type DocumentId } from "@colloquy/core/adapters"
 import { type Attempt, type DocumentFilter, type DocumentListing, DocumentStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
-import { decodeDocument, documentColumns, type DocumentRow, insertionOf } from "./DocumentRecord.ts"
+import { decodeDocument, documentColumns, type DocumentRow, insertArguments } from "./DocumentRecord.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { decodeGranted } from "./RunOutcomes.ts"
+import { allShelvesSql } from "./schema/Branches.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { fromText, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -44,7 +45,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       Principal.use(({ ownerId }) =>
         Effect.suspend(() => {
           const args = {
-            ...insertionOf(ownerId, document),
+            ...insertArguments(ownerId, document),
             follow_ups: followUpsArgument(followUps),
             most_documents: limits?.documents ?? null,
             most_bytes: limits?.bytes ?? null
@@ -104,7 +105,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       ),
 
     list: (listing, { limit, skip }) => {
-      const [condition, id] = conditionOf(schema, listing)
+      const [condition, id] = listingCondition(schema, listing)
       return found(
         "list",
         `select ${documentColumns} from ${table} where d.owner = $1 and ${condition}
@@ -115,14 +116,19 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     survey: (filters) =>
       Effect.map(
-        queryOwned<{ readonly id: DocumentId; readonly filename: string | null; readonly completed: bigint }>(
+        queryOwned<{
+          readonly id: DocumentId
+          readonly filename: string | null
+          readonly completed: bigint
+          readonly shelves: ReadonlyArray<ThreadId> | null
+        }>(
           "survey",
           // The count and the list come from one statement, so that both describe the same moment.
           `with selected as (
              select d.id, d.filename, d.status, d.chunk_count, d.created_at, d.ordinal from ${table}
-             where d.owner = $1 and (d.assistant_id = any($2::uuid[]) or d.thread_id = any($3::uuid[]) or d.message_id = any($4::uuid[]))
+             where d.owner = $1 and (d.assistant_id = any($2::uuid[]) or d.shelf = any(${shelvesOfThreads(schema, "$3::uuid[]")}) or d.message_id = any($4::uuid[]))
            )
-           select count.completed, p.id, p.filename
+           select count.completed, p.id, p.filename, ${shelvesOfThreads(schema, "$3::uuid[]")} as shelves
            from (select count(*) filter (where status = 'completed' and chunk_count is not null) as completed from selected) count
            left join selected p on p.status = 'processing' order by p.created_at, p.ordinal`,
           [
@@ -135,8 +141,19 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
           completed: Number(rows[0]?.completed ?? 0),
           processing: rows.flatMap(({ filename, id }) =>
             filename === null ? [] : [{ id, filename: fromText(filename) }]
-          )
+          ),
+          shelves: rows[0]?.shelves ?? []
         })
+      ),
+
+    shelves: (threadId) =>
+      Effect.map(
+        queryOwned<{ readonly shelf: ThreadId }>(
+          "shelves",
+          `select unnest(${allShelvesSql("t")}) as shelf from ${schema}.threads t where t.owner = $1 and t.id = $2`,
+          [knownId(threadId)]
+        ),
+        (rows) => (rows.length === 0 ? [threadId] : rows.map(({ shelf }) => shelf))
       ),
 
     beginAttempt: (id, at) =>
@@ -207,9 +224,9 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       Effect.map(
         found(
           "removeAll",
-          `delete from ${table} where d.owner = $1 and ${"threadId" in of ? "d.thread_id = $2" : ofAssistant(schema)}
+          `delete from ${table} where d.owner = $1 and ${"threadId" in of ? ofThreadAlone(schema) : ofAssistant(schema)}
            returning ${documentColumns}`,
-          [idOf(of)]
+          [filterId(of)]
         ),
         (documents) => documents.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
       ),
@@ -242,21 +259,27 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 }
 
 /** The condition on the second parameter, and its value. */
-const conditionOf = (schema: string, listing: DocumentListing): readonly [string, string | null] => {
+const listingCondition = (schema: string, listing: DocumentListing): readonly [string, string | null] => {
   if ("owned" in listing) return ["$2::uuid is null", null]
   if ("within" in listing) return [ofAssistant(schema), knownId(listing.within)]
-  return [`${columnOf(listing)} = $2`, idOf(listing)]
+  if ("threadId" in listing)
+    return [`d.shelf = any (${shelvesOfThreads(schema, "array[$2::uuid]")})`, knownId(listing.threadId)]
+  return [`${"assistantId" in listing ? "d.assistant_id" : "d.message_id"} = $2`, filterId(listing)]
 }
 
-const columnOf = (filter: DocumentFilter): string => {
-  if ("assistantId" in filter) return "d.assistant_id"
-  return "threadId" in filter ? "d.thread_id" : "d.message_id"
-}
+/** The sets of documents that these threads of the owner have. */
+const shelvesOfThreads = (schema: string, ids: string): string =>
+  `array(select unnest(${allShelvesSql("t")}) from ${schema}.threads t where t.owner = $1 and t.id = any (${ids}))`
 
-const idOf = (filter: DocumentFilter): string | null => {
+const filterId = (filter: DocumentFilter): string | null => {
   if ("assistantId" in filter) return knownId(filter.assistantId)
   return "threadId" in filter ? knownId(filter.threadId) : knownId(filter.messageId)
 }
+
+/** The condition for the documents that a thread has and no other thread. */
+const ofThreadAlone = (schema: string): string =>
+  `d.thread_id = $2 and not exists (
+     select from ${schema}.threads t where t.owner = $1 and t.id <> $2 and t.shelves @> array[d.shelf])`
 
 /** The condition for the documents of an assistant and of all its threads. */
 const ofAssistant = (schema: string): string =>

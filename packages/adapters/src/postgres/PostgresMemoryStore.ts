@@ -229,14 +229,14 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
             Object.values(args)
           )
         })
-      const hitsOf = (rows: ReadonlyArray<HitRow>) =>
+      const liveHits = (rows: ReadonlyArray<HitRow>) =>
         rows.filter(({ valid_until: until }) => trueAt === null || until === null || until > trueAt).slice(0, limit)
       // Few memories have expired, so asking for 8 more than `limit` is usually enough. Asking for all candidates takes half as long again.
       const few = limit + (trueAt === null ? 0 : 8)
       return Effect.gen(function* () {
         const first = yield* best(Math.min(few, candidates * 2))
-        const isEnough = hitsOf(first).length === limit || first.length < few
-        return hitsOf(isEnough ? first : yield* best(candidates * 2)).map(decodeHit)
+        const isEnough = liveHits(first).length === limit || first.length < few
+        return liveHits(isEnough ? first : yield* best(candidates * 2)).map(decodeHit)
       })
     },
 
@@ -276,7 +276,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
 const copiedAtOnce = 500
 
-/** Behind every memory of the same moment. */
+/** An ordinal that is larger than that of every memory. */
 const lastOrdinal = "9223372036854775807"
 
 interface CopiedPage {

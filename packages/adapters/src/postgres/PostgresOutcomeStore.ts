@@ -30,7 +30,7 @@ export const outcomeStore = ({ query, schema }: Database): typeof OutcomeStore.S
              returning owner`,
             [
               toText(ownerId),
-              hashOf(outcome),
+              outcomeHash(outcome),
               assistantId === null ? null : knownId(assistantId),
               threadId === null ? null : knownId(threadId),
               outcome.recordedAt,
@@ -57,7 +57,7 @@ export const outcomeStore = ({ query, schema }: Database): typeof OutcomeStore.S
       })
   })
 
-const hashOf = ({ answerSetId, question }: Outcome): string =>
+const outcomeHash = ({ answerSetId, question }: Outcome): string =>
   createHash("sha256")
     .update(JSON.stringify([answerSetId, question]))
     .digest("hex")

@@ -41,11 +41,11 @@ export const providerKeys = (
   earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<Context.Context<ProviderKeyVault>> =>
   Effect.map(makeSeal(secret, earlierSecrets), (seal) => {
-    const placeOf = (owner: string, provider: string) => JSON.stringify([owner, provider])
+    const sealingContext = (owner: string, provider: string) => JSON.stringify([owner, provider])
 
     /** A key that its owner has replaced meanwhile stays as it is. */
     const resealOne = Effect.fnUntraced(function* ({ owner, provider, sealed }: SealedRow) {
-      const place = placeOf(fromText(owner), fromText(provider))
+      const place = sealingContext(fromText(owner), fromText(provider))
       const { isEarlier, text } = yield* seal.open(sealed, place)
       if (!isEarlier) return 0
       const updated = yield* query(
@@ -81,7 +81,7 @@ export const providerKeys = (
             "ProviderKeyVault.put",
             `insert into ${schema}.provider_keys (owner, provider, sealed) values ($1, $2, $3)
              on conflict (owner, provider) do update set sealed = excluded.sealed`,
-            [toText(ownerId), toText(provider), yield* seal.seal(key, placeOf(ownerId, provider))]
+            [toText(ownerId), toText(provider), yield* seal.seal(key, sealingContext(ownerId, provider))]
           )
         }),
       remove: (provider) =>
@@ -115,7 +115,7 @@ export const providerKeys = (
           `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
           [toText(ownerId), toText(provider)]
         )
-        return row === undefined ? null : (yield* seal.open(row.sealed, placeOf(ownerId, provider))).text
+        return row === undefined ? null : (yield* seal.open(row.sealed, sealingContext(ownerId, provider))).text
       })
 
     return Context.make(ProviderKeyVault, vault).pipe(Context.add(ProviderKeys, { find }))

@@ -2,7 +2,12 @@
 import { Principal } from "@colloquy/core"
 import { QuotaStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
+import * as Duration from "effect/Duration"
 import { call, type Database } from "./Database.ts"
+import { decodeGranted } from "./RunOutcomes.ts"
+import { limitsArgument } from "./RunStarts.ts"
+import { countedCost } from "./schema/Quotas.ts"
+import { knownId, newRowId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
 interface UsedRow {
@@ -33,8 +38,8 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
       (select count(*) from ${schema}.realtime_sessions where owner = $1 and lease_until > clock_timestamp()) as sessions
     from (
       select coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
-        coalesce(sum(cost_usd), 0) as cost_usd
-      from ${schema}.usage_days where owner = $1 and day = $2::date
+        coalesce(sum(${countedCost({ input: "$4::double precision", output: "$5::double precision", embedding: "$6::double precision" })}), 0) as cost_usd
+      from ${schema}.usage_days where owner = $1 and day = $2::date and ($3::text is null or assistant::text = $3)
     ) day cross join (
       select coalesce(sum(size), 0)::bigint as bytes, count(*) as documents from ${schema}.documents where owner = $1
     ) stored ${rate("requests")} ${rate("turns")}`
@@ -64,11 +69,45 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
       )
     ),
 
-    used: ({ day, requestsPerMinute, turnsPerMinute }) =>
+    hold: (id, request, lifetime) =>
+      Principal.use(({ ownerId }) => {
+        const args = {
+          owner: toText(ownerId),
+          id: newRowId(id),
+          request: limitsArgument(request),
+          millis: Duration.toMillis(lifetime)
+        }
+        return Effect.map(
+          query<{ readonly granted: string }>(
+            "QuotaStore.hold",
+            `select ${call(database, "hold_budget", args)} as granted`,
+            Object.values(args)
+          ),
+          ([row]) => decodeGranted(row?.granted ?? "{}")
+        )
+      }),
+
+    release: (id) =>
       Principal.use(({ ownerId }) =>
-        Effect.map(query<UsedRow>("QuotaStore.used", used, [toText(ownerId), day]), ([row]) => ({
-          requests: rateOf(row?.requests, row?.requests_left, requestsPerMinute),
-          turns: rateOf(row?.turns, row?.turns_left, turnsPerMinute),
+        Effect.asVoid(
+          query("QuotaStore.release", `delete from ${schema}.budget_holds where owner = $1 and id = $2`, [
+            toText(ownerId),
+            knownId(id)
+          ])
+        )
+      ),
+
+    used: ({ assistantId, assumedPrices, day, requestsPerMinute, turnsPerMinute }) =>
+      Principal.use(({ ownerId }) => {
+        const prices = [
+          assumedPrices?.inputCostPerMillionTokens ?? 0,
+          assumedPrices?.outputCostPerMillionTokens ?? 0,
+          assumedPrices?.embeddingCostPerMillionTokens ?? 0
+        ]
+        const args = [toText(ownerId), day, assistantId, ...prices]
+        return Effect.map(query<UsedRow>("QuotaStore.used", used, args), ([row]) => ({
+          requests: readRate(row?.requests, row?.requests_left, requestsPerMinute),
+          turns: readRate(row?.turns, row?.turns_left, turnsPerMinute),
           inputTokens: Number(row?.input_tokens ?? 0),
           outputTokens: Number(row?.output_tokens ?? 0),
           costUsd: row?.cost_usd ?? 0,
@@ -77,11 +116,11 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
           memories: Number(row?.memories ?? 0),
           sessions: Number(row?.sessions ?? 0)
         }))
-      )
+      })
   })
 }
 
-const rateOf = (used = 0, freeInMillis = 0, perMinute: number | null) => ({
+const readRate = (used = 0, freeInMillis = 0, perMinute: number | null) => ({
   used: perMinute === null ? 0 : used,
   freeInMillis
 })

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Database } from "./Database.ts"
 
 export const retentionStore = ({ query, schema }: Database): typeof RetentionStore.Service => {
-  const statements = statementsOf(schema)
+  const statements = pruneStatements(schema)
   return RetentionStore.of({
     prune: (what, before, limit) =>
       Effect.map(
@@ -18,7 +18,7 @@ export const retentionStore = ({ query, schema }: Database): typeof RetentionSto
 }
 
 /** In each statement, rows from before `$1` are old, and at most `$2` of them are deleted. */
-const statementsOf = (schema: string): { readonly [What in Prunable]: string } => {
+const pruneStatements = (schema: string): { readonly [What in Prunable]: string } => {
   const rows = (table: string, key: string, age: string, condition = "true") => `
     with old as (
       select owner, ${key} from ${schema}.${table} where ${age} < $1 and ${condition}

@@ -15,7 +15,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, callWithLockTimeout, type Database, type Parameter, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
-import { batchesOf, type BatchRow, eventsOf, logArguments } from "./LogBatches.ts"
+import { branches } from "./PostgresBranches.ts"
+import { makeBatches, type BatchRow, readEvents, logArguments } from "./LogBatches.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
 import type { RunHints } from "./RunHints.ts"
@@ -33,6 +34,7 @@ export const runStore = (database: Database, hints: RunHints, histories: KnownHi
     ...runLeases(database),
     ...writes(database, hints, histories),
     ...reads(database),
+    ...branches(database, histories),
     onChange: hints.onChange
   })
 
@@ -49,7 +51,7 @@ const writes = (
     append: (batches) => {
       const known = batches.filter(({ lease }) => isStoredId(lease.runId))
       return brief<UnwrittenRow>("RunStore.append", appendMany, manyArguments(known)).pipe(
-        Effect.map((unwritten) => answerOf(batches, unwritten)),
+        Effect.map((unwritten) => appendedBatches(batches, unwritten)),
         Effect.tap(({ later, lost }) =>
           Effect.forEach(
             known.filter(({ lease: { runId } }) => !later.includes(runId) && !lost.includes(runId)),
@@ -74,7 +76,8 @@ const writes = (
           Object.values(args)
         )
         if (row?.outcome === "settled") {
-          histories.addAnswer(ownerId, lease.runId, settlement.answer, args.message_body.length)
+          if (settlement.approved !== null) histories.forget(ownerId, lease.threadId)
+          else histories.addAnswer(ownerId, lease.runId, settlement.answer, args.message_body.length)
           yield* echo(lease.runId, lease.threadId, false)
         }
         return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
@@ -103,7 +106,7 @@ interface UnwrittenRow {
 
 /** The arguments of `append_many`, in the order of its parameters. */
 const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Parameter> => {
-  const parts = batches.map(({ events }) => batchesOf(events))
+  const parts = batches.map(({ events }) => makeBatches(events))
   return [
     batches.map(({ lease }) => lease.runId),
     batches.map(({ lease }) => toText(lease.ownerId)),
@@ -116,7 +119,7 @@ const manyArguments = (batches: ReadonlyArray<LogBatch>): ReadonlyArray<Paramete
 }
 
 /** A run whose id is not a UUID cannot be stored, so its lease counts as lost. */
-const answerOf = (batches: ReadonlyArray<LogBatch>, unwritten: ReadonlyArray<UnwrittenRow>): Appended => ({
+const appendedBatches = (batches: ReadonlyArray<LogBatch>, unwritten: ReadonlyArray<UnwrittenRow>): Appended => ({
   lost: [
     ...batches.map(({ lease }) => lease.runId).filter((runId) => !isStoredId(runId)),
     ...unwritten.filter(({ later }) => !later).map(({ run }) => run)
@@ -142,14 +145,18 @@ const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId,
   at,
   ...messageArguments(settlement.answer),
   ...usageArguments(settlement.usage),
+  steps: settlement.modelCalls,
+  first_token_at: settlement.firstTokenAt,
   model: toText(settlement.model),
   fault: toJson(settlement.fault),
   explanation: toJson(settlement.explanation),
   ...chargeArguments(settlement),
-  follow_ups: followUpsArgument(settlement.followUps)
+  follow_ups: followUpsArgument(settlement.followUps),
+  approved: settlement.approved === null ? null : JSON.stringify(settlement.approved.results),
+  approved_tokens: settlement.approved?.tokens ?? null
 })
 
-type Reads = Pick<typeof RunStore.Service, "get" | "list" | "waitingOn" | "messages" | "read">
+type Reads = Pick<typeof RunStore.Service, "get" | "list" | "waiting" | "waitingOn" | "messages" | "read">
 
 const reads = (database: Database): Reads => {
   const { brief, query, schema } = database
@@ -171,17 +178,27 @@ const reads = (database: Database): Reads => {
     list: (threadId, { after = null, limit, status = null }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<RunRow & { readonly place: number }>("RunStore.list", listOf(schema), [
+          query<RunRow & { readonly place: number }>("RunStore.list", listStatement(schema), [
             knownId(threadId),
             toText(ownerId),
             status,
             after,
             limit + 1
           ]),
-          (rows) => {
-            const page = rows.slice(0, limit)
-            return { runs: page.map(decodeRun), next: rows.length > limit ? (page.at(-1)?.place ?? null) : null }
-          }
+          (rows) => pageOf(rows, limit)
+        )
+      ),
+
+    waiting: ({ after = null, limit }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<RunRow & { readonly place: number }>(
+            "RunStore.waiting",
+            `select r.ordinal::double precision as place, ${runColumns} from ${schema}.runs r
+             where r.owner = $1 and r.waits and ($2::bigint is null or r.ordinal < $2::bigint) order by r.ordinal desc limit $3`,
+            [toText(ownerId), after, limit + 1]
+          ),
+          (rows) => pageOf(rows, limit)
         )
       ),
 
@@ -190,7 +207,7 @@ const reads = (database: Database): Reads => {
     messages: (runId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<MessageRow>("RunStore.messages", messagesOf(schema), [knownId(runId), toText(ownerId)]),
+          query<MessageRow>("RunStore.messages", messagesStatement(schema), [knownId(runId), toText(ownerId)]),
           decodeList
         )
       ),
@@ -204,10 +221,16 @@ const reads = (database: Database): Reads => {
             `select first_sequence, last_sequence, events from ${call(database, "read_log", args)} order by last_sequence`,
             Object.values(args)
           ),
-          (rows) => eventsOf(rows, after)
+          (rows) => readEvents(rows, after)
         )
       })
   }
+}
+
+/** One row more than the page has tells that there is another page. */
+const pageOf = (rows: ReadonlyArray<RunRow & { readonly place: number }>, limit: number) => {
+  const page = rows.slice(0, limit)
+  return { runs: page.map(decodeRun), next: rows.length > limit ? (page.at(-1)?.place ?? null) : null }
 }
 
 /**
@@ -215,7 +238,7 @@ const reads = (database: Database): Reads => {
  * than it needs. The message of a queued run has its place in the queue, negated, as its sequence; queued runs stand behind every message
  * that the thread may ever have.
  */
-const listOf = (schema: string): string => {
+const listStatement = (schema: string): string => {
   const found = (place: string, condition: string) => `select (${place})::double precision as place, ${runColumns}
     from ${schema}.messages m cross join lateral (
       select * from ${schema}.runs r where r.id = m.run_id and r.owner = $2 and r.user_message_id = m.id offset 0
@@ -229,7 +252,7 @@ const listOf = (schema: string): string => {
 }
 
 /** Looked up one by one: a join may be planned, while a table is small, to read all messages. */
-const messagesOf = (schema: string): string =>
+const messagesStatement = (schema: string): string =>
   `select m.message from ${schema}.runs r cross join lateral (
      select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
      where m.thread_id = r.thread_id and m.owner = r.owner

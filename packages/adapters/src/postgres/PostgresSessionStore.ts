@@ -20,7 +20,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
   const charges = `${schema}.realtime_charges`
 
   /** Needs no lock: only the session that holds the lease writes to the thread. */
-  const historyOf = (ownerId: OwnerId, threadId: string, messages: number) =>
+  const readHistory = (ownerId: OwnerId, threadId: string, messages: number) =>
     query<{ readonly total: number } & MessagesRow>(
       "SessionStore.open",
       `select t.message_count as total, coalesce((
@@ -51,7 +51,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
         )
         switch (row?.outcome) {
           case "Opened": {
-            const read = yield* historyOf(ownerId, threadId, messages)
+            const read = yield* readHistory(ownerId, threadId, messages)
             return {
               _tag: "Opened",
               lease: { sessionId, threadId, ownerId },
@@ -76,7 +76,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
           thread: knownId(threadId),
           session: knownId(sessionId),
           at,
-          messages: JSON.stringify(write.messages.map(messageOf)),
+          messages: JSON.stringify(write.messages.map(insertMessage)),
           numbers: write.charges.map(({ number }) => number),
           charges: write.charges.map((charge) => JSON.stringify(charge)),
           sums: write.charges.map((charge) => chargesArgument([charge]) ?? "[]"),
@@ -149,7 +149,7 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
   })
 }
 
-const messageOf = (message: NewMessage) => {
+const insertMessage = (message: NewMessage) => {
   const columns = messageArguments(message)
   return {
     id: columns.message_id,

@@ -24,8 +24,8 @@ export const threadStore = (database: Database, histories: KnownHistories): type
           query(
             "ThreadStore.insert",
             // The lock prevents that the assistant is removed before the thread is committed.
-            `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at)
-             select $3, a.owner, a.id, $4, $5, $6 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
+            `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version)
+             select $3, a.owner, a.id, $4, $5, $6, $7 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
              returning id`,
             [
               knownId(thread.assistantId),
@@ -33,7 +33,8 @@ export const threadStore = (database: Database, histories: KnownHistories): type
               newRowId(thread.id),
               toJson(thread.metadata),
               thread.createdAt,
-              thread.updatedAt
+              thread.updatedAt,
+              thread.assistantVersion
             ]
           ),
           (rows) => rows.length > 0
@@ -67,9 +68,9 @@ export const threadStore = (database: Database, histories: KnownHistories): type
         )
       }),
 
-    messages: (ids) => Effect.map(messagesOf(database, ids), decodeList),
+    messages: (ids) => readMessages(database, ids, decodeList),
 
-    listed: (ids) => Effect.map(messagesOf(database, ids), decodeListed),
+    listed: (ids) => readMessages(database, ids, decodeListed),
 
     messagesBefore: (id, sequence, limit) =>
       Principal.use(({ ownerId }) =>
@@ -88,14 +89,45 @@ export const threadStore = (database: Database, histories: KnownHistories): type
 
     mergeMetadata: (id, fields) => Principal.use(({ ownerId }) => mergeMetadata(database, ownerId, id, fields)),
 
+    handOver: (id, assistantId) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "ThreadStore.handOver",
+            // The lock prevents that the assistant is removed before the thread is committed.
+            `with acting as (
+               select a.id from ${schema}.assistants a where a.id = $3 and a.owner = $2 and not a.draft for key share
+             )
+             update ${schema}.threads set acting_assistant_id = $3
+             where id = $1 and owner = $2 and ($3::uuid is null or exists (select from acting)) returning id`,
+            [knownId(id), toText(ownerId), assistantId === null ? null : knownId(assistantId)]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    pin: (id, assistantVersion) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "ThreadStore.pin",
+            `update ${schema}.threads set assistant_version = $3 where id = $1 and owner = $2 returning id`,
+            [knownId(id), toText(ownerId), assistantVersion]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
     setSummary: (id, summary) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
           query(
             "ThreadStore.setSummary",
             `update ${schema}.threads set summary = $3, summarized_through = $4
-             where id = $1 and owner = $2 and summarized_through < $4 returning id`,
-            [knownId(id), toText(ownerId), toJson(summary), summary.throughSequence]
+             where id = $1 and owner = $2 and summarized_through < $4 and ($5::uuid is null or exists (
+               select from ${schema}.messages m where m.thread_id = $1 and m.owner = $2 and m.sequence = $4 and m.id = $5
+             )) returning id`,
+            [knownId(id), toText(ownerId), toJson(summary), summary.throughSequence, summary.throughId ?? null]
           ),
           (rows) => rows.length > 0
         )
@@ -150,19 +182,92 @@ const mergeMetadata = Effect.fnUntraced(function* (
   }
 })
 
-const messagesOf = (
-  { query, schema }: Database,
-  ids: ReadonlyArray<ThreadId>
-): Effect.Effect<ReadonlyArray<MessageRow>, StoreUnavailable, Principal> =>
-  Principal.use(({ ownerId }) => {
+/**
+ * One statement reads about so many tokens (4 MB of text) and at most so many messages. In an embedded database, everything else of the process
+ * waits while a statement runs.
+ */
+const readAtOnce = { tokens: 1_000_000, messages: 1000 }
+
+const readMessages = <A>(
+  database: Database,
+  ids: ReadonlyArray<ThreadId>,
+  decode: (rows: ReadonlyArray<MessageRow>) => ReadonlyArray<A>
+): Effect.Effect<ReadonlyArray<A>, StoreUnavailable, Principal> =>
+  Effect.gen(function* () {
+    const { query, schema } = database
+    const owner = toText((yield* Principal).ownerId)
     const known = ids.filter(isStoredId)
-    const [only] = known
-    if (only === undefined) return Effect.succeed([])
-    const owner = toText(ownerId)
-    return known.length > 1
-      ? query<MessageRow>("ThreadStore.messages", messagesOfThreads(schema), [owner, known])
-      : Effect.map(query<ThreadMessageRow>("ThreadStore.messages", messagesOfThread(schema), [owner, only]), withAnswer)
+    const read: Array<ReadonlyArray<A>> = []
+    for (const group of known.length > 1 ? yield* groupThreads(database, owner, known) : [known]) {
+      const [first] = group
+      if (first === undefined) continue
+      if (read.length > 0) yield* Effect.yieldNow
+      if (group.length > 1) {
+        read.push(decode(yield* query<MessageRow>("ThreadStore.messages", messagesOfThreads(schema), [owner, group])))
+      } else {
+        yield* readThread(database, owner, first, (rows) => void read.push(decode(rows)))
+      }
+    }
+    return read.length === 1 ? (read[0] ?? []) : read.flat()
   })
+
+/** The threads in their order, in groups that one statement may read. A thread that is too large for that is a group of its own. */
+const groupThreads = Effect.fnUntraced(function* (
+  { query, schema }: Database,
+  owner: string,
+  ids: ReadonlyArray<ThreadId>
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<ThreadId>>, StoreUnavailable> {
+  const sizes = yield* query<{ readonly id: string; readonly tokens: bigint; readonly messages: number }>(
+    "ThreadStore.messages",
+    `select id, tokens, message_count as messages from ${schema}.threads where owner = $1 and id = any ($2::uuid[])`,
+    [owner, ids]
+  )
+  const sizeOf = new Map(sizes.map((row) => [row.id, row]))
+  const groups: Array<Array<ThreadId>> = [[]]
+  let [tokens, messages] = [0, 0]
+  for (const id of ids) {
+    const size = sizeOf.get(id)
+    tokens += Number(size?.tokens ?? 0)
+    messages += size?.messages ?? 0
+    if (tokens > readAtOnce.tokens || messages > readAtOnce.messages) {
+      groups.push([])
+      tokens = Number(size?.tokens ?? 0)
+      messages = size?.messages ?? 0
+    }
+    groups.at(-1)?.push(id)
+  }
+  return groups
+})
+
+/** Reads page by page. The answer of a run in progress comes last, unless it was stored meanwhile. */
+const readThread = Effect.fnUntraced(function* (
+  { query, schema }: Database,
+  owner: string,
+  id: ThreadId,
+  take: (rows: ReadonlyArray<MessageRow>) => void
+): Effect.fn.Return<void, StoreUnavailable> {
+  const statement = messagesOfThread(schema)
+  let [sequence, upto, total] = [0, 0, 0]
+  let answer: string | null = null
+  do {
+    const rows: ReadonlyArray<ThreadMessageRow> = yield* query<ThreadMessageRow>("ThreadStore.messages", statement, [
+      owner,
+      id,
+      sequence,
+      upto + readAtOnce.tokens
+    ])
+    const last = rows.at(-1)
+    if (last === undefined) break
+    if (sequence === 0) {
+      total = rows[0]?.total ?? 0
+      answer = rows[0]?.answer ?? null
+    }
+    sequence = last.sequence
+    upto = Number(last.upto)
+    take(sequence === total && answer !== null ? [...rows, { message: answer }] : rows)
+    if (sequence < total) yield* Effect.yieldNow
+  } while (sequence < total)
+})
 
 /** The stored messages of several threads, and the answers of runs in progress, which have no row yet. */
 const messagesOfThreads = (schema: string): string =>
@@ -182,20 +287,25 @@ const messagesOfThreads = (schema: string): string =>
  * message's row; a first message always exists, because no run begins without a message of the user.
  */
 const messagesOfThread = (schema: string): string =>
-  `select ${schema}.${functionName("message_text")}(m) as message, case when m.sequence = 1 then (
-      select ${unfinishedText} from ${schema}.threads t
-      join ${schema}.active_runs a on a.thread_id = t.id and a.owner = t.owner and a.place = 0
-      join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
-      where t.id = $2 and t.owner = $1
-    ) end as answer
-    from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence > 0
-    order by m.sequence`
+  `select ${schema}.${functionName("message_text")}(m) as message, m.sequence, m.tokens_before + m.tokens as upto,
+      case when m.sequence = 1 then (
+        select t.message_count from ${schema}.threads t where t.id = $2 and t.owner = $1
+      ) end as total,
+      case when m.sequence = 1 then (
+        select ${unfinishedText} from ${schema}.threads t
+        join ${schema}.active_runs a on a.thread_id = t.id and a.owner = t.owner and a.place = 0
+        join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
+        where t.id = $2 and t.owner = $1
+      ) end as answer
+    from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence > 0 and m.sequence > $3
+      and (m.tokens_before < $4 or m.sequence = $3 + 1)
+    order by m.sequence limit ${readAtOnce.messages}`
 
 interface ThreadMessageRow extends MessageRow {
+  readonly sequence: number
+  /** The tokens of the thread up to this message. */
+  readonly upto: bigint
+  /** How many messages the thread has; in the row of the first one. */
+  readonly total: number | null
   readonly answer: string | null
-}
-
-const withAnswer = (rows: ReadonlyArray<ThreadMessageRow>): ReadonlyArray<MessageRow> => {
-  const answer = rows[0]?.answer ?? null
-  return answer === null ? rows : [...rows, { message: answer }]
 }

@@ -4,7 +4,7 @@ import { UsageLedger } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"
-import { newRowId } from "./StoredId.ts"
+import { knownId, newRowId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
 import { chargesArgument, decodeUsage, type UsageRow } from "./UsageColumns.ts"
 
@@ -17,21 +17,26 @@ type LedgerRow = { readonly total: bigint } & (
 export const usageLedger = (database: Database): typeof UsageLedger.Service => {
   const { query, schema } = database
   return UsageLedger.of({
-    begin: (id, charges) =>
+    begin: (id, charges, assistantId) =>
       Principal.use(({ ownerId }) => {
         const begun = chargesArgument(charges)
         if (begun === null) return Effect.void
         return Effect.asVoid(
           query(
             "UsageLedger.begin",
-            `insert into ${schema}.usage_receipts (owner, id, begun) values ($1, $2, $3) on conflict do nothing`,
-            [toText(ownerId), newRowId(id), begun]
+            `insert into ${schema}.usage_receipts (owner, id, begun, assistant) values ($1, $2, $3, $4) on conflict do nothing`,
+            [toText(ownerId), newRowId(id), begun, assistantId && knownId(assistantId)]
           )
         )
       }),
-    add: (id, charges) =>
+    add: (id, charges, assistantId) =>
       Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), id: newRowId(id), charges: chargesArgument(charges) }
+        const args = {
+          owner: toText(ownerId),
+          id: newRowId(id),
+          charges: chargesArgument(charges),
+          assistant: assistantId && knownId(assistantId)
+        }
         return Effect.asVoid(
           query("UsageLedger.add", `select ${call(database, "add_charges_once", args)}`, Object.values(args))
         )

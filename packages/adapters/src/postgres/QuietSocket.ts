@@ -8,7 +8,7 @@ import { connect } from "node:net"
 
 /** An address that cannot be read is left to the client, which says what is wrong with it. */
 export const quietSockets = ({ host, path, port, url }: Config): Pick<Config, "stream"> => {
-  const place = addressOf(url === undefined ? "" : Redacted.value(url))
+  const place = readAddress(url === undefined ? "" : Redacted.value(url))
   const server = host ?? place.host
   const number = port ?? place.port
   const socketPath = path ?? (server.startsWith("/") ? `${server}/.s.PGSQL.${number}` : undefined)
@@ -23,7 +23,7 @@ export const quietSockets = ({ host, path, port, url }: Config): Pick<Config, "s
   }
 }
 
-const addressOf = (text: string) => {
+const readAddress = (text: string) => {
   const url = URL.parse(text)
   const host = url?.searchParams.get("host") ?? decodeURIComponent(url?.hostname ?? "")
   const port = url?.searchParams.get("port") ?? url?.port ?? ""

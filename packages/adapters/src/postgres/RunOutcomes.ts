@@ -18,10 +18,12 @@ export interface OutcomeRow {
     | "InSession"
     | "ThreadMissing"
     | "Outdated"
+    | "Changed"
     | "OverLimit"
     | "Repeated"
     | "Waiting"
     | "Lost"
+    | "Stored"
     | "NotOpen"
   readonly outcome_run: RunId
   readonly token: bigint

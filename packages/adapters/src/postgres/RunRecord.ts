@@ -1,6 +1,6 @@
 /** Converts rows of the table `runs`. Columns that only the schema's functions read are left out. */
 import type { AssistantId, MessageId, Run, RunId, ThreadId } from "@colloquy/core"
-import type { RunStatus } from "@colloquy/core/adapters"
+import type { RunStatus, ScheduleId } from "@colloquy/core/adapters"
 import { fromJson, fromJsonOrNull, fromText } from "./StoredText.ts"
 import { decodeUsage, type UsageRow } from "./UsageColumns.ts"
 
@@ -18,6 +18,11 @@ export interface RunRow extends UsageRow {
   readonly provider: string
   readonly model: string
   readonly plan: string
+  readonly model_calls: number
+  readonly first_token_at: Date | null
+  readonly assistant_version: number | null
+  readonly schedule_id: ScheduleId | null
+  readonly parent_run_id: RunId | null
   readonly fault: string | null
   readonly explanation: string | null
   readonly cancel_requested: boolean
@@ -48,6 +53,11 @@ export const runColumns = [
   "reasoning_tokens",
   "cost_usd",
   "estimated",
+  "model_calls",
+  "first_token_at",
+  "assistant_version",
+  "schedule_id",
+  "parent_run_id",
   "fault",
   "explanation",
   "cancel_requested",
@@ -73,6 +83,11 @@ export const decodeRun = (row: RunRow): Run => ({
   model: fromText(row.model),
   plan: fromJson(row.plan),
   usage: decodeUsage(row),
+  modelCalls: row.model_calls,
+  firstTokenAt: row.first_token_at,
+  assistantVersion: row.assistant_version,
+  scheduleId: row.schedule_id,
+  parentRunId: row.parent_run_id,
   fault: fromJsonOrNull(row.fault),
   explanation: fromJsonOrNull(row.explanation),
   cancelRequested: row.cancel_requested,

@@ -1,10 +1,12 @@
 /**
- * The methods of `RunStore` that put a run in progress (`begin`, `activate`, `continue`), withdraw a queued run, or find a repeated request.
+ * The methods of `RunStore` that put a run in progress (`begin`, `activate`, `continue`), store answers to its calls, withdraw a queued run,
+ * or find a repeated request.
  * Each sends one statement; those that write call one function of the schema, which locks the thread first.
  */
 import { type OwnerId, Principal } from "@colloquy/core"
 import type {
   AdmissionRequest,
+  Answers,
   Begin,
   BudgetRequest,
   Continue,
@@ -32,21 +34,28 @@ import {
   unexpected,
   withHistory
 } from "./RunOutcomes.ts"
+import { keepPrefix } from "./PostgresBranches.ts"
 import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
 
 /** Nobody waits for the run, because there is none. */
-const storesNothing: ReadonlySet<OutcomeRow["outcome"]> = new Set(["Busy", "InSession", "Outdated", "OverLimit"])
+const storesNothing: ReadonlySet<OutcomeRow["outcome"]> = new Set([
+  "Busy",
+  "Changed",
+  "InSession",
+  "Outdated",
+  "OverLimit"
+])
 
 /** The row's outcome is `OverLimit`. */
-const refusalOf = ({ fingerprint }: OutcomeRow): RefusedByLimit => {
+const readRefusal = ({ fingerprint }: OutcomeRow): RefusedByLimit => {
   const refused = decodeGranted(fingerprint ?? "{}")
   if ("_tag" in refused) return refused
   throw unexpected("RunStore.begin", "OverLimit without a limit")
 }
 
-type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "continue">
+type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "answer" | "continue">
 
 export const runStarts = (database: Database, { echo }: RunHints, histories: KnownHistories): Starts => {
   const { brief, lockingWrite, schema } = database
@@ -57,7 +66,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
     const statement = statementOf(name, () =>
       withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
     )
-    return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), budgetOf(historyTokens)])
+    return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), wholeTokens(historyTokens)])
   }
 
   const started = (
@@ -76,8 +85,9 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
     begin: (begin) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const { historyTokens, message, run } = begin
-        const known = histories.find(ownerId, run.threadId, historyTokens)
+        const { historyTokens, message, run, takesBack } = begin
+        const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
+        if (takesBack !== undefined) yield* keepPrefix(database, ownerId, run.threadId, takesBack)
         const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis), known)
         const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
         const row = rows[0]
@@ -98,13 +108,14 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
               reserved: decodeReserved(row.fingerprint)
             }
           case "OverLimit":
-            return refusalOf(row)
+            return readRefusal(row)
           case "Busy":
             return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
           case "Saved":
           case "InSession":
           case "ThreadMissing":
           case "Outdated":
+          case "Changed":
             return { _tag: row.outcome }
           case "Repeated":
             return decodeRepeated(row)
@@ -170,6 +181,27 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
         )
       }),
 
+    answer: (answers) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = answersArguments(answers, ownerId)
+        const [row] = yield* lockingWrite<OutcomeRow>(
+          "RunStore.answer",
+          `select (o.r).outcome, (o.r).run_id as outcome_run, (o.r).leg_start, (o.r).fingerprint
+           from (select ${callWithLockTimeout(database, "answer_some", args)} as r offset 0) o`,
+          Object.values(args)
+        )
+        switch (row?.outcome) {
+          case "Stored":
+          case "NotOpen":
+            return { _tag: row.outcome }
+          case "Repeated":
+            return decodeRepeated(row)
+          default:
+            return yield* Effect.die(unexpected("RunStore.answer", row?.outcome))
+        }
+      }),
+
     continue: (next) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
@@ -189,7 +221,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
           case "NotOpen":
             return { _tag: row.outcome }
           case "OverLimit":
-            return refusalOf(row)
+            return readRefusal(row)
           case "Repeated":
             return decodeRepeated(row)
           default:
@@ -212,7 +244,8 @@ const beginArguments = (
     message,
     mode,
     run,
-    saves
+    saves,
+    takesBack
   }: Begin,
   ownerId: OwnerId,
   at: Date,
@@ -226,6 +259,9 @@ const beginArguments = (
   provider: toText(run.provider),
   model: toText(run.model),
   plan: JSON.stringify(run.plan),
+  assistant_version: run.assistantVersion,
+  schedule: run.scheduleId === null ? null : newRowId(run.scheduleId),
+  parent: run.parentRunId === null ? null : knownId(run.parentRunId),
   created_at: run.createdAt,
   leg_start: events[0]?.sequence ?? 1,
   ...messageArguments(message),
@@ -240,12 +276,15 @@ const beginArguments = (
   decided_on: decidedOn,
   known_last: known?.lastId ?? null,
   known_revision: known?.revision ?? null,
-  ...admissionArguments(admission, historyTokens)
+  ...admissionArguments(admission, historyTokens),
+  newest: takesBack?.newest ?? null,
+  keeps: takesBack?.keeps ?? null,
+  kept_as: takesBack?.keptAs ?? null
 })
 
 /** The JSON argument of the schema's functions `admit_run` and `reserve_more`. */
 export const limitsArgument = (request: BudgetRequest | AdmissionRequest): string => {
-  const { day, least, restOfDay, tokensPerDay, usdPerDay, wanted } = request
+  const { assumedPrices, day, least, ofAssistant, restOfDay, tokensPerDay, usdPerDay, wanted } = request
   const admission = "turnsAtOnce" in request ? request : null
   return JSON.stringify({
     turns_per_minute: admission?.turnsPerMinute ?? null,
@@ -257,6 +296,12 @@ export const limitsArgument = (request: BudgetRequest | AdmissionRequest): strin
     least_usd: least.usd,
     wanted_tokens: Math.ceil(wanted.tokens),
     wanted_usd: wanted.usd,
+    assistant: ofAssistant && knownId(ofAssistant.id),
+    tokens_of_assistant: ofAssistant?.tokensPerDay ?? null,
+    usd_of_assistant: ofAssistant?.usdPerDay ?? null,
+    input_price: assumedPrices.inputCostPerMillionTokens,
+    output_price: assumedPrices.outputCostPerMillionTokens,
+    embedding_price: assumedPrices.embeddingCostPerMillionTokens,
     day,
     rest_of_day: restOfDay
   })
@@ -264,22 +309,30 @@ export const limitsArgument = (request: BudgetRequest | AdmissionRequest): strin
 
 const admissionArguments = (admission: AdmissionRequest | null, historyTokens: number) => ({
   admission: admission === null ? null : limitsArgument(admission),
-  history: budgetOf(historyTokens)
+  history: wholeTokens(historyTokens)
+})
+
+const answersArguments = (
+  { answered, idempotency, messageId, plan, results, runId, tokens }: Answers,
+  ownerId: OwnerId
+) => ({
+  owner: toText(ownerId),
+  run: knownId(runId),
+  message: knownId(messageId),
+  answered,
+  results: JSON.stringify(results),
+  tokens,
+  plan: JSON.stringify(plan),
+  ...keyArguments(idempotency)
 })
 
 const continueArguments = (next: Continue, ownerId: OwnerId) => ({
-  owner: toText(ownerId),
-  run: knownId(next.runId),
-  message: knownId(next.messageId),
-  results: JSON.stringify(next.results),
-  tokens: next.tokens,
+  ...answersArguments(next, ownerId),
   answer: newRowId(next.answerId),
   stream: next.stream,
-  plan: JSON.stringify(next.plan),
   leg_start: next.events[0]?.sequence ?? null,
   ...logArguments(next.events),
   lease: Duration.toMillis(next.lease),
-  ...keyArguments(next.idempotency),
   ...admissionArguments(next.admission, next.historyTokens)
 })
 
@@ -289,4 +342,4 @@ const keyArguments = (idempotency: Begin["idempotency"]) => ({
 })
 
 /** An infinite budget is sent as the largest integer, because `bigint` has no infinity. */
-const budgetOf = (historyTokens: number): number => Math.min(Math.floor(historyTokens), Number.MAX_SAFE_INTEGER)
+const wholeTokens = (historyTokens: number): number => Math.min(Math.floor(historyTokens), Number.MAX_SAFE_INTEGER)

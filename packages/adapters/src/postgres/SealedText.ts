@@ -16,7 +16,7 @@ export interface Opened {
 
 export interface Seal {
   readonly seal: (text: Redacted.Redacted<string>, place: string) => Effect.Effect<Uint8Array>
-  /** Dies if the text was sealed for another place or under none of the host's secrets. */
+  /** Dies if the text was sealed for another place, or with a secret that the host does not have. */
   readonly open: (sealed: Uint8Array, place: string) => Effect.Effect<Opened>
 }
 

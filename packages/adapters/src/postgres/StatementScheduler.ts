@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import { SqlError, type SqlErrorReason, StatementTimeoutError } from "effect/sql/SqlError"
 import { Session, waitLimit } from "./Session.ts"
-import { sqlStateOf } from "./StoreFault.ts"
+import { readSqlState } from "./StoreFault.ts"
 
 export interface Statement {
   readonly text: string
@@ -74,7 +74,7 @@ export class StatementScheduler {
       const job: Job = { statement, exclusive, since: this.now(), resume, session: undefined, fiber: undefined }
       this.jobs.add(job)
       if (this.jobs.size === 1) this.active.openUnsafe()
-      const queue = this.queueOf(job)
+      const queue = this.waitingQueue(job)
       queue.push(job)
       // Under load, statements of one turn of the event loop are collected and written together. Otherwise that would only add delay.
       if (this.jobs.size <= this.settings.capacity) this.place(queue)
@@ -100,7 +100,7 @@ export class StatementScheduler {
     return this.settings.clock.currentTimeMillisUnsafe()
   }
 
-  private queueOf({ exclusive }: Job): Array<Job> {
+  private waitingQueue({ exclusive }: Job): Array<Job> {
     return exclusive ? this.waiting.exclusive : this.waiting.shared
   }
 
@@ -220,12 +220,12 @@ export class StatementScheduler {
     job.fiber = undefined
     session.isClosing = true
     session.end(this.now(), job.exclusive)
-    this.queueOf(job).unshift(job)
+    this.waitingQueue(job).unshift(job)
   }
 
   private onResult(session: Session, job: Job, exit: Exit.Exit<Result, SqlError>): void {
     // After a failure the session returns its connection, so that the pool checks whether the connection still works.
-    if (Exit.isFailure(exit) && reasonOf(exit)?._tag !== "LockTimeoutError") session.isClosing = true
+    if (Exit.isFailure(exit) && failureReason(exit)?._tag !== "LockTimeoutError") session.isClosing = true
     const taken = session.end(this.now(), job.exclusive)
     if (!job.exclusive) this.averageDuration += (Math.min(taken, waitLimit) - this.averageDuration) / 32
     this.finish(job, Exit.isSuccess(exit) ? Exit.succeed(exit.value.rows) : Exit.failCause(exit.cause))
@@ -253,7 +253,7 @@ export class StatementScheduler {
 
   private timeOut(job: Job, now: number): void {
     const { fiber, session } = job
-    if (session === undefined) remove(this.queueOf(job), job)
+    if (session === undefined) remove(this.waitingQueue(job), job)
     else if (this.isCancelledOnInterruption(job)) session.isClosing = true
     else if (session.isStuck(now)) this.replace(session)
     this.finish(job, Exit.fail(timeoutError()))
@@ -265,7 +265,7 @@ export class StatementScheduler {
     const { fiber, session } = job
     if (session === undefined || fiber === undefined) {
       this.jobs.delete(job)
-      return Effect.sync(() => remove(this.queueOf(job), job))
+      return Effect.sync(() => remove(this.waitingQueue(job), job))
     }
     if (this.isCancelledOnInterruption(job)) {
       session.isClosing = true
@@ -296,7 +296,7 @@ const remove = <A>(list: Array<A>, item: A): void => {
   if (index >= 0) list.splice(index, 1)
 }
 
-const reasonOf = (exit: Exit.Exit<unknown, SqlError>): SqlErrorReason | undefined => {
+const failureReason = (exit: Exit.Exit<unknown, SqlError>): SqlErrorReason | undefined => {
   if (Exit.isSuccess(exit)) return undefined
   const failure = exit.cause.reasons.find(Cause.isFailReason)
   return failure?.error.reason
@@ -304,8 +304,8 @@ const reasonOf = (exit: Exit.Exit<unknown, SqlError>): SqlErrorReason | undefine
 
 /** Whether a statement that failed at once was never sent: its connection was broken, or the server had announced that it ends it. */
 const isLost = (exit: Exit.Exit<unknown, SqlError>): boolean => {
-  const reason = reasonOf(exit)
-  return reason !== undefined && (reason._tag === "ConnectionError" || sqlStateOf(reason.cause) !== "")
+  const reason = failureReason(exit)
+  return reason !== undefined && (reason._tag === "ConnectionError" || readSqlState(reason.cause) !== "")
 }
 
 const timeoutError = (): SqlError => {

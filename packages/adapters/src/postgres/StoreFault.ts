@@ -18,7 +18,7 @@ export const guard =
       if (!(error instanceof SqlError)) return Effect.fail(error)
       const cause = withoutDetail(error)
       if (isUnavailable(error)) return Effect.fail(new StoreUnavailable({ operation, cause }))
-      const code = sqlStateOf(error.reason.cause)
+      const code = readSqlState(error.reason.cause)
       if (code === erasingState) return Effect.fail(new StoreUnavailable({ operation, isErasing: true }))
       return Effect.die(contentStates.test(code) ? new ContentRefused({ operation, code }) : cause)
     })
@@ -43,10 +43,10 @@ const isUnavailable = ({ reason }: SqlError): boolean =>
   !(reason.cause instanceof TypeError) &&
   (unavailableReasons.has(reason._tag) ||
     reason.operation === "connect" ||
-    unavailableStates.test(sqlStateOf(reason.cause)))
+    unavailableStates.test(readSqlState(reason.cause)))
 
 /** The SQLSTATE of an error of the server; empty for every other error. */
-export const sqlStateOf = (cause: unknown): string =>
+export const readSqlState = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""
 
 const withoutDetail = (error: SqlError): SqlError => {

@@ -38,14 +38,14 @@ export const usageArguments = (usage: Usage) => ({
 })
 
 /**
- * The JSON argument of the schema's function `add_charges`. Charges with the same provider, model and purpose are added up. Null when there
+ * The JSON argument of the schema's function `add_charges`. Charges with the same provider, model and purpose are added up, those of unknown cost apart. Null when there
  * are no charges.
  */
 export const chargesArgument = (charges: ReadonlyArray<Charge>): string | null => {
   if (charges.length === 0) return null
   const sums = new Map<string, Charge>()
   for (const charge of charges) {
-    const name = JSON.stringify([charge.provider, charge.model, charge.purpose])
+    const name = JSON.stringify([charge.provider, charge.model, charge.purpose, charge.usage.costUsd === null])
     const before = sums.get(name)
     sums.set(name, before === undefined ? charge : { ...charge, usage: addUsage(before.usage, charge.usage) })
   }

@@ -22,7 +22,7 @@ import type { Fault } from "./Fault.ts"
 import {
   type AnswerMessage,
   areArguments,
-  argumentsOf,
+  readArguments,
   effortWord,
   type FilePart,
   hasWords,
@@ -30,8 +30,8 @@ import {
   noteForMissingBeginning,
   noteForUnreadableFile,
   noteForEmptyMessage,
-  plainTextOf,
-  replayOf,
+  plainFileText,
+  replayedFields,
   systemWithJson,
   type WireTurn
 } from "./Lowering.ts"
@@ -78,13 +78,13 @@ export interface MessagesDialect {
   readonly promptCache: "5m" | "1h" | null
 }
 
-export const headersOf = (profile: HeaderProfile): Call["headers"] => ({
+export const profileHeaders = (profile: HeaderProfile): Call["headers"] => ({
   ...profile.more,
   "anthropic-version": profile.version,
   ...(profile.betas === undefined ? {} : { "anthropic-beta": profile.betas.join(",") })
 })
 
-export const secretsOf = (profile: HeaderProfile, key: ApiKey | undefined): Call["secrets"] =>
+export const callSecrets = (profile: HeaderProfile, key: ApiKey | undefined): Call["secrets"] =>
   profile.key === "bearer" || key === undefined ? bearer(key) : { "x-api-key": hidden(key) }
 
 // ------ request
@@ -139,7 +139,7 @@ const lowerConfig = (request: ChatRequest, dialect: MessagesDialect): WireRecord
   const schema =
     output === undefined || info.supportsOutputSchema === false ? null : fitted(output.schema, anthropicSubset)
   const config = {
-    ...effortOf(request, dialect),
+    ...thinkingFields(request, dialect),
     ...(schema === null ? {} : { format: { type: "json_schema", schema } })
   }
   return Object.keys(config).length === 0 ? {} : { output_config: config }
@@ -209,7 +209,7 @@ const lowerThinking = (request: ChatRequest, dialect: MessagesDialect, maxTokens
 }
 
 /** The effort of a model that decides itself how much it thinks. */
-const effortOf = (request: ChatRequest, dialect: MessagesDialect): WireRecord => {
+const thinkingFields = (request: ChatRequest, dialect: MessagesDialect): WireRecord => {
   const { info, thinking } = request
   const style = info.thinkingControls?.style ?? dialect.thinkingStyle
   if (thinking === null || info.supportsThinking === false || thinking.budgetTokens === 0 || style === "budget")
@@ -279,21 +279,21 @@ const lowerPart = (part: ContentPart, request: ChatRequest): ReadonlyArray<WireB
 const lowerFile = (part: FilePart, { info }: ChatRequest): WireBlock | undefined => {
   if (part.type === "image") {
     const isTaken = info.supportsVision !== false && imageTypes.includes(part.mediaType)
-    return isTaken ? { type: "image", source: sourceOf(part) } : undefined
+    return isTaken ? { type: "image", source: wireSource(part) } : undefined
   }
   if (part.type !== "file") return undefined
   const title = part.filename === null ? {} : { title: part.filename }
-  const plain = plainTextOf(part)
+  const plain = plainFileText(part)
   if (plain !== undefined && hasWords(plain)) {
     return { type: "document", source: { type: "text", media_type: "text/plain", data: plain }, ...title }
   }
   if (part.mediaType !== "application/pdf" || info.supportsPdfInput === false) return undefined
-  return { type: "document", source: sourceOf(part), ...title }
+  return { type: "document", source: wireSource(part), ...title }
 }
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 
-const sourceOf = ({ mediaType, source }: FilePart): WireSource =>
+const wireSource = ({ mediaType, source }: FilePart): WireSource =>
   "url" in source
     ? { type: "url", url: source.url }
     : { type: "base64", media_type: mediaType, data: base64(source.bytes) }
@@ -317,12 +317,12 @@ const lowerCall = (call: ToolCall) => ({
   type: "tool_use",
   id: wireId(call.id),
   name: call.name,
-  input: argumentsOf(call.arguments)
+  input: readArguments(call.arguments)
 })
 
 /** The kept blocks of an answer of the same model. Another model would refuse their signatures. */
 const replayedBlocks = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireRecord> => {
-  const replay = replayOf(answer, request)
+  const replay = replayedFields(answer, request)
   return replay.model === request.model ? list(replay.content).filter(isRecord) : []
 }
 
@@ -430,7 +430,7 @@ const usageFields = [
 
 const openBlock = (state: AnswerState, index: unknown, first: WireRecord, events: Array<ChatEvent>): undefined => {
   const name = first.type === "tool_use" ? text(first.name) : undefined
-  const callId = name === undefined ? null : idOf(state, first.id)
+  const callId = name === undefined ? null : wireCallId(state, first.id)
   const block: OpenBlock = { first, callId, text: "", input: "", signature: "", citations: [], isWhole: true }
   state.blocks.push(block)
   state.open.set(index, block)
@@ -442,7 +442,7 @@ const openBlock = (state: AnswerState, index: unknown, first: WireRecord, events
   if (isRecord(first.input) && Object.keys(first.input).length > 0) write(block, JSON.stringify(first.input), events)
 }
 
-const idOf = (state: AnswerState, sentId: unknown): string => {
+const wireCallId = (state: AnswerState, sentId: unknown): string => {
   const id = text(sentId)
   const free = id === undefined || state.callIds.has(id) ? state.newId() : id
   state.callIds.add(free)
@@ -494,20 +494,20 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   const calls = state.blocks.flatMap((block) => finishedCall(state, block))
   for (const call of calls) events.push({ _tag: "ToolCallReady", call })
   if (state.usage !== null) events.push({ _tag: "Usage", usage: readUsage(state.usage) })
-  const reason = reasonOf(state.stop, calls.length > 0)
-  events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, calls) })
+  const reason = finishReason(state.stop, calls.length > 0)
+  events.push({ _tag: "Finished", reason, model: state.model, providerData: keptProviderData(state, calls) })
 }
 
 /** A call is dropped if the answer was refused, or if the limit of tokens cut its arguments. */
 const finishedCall = (state: AnswerState, block: OpenBlock): ReadonlyArray<ToolCall> => {
   if (block.callId === null || state.stop === "refusal") return []
   const isLast = block === state.blocks.at(-1)
-  if (isLast && reasonOf(state.stop, false) === "length" && !areArguments(block.input)) return []
+  if (isLast && finishReason(state.stop, false) === "length" && !areArguments(block.input)) return []
   const name = string(block.first.name) ?? ""
   return [{ id: block.callId, name, arguments: hasWords(block.input) ? block.input : "{}" }]
 }
 
-const reasonOf = (stop: string | null, hasCalls: boolean): FinishReason => {
+const finishReason = (stop: string | null, hasCalls: boolean): FinishReason => {
   if (stop === "refusal") return "filtered"
   return hasCalls ? "tool_calls" : (lookUp(finishReasons, stop ?? "") ?? "stop")
 }
@@ -534,7 +534,7 @@ const readUsage = (usage: WireRecord): Usage => {
 }
 
 /** The data that `lowerAnswer` sends back. Null when the message itself contains everything. */
-const providerDataOf = (state: AnswerState, calls: ReadonlyArray<ToolCall>): Schema.Json | null => {
+const keptProviderData = (state: AnswerState, calls: ReadonlyArray<ToolCall>): Schema.Json | null => {
   const callIds = new Set(calls.map((call) => call.id))
   const content = state.blocks.flatMap((block) => keptBlock(block, callIds))
   const isPlain = (block: Schema.JsonObject): boolean =>
@@ -554,7 +554,7 @@ const keptBlock = (block: OpenBlock, callIds: ReadonlySet<string>): ReadonlyArra
       return callId !== null && callIds.has(callId) ? [{ type: "tool_use", id: wireId(callId) }] : []
     default:
       if (typeof first.type !== "string" || !block.isWhole) return []
-      return [block.input === "" ? jsonRecord(first) : { ...first, input: argumentsOf(block.input) }]
+      return [block.input === "" ? jsonRecord(first) : { ...first, input: readArguments(block.input) }]
   }
 }
 
@@ -575,8 +575,8 @@ export const driver =
         provider: request.provider,
         model: request.model,
         url: `${settings.baseUrl}/messages`,
-        headers: headersOf(settings.headers),
-        secrets: secretsOf(settings.headers, request.apiKey ?? settings.apiKey),
+        headers: profileHeaders(settings.headers),
+        secrets: callSecrets(settings.headers, request.apiKey ?? settings.apiKey),
         body: JSON.stringify(lower(request, settings))
       }),
       stream,

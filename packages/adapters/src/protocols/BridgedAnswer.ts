@@ -134,9 +134,14 @@ export const makeAnswer = (request: ChatRequest): BridgedAnswer => {
 }
 
 const keep = (part: OpenPart | OpenCall): KeptPart => {
-  if (part.type === "call") return { type: "call", id: part.id, data: dataOf(part.data) }
-  if (part.type === "reasoning") return { type: "reasoning", text: part.text, data: dataOf(part.data) }
-  return { type: "text", from: part.text === "" ? 0 : part.from, length: part.text.length, data: dataOf(part.data) }
+  if (part.type === "call") return { type: "call", id: part.id, data: gatheredData(part.data) }
+  if (part.type === "reasoning") return { type: "reasoning", text: part.text, data: gatheredData(part.data) }
+  return {
+    type: "text",
+    from: part.text === "" ? 0 : part.from,
+    length: part.text.length,
+    data: gatheredData(part.data)
+  }
 }
 
 /** Data is added in place: copying it for each piece would take time proportional to the square of the number of pieces. */
@@ -153,7 +158,7 @@ const join = (into: GatheredData, data: PartData): GatheredData => {
   return into
 }
 
-const dataOf = (gathered: GatheredData): Schema.JsonObject =>
+const gatheredData = (gathered: GatheredData): Schema.JsonObject =>
   Object.fromEntries(
     [...gathered].map(([provider, value]) => [provider, value instanceof Map ? Object.fromEntries(value) : value])
   )

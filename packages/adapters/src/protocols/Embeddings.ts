@@ -57,7 +57,7 @@ export const embeddingDriver = (settings: EmbeddingSettings, protocol: Embedding
       const call = { provider, model, headers: { ...settings.headers }, ...place, body: JSON.stringify(body) }
       return Effect.flatMap(fetchJson(call, protocol, settings), (answer) => {
         const read = protocol.read(answer, request)
-        return read === null ? Effect.fail(malformed(request)) : Effect.succeed(answerOf(read, request))
+        return read === null ? Effect.fail(malformed(request)) : Effect.succeed(embeddingAnswer(read, request))
       })
     })
 })
@@ -72,7 +72,7 @@ const normalize = (request: EmbeddingRequest, settings: EmbeddingSettings): Embe
 const malformed = ({ provider, model }: EmbeddingRequest): ModelError =>
   new ModelError({ reason: "unknown", code: "malformed_answer", provider, model })
 
-const answerOf = ({ vectors, tokens, costUsd }: ReadAnswer, { texts }: EmbeddingRequest): EmbeddingAnswer => ({
+const embeddingAnswer = ({ vectors, tokens, costUsd }: ReadAnswer, { texts }: EmbeddingRequest): EmbeddingAnswer => ({
   vectors,
   usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens, costUsd: costUsd ?? null }
 })
@@ -87,14 +87,14 @@ export const estimate = (texts: ReadonlyArray<string>): Usage => ({
 /** Reads a list of numbers, or their bytes (32-bit floats, little-endian) in base64. Null for anything else. */
 export const readVector = (written: unknown): Float32Array | null => {
   const encoded = string(written)
-  if (encoded !== undefined) return floatsOf(fromBase64(encoded))
+  if (encoded !== undefined) return readFloats(fromBase64(encoded))
   const numbers = list(written)
   return numbers.length > 0 && numbers.every((each) => finite(each) !== undefined)
     ? Float32Array.from(numbers, Number)
     : null
 }
 
-const floatsOf = (bytes: Uint8Array): Float32Array | null => {
+const readFloats = (bytes: Uint8Array): Float32Array | null => {
   if (bytes.length === 0 || bytes.length % 4 !== 0) return null
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return Float32Array.from({ length: bytes.length / 4 }, (_, index) => view.getFloat32(index * 4, true))

@@ -40,7 +40,7 @@ export const retryHeaders = (
   headers: Pick<Headers, "get">,
   nowMillis: number
 ): Pick<Fault, "retryAfterMillis" | "shouldRetry"> => {
-  const pause = pauseOf(headers.get("retry-after-ms"), headers.get("retry-after"), nowMillis)
+  const pause = readPause(headers.get("retry-after-ms"), headers.get("retry-after"), nowMillis)
   const word = headers.get("x-should-retry")
   return {
     ...(pause === undefined || !Number.isFinite(pause) ? {} : { retryAfterMillis: Math.max(0, pause) }),
@@ -48,7 +48,7 @@ export const retryHeaders = (
   }
 }
 
-const pauseOf = (millis: string | null, after: string | null, nowMillis: number): number | undefined => {
+const readPause = (millis: string | null, after: string | null, nowMillis: number): number | undefined => {
   if (millis !== null && isNumber(millis)) return Number(millis)
   if (after === null) return undefined
   if (isNumber(after)) return Number(after) * 1000

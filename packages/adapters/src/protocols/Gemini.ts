@@ -21,7 +21,7 @@ import { type Fault, machineCode } from "./Fault.ts"
 import { errorDialect, faultOf } from "./GeminiErrors.ts"
 import {
   type AnswerMessage,
-  argumentsOf,
+  readArguments,
   effortWord,
   type FilePart,
   hasWords,
@@ -29,7 +29,7 @@ import {
   noteForMissingBeginning,
   noteForUnreadableFile,
   noteForEmptyMessage,
-  replayOf,
+  replayedFields,
   systemWithJson,
   textOfFile,
   type WireTurn
@@ -64,7 +64,7 @@ export interface GeminiDialect {
   readonly thinkingStyle: "level" | "budget"
 }
 
-export const secretsOf = (key: ApiKey | null | undefined): Call["secrets"] =>
+export const callSecrets = (key: ApiKey | null | undefined): Call["secrets"] =>
   key ? { "x-goog-api-key": hidden(key) } : {}
 
 // ------ request
@@ -131,7 +131,7 @@ const lowerSystem = (request: ChatRequest): WireRecord => {
 const lowerConfig = (request: ChatRequest, dialect: GeminiDialect): WireRecord => {
   // Many models refuse JSON mode together with functions. Then only the system prompt asks for JSON.
   const isJson = request.jsonOutput && request.tools.length === 0 && request.info.supportsJsonOutput !== false
-  const form = formOf(request)
+  const form = responseSchema(request)
   const answersIn = list(request.info.details?.response_modalities)
   const config = {
     ...(request.maxOutputTokens === null ? {} : { maxOutputTokens: request.maxOutputTokens }),
@@ -145,7 +145,7 @@ const lowerConfig = (request: ChatRequest, dialect: GeminiDialect): WireRecord =
 }
 
 /** As with JSON mode, many models refuse a schema together with functions. */
-const formOf = ({ info, output, tools }: ChatRequest): Schema.JsonObject | null =>
+const responseSchema = ({ info, output, tools }: ChatRequest): Schema.JsonObject | null =>
   output === undefined || tools.length > 0 || info.supportsOutputSchema === false
     ? null
     : fitted(output.schema, geminiSubset)
@@ -188,7 +188,7 @@ type Turn = WireTurn<"user" | "model" | "functions", WirePart>
 
 /** The results of all calls of a turn are one content, directly after that turn. */
 const lowerMessages = (messages: ChatRequest["messages"], request: ChatRequest): WireRequest["contents"] => {
-  const idsOfWire = new Set(messages.flatMap((message) => wireIdsOf(message, request)))
+  const idsOfWire = new Set(messages.flatMap((message) => wireCallIds(message, request)))
   const turns = joinTurns(messages.map((message) => lowerMessage(message, request, idsOfWire)))
   const opening: ReadonlyArray<Turn> =
     turns[0]?.role === "user" ? [] : [{ role: "user", parts: [{ text: noteForMissingBeginning }] }]
@@ -263,21 +263,21 @@ const lowerCall = (call: ToolCall, kept: WireRecord): WirePart => ({
   functionCall: {
     ...(kept.isOfWire === true ? { id: call.id } : {}),
     name: call.name,
-    args: argumentsOf(call.arguments)
+    args: readArguments(call.arguments)
   },
   ...(kept.thoughtSignature === undefined ? {} : { thoughtSignature: kept.thoughtSignature })
 })
 
 /** The kept data of an answer of the same model. Another model would refuse its signatures. */
 const replayOfModel = (answer: AnswerMessage, request: ChatRequest): WireRecord => {
-  const replay = replayOf(answer, request)
+  const replay = replayedFields(answer, request)
   return replay.model === request.model ? replay : {}
 }
 
 const keptParts = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<WireRecord> =>
   list(replayOfModel(answer, request).parts).filter(isRecord)
 
-const wireIdsOf = (message: ChatMessage, request: ChatRequest): ReadonlyArray<string> =>
+const wireCallIds = (message: ChatMessage, request: ChatRequest): ReadonlyArray<string> =>
   message.role === "assistant"
     ? keptParts(message, request).flatMap((part) => (part.isOfWire === true ? [string(part.callId) ?? ""] : []))
     : []
@@ -434,7 +434,7 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   for (const call of calls) events.push({ _tag: "ToolCallReady", call })
   if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
   const reason = calls.length > 0 ? "tool_calls" : wireReason
-  events.push({ _tag: "Finished", reason, model: state.model, providerData: providerDataOf(state, reason) })
+  events.push({ _tag: "Finished", reason, model: state.model, providerData: keptProviderData(state, reason) })
 }
 
 const finishReasons: { readonly [word: string]: FinishReason } = {
@@ -463,7 +463,7 @@ const failures: { readonly [word: string]: Fault } = {
 }
 
 /** The data that `lowerAnswer` and `lowerContents` send back. Null when the message itself contains everything. */
-const providerDataOf = (state: AnswerState, reason: FinishReason): Schema.Json | null => {
+const keptProviderData = (state: AnswerState, reason: FinishReason): Schema.Json | null => {
   const { continuationToken, request } = state
   const parts = state.kept.filter((part) => reason === "tool_calls" || part.callId === undefined)
   const token = reason === "continue" && continuationToken !== null ? { continuationToken } : {}
@@ -485,9 +485,9 @@ export const driver =
       () => ({
         provider: request.provider,
         model: request.model,
-        url: `${settings.baseUrl}/${resourceOf(request.model)}:streamGenerateContent?alt=sse`,
+        url: `${settings.baseUrl}/${modelResource(request.model)}:streamGenerateContent?alt=sse`,
         headers: { ...settings.headers },
-        secrets: secretsOf(request.apiKey ?? settings.apiKey),
+        secrets: callSecrets(request.apiKey ?? settings.apiKey),
         body: JSON.stringify(lower(request, settings))
       }),
       stream,
@@ -496,7 +496,7 @@ export const driver =
   }
 
 /** The path of a model. Its name may or may not contain the folder (`models/` or `tunedModels/`). */
-export const resourceOf = (model: string): string => {
+export const modelResource = (model: string): string => {
   const [folder, name] = /^(models|tunedModels)\/(.+)$/.exec(model)?.slice(1) ?? ["models", model]
   return `${folder}/${encodeURIComponent(name ?? "")}`
 }

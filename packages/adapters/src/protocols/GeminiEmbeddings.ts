@@ -11,7 +11,7 @@ import {
   type ReadAnswer,
   readVector
 } from "./Embeddings.ts"
-import { secretsOf } from "./Gemini.ts"
+import { callSecrets } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { finite, list, record } from "./Wire.ts"
 
@@ -47,7 +47,7 @@ export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>
     limits,
     call: (request) => ({
       url: `${settings.baseUrl}/models/${encodeURIComponent(request.model)}:batchEmbedContents`,
-      secrets: secretsOf(request.apiKey ?? settings.apiKey),
+      secrets: callSecrets(request.apiKey ?? settings.apiKey),
       body: lower(request)
     }),
     read

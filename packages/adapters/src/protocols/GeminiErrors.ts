@@ -19,7 +19,7 @@ export const faultOf = (status: number | null, body: unknown): Fault => {
     ...plain,
     reason: isTooLong ? "context_too_long" : reason,
     ...machineCode(word === "" ? error.code : word),
-    ...pauseOf(details)
+    ...readPause(details)
   }
 }
 
@@ -54,7 +54,7 @@ const reasonsOfDetails: { readonly [word: string]: ModelErrorReason } = {
 }
 
 /** The pause of the detail `RetryInfo`, for example "34s". */
-const pauseOf = (details: ReadonlyArray<WireRecord>): Pick<Fault, "retryAfterMillis"> => {
+const readPause = (details: ReadonlyArray<WireRecord>): Pick<Fault, "retryAfterMillis"> => {
   const delay = details.map((each) => string(each.retryDelay)).find((each) => each !== undefined)
   const seconds = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(delay ?? "")?.[1]
   return seconds === undefined ? {} : { retryAfterMillis: Math.ceil(Number(seconds) * 1000) }

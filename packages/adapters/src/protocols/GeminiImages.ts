@@ -3,7 +3,7 @@
  * a price. Used by `providers/Gemini`.
  */
 import { type ImageModel, type ImageRequest, noUsage } from "@colloquy/core/adapters"
-import { readUsage, resourceOf, secretsOf } from "./Gemini.ts"
+import { readUsage, modelResource, callSecrets } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
 import { base64, list, record, string, text, type WireRecord } from "./Wire.ts"
@@ -19,8 +19,8 @@ export const model = (settings: GeminiImagesSettings): ImageModel =>
     call: (request) => {
       const predicts = settings.predicting.test(request.model)
       return {
-        url: `${settings.baseUrl}/${resourceOf(request.model)}:${predicts ? "predict" : "generateContent"}`,
-        secrets: secretsOf(request.apiKey ?? settings.apiKey),
+        url: `${settings.baseUrl}/${modelResource(request.model)}:${predicts ? "predict" : "generateContent"}`,
+        secrets: callSecrets(request.apiKey ?? settings.apiKey),
         body: predicts ? lowerPrediction(request) : lowerContent(request)
       }
     },

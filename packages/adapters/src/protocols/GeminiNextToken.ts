@@ -12,7 +12,7 @@ import {
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
-import { secretsOf } from "./Gemini.ts"
+import { callSecrets } from "./Gemini.ts"
 import { errorDialect } from "./GeminiErrors.ts"
 import { fetchJson, type TransportSettings } from "./Transport.ts"
 import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
@@ -85,7 +85,7 @@ export const driver =
         model,
         url: `${settings.baseUrl}/models/${encodeURIComponent(model)}:generateContent`,
         headers: { ...settings.headers },
-        secrets: secretsOf(apiKey ?? settings.apiKey),
+        secrets: callSecrets(apiKey ?? settings.apiKey),
         body: JSON.stringify(lower(request))
       }
       return Effect.map(fetchJson(call, errorDialect, settings), read)

@@ -44,14 +44,14 @@ export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): Im
       const written = isForm(body) ? body : JSON.stringify(body)
       const call: Call = { provider, model, headers: { ...settings.headers }, ...place, body: written, isOnce: true }
       return Effect.flatMap(fetchJson(call, protocol, { ...imageTimeouts, ...settings }), (answer) =>
-        answerOf(protocol.read(answer, request), request)
+        imageAnswer(protocol.read(answer, request), request)
       )
     })
 })
 
 const isForm = (body: object | Multipart): body is Multipart => "contentType" in body && "bytes" in body
 
-const answerOf = (
+const imageAnswer = (
   { images, isRefused = false, model, usage }: ReadImages,
   { model: asked, provider }: ImageRequest
 ): Effect.Effect<ImageAnswer, ModelError> => {

@@ -12,33 +12,33 @@ export type AnswerMessage = Extract<ChatMessage, { readonly role: "assistant" }>
 
 /** Tells the model that a file is attached which it cannot read. */
 export const noteForUnreadableFile = (part: FilePart): string =>
-  `[${nameOf(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
+  `[${quotedName(part)} (${part.mediaType}) is attached, but this model cannot read it.]`
 
 /** The content of a text file; undefined for every other file. */
-export const plainTextOf = ({ mediaType, source }: FilePart): string | undefined =>
+export const plainFileText = ({ mediaType, source }: FilePart): string | undefined =>
   "bytes" in source && /^text\/|[/+](json|xml|yaml)\b/.test(mediaType)
     ? new TextDecoder().decode(source.bytes)
     : undefined
 
-/** The name of a text file and its content, as `plainTextOf` gives it, for the text of a message. */
+/** The name of a text file and its content, as `plainFileText` gives it, for the text of a message. */
 export const textOfFile = (part: FilePart): string | undefined => {
-  const plain = plainTextOf(part)
-  return plain === undefined ? undefined : `File ${nameOf(part)}:\n\n${plain}`
+  const plain = plainFileText(part)
+  return plain === undefined ? undefined : `File ${quotedName(part)}:\n\n${plain}`
 }
 
-const nameOf = (part: FilePart): string => (part.filename === null ? "A file" : `"${part.filename}"`)
+const quotedName = (part: FilePart): string => (part.filename === null ? "A file" : `"${part.filename}"`)
 
 /** The URL of a file: its own, or a `data:` URL with its bytes. */
-export const urlOf = ({ mediaType, source }: FilePart): string =>
+export const dataUrl = ({ mediaType, source }: FilePart): string =>
   "url" in source ? source.url : `data:${mediaType};base64,${base64(source.bytes)}`
 
 /** The arguments of an earlier call as an object. Malformed arguments become `{}`, because a server would refuse the whole conversation. */
-export const argumentsOf = (written: string): Schema.JsonObject => jsonRecord(record(parseJson(written)))
+export const readArguments = (written: string): Schema.JsonObject => jsonRecord(record(parseJson(written)))
 
 export const areArguments = (written: string): boolean => isRecord(parseJson(written))
 
 /** The data that this provider wants back with its answer. Empty when the answer came from another provider. */
-export const replayOf = (answer: AnswerMessage, request: ChatRequest): WireRecord =>
+export const replayedFields = (answer: AnswerMessage, request: ChatRequest): WireRecord =>
   answer.providerData?.provider === request.provider ? record(answer.providerData.data) : {}
 
 /**

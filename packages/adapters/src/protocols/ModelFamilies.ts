@@ -7,5 +7,5 @@ import type { ModelInfo } from "@colloquy/core"
 /** The first matching pattern counts. */
 export type ModelFamilies = ReadonlyArray<readonly [pattern: RegExp, known: Partial<ModelInfo>]>
 
-export const familyOf = (model: string, families: ModelFamilies): Partial<ModelInfo> | undefined =>
+export const findFamily = (model: string, families: ModelFamilies): Partial<ModelInfo> | undefined =>
   families.find(([pattern]) => pattern.test(model))?.[1]

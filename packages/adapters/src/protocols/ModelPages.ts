@@ -5,7 +5,7 @@
 import { type ModelInfo } from "@colloquy/core"
 import { describeModel, mergeModelInfo, type ModelError } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import { familyOf, type ModelFamilies } from "./ModelFamilies.ts"
+import { findFamily, type ModelFamilies } from "./ModelFamilies.ts"
 import { type Call, type ErrorDialect, fetchJson, type TransportSettings } from "./Transport.ts"
 import { lookUp, record, type WireRecord } from "./Wire.ts"
 
@@ -52,6 +52,6 @@ const maximumPages = 20
 const readEntry = (entry: unknown, pages: ModelPages): ReadonlyArray<ModelInfo> =>
   pages.read(record(entry)).map((known) => {
     const { name, modelType } = known
-    const family = describeModel({ ...familyOf(name, pages.families), name, provider: pages.id, modelType })
+    const family = describeModel({ ...findFamily(name, pages.families), name, provider: pages.id, modelType })
     return mergeModelInfo(mergeModelInfo(family, known), lookUp(pages.models, name) ?? {})
   })

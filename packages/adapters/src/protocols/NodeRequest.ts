@@ -41,7 +41,7 @@ class NodeExchange implements Exchange {
   }
 
   header(name: string): string | null {
-    return this.answer === null ? null : headerOf(this.answer, name)
+    return this.answer === null ? null : answerHeader(this.answer, name)
   }
 
   read(take: (next: Read) => void): void {
@@ -154,18 +154,18 @@ const start = (request: HttpRequest): Http.ClientRequest => {
     port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
     path: url.pathname + url.search,
     method: request.body === null ? "GET" : "POST",
-    headers: headersOf(request)
+    headers: requestHeaders(request)
   })
 }
 
 /** Adds the two headers that `fetch` adds and some gateways require. No compression is requested, because a streamed answer consists of small pieces. */
-const headersOf = (request: HttpRequest): Record<string, string> => {
+const requestHeaders = (request: HttpRequest): Record<string, string> => {
   const headers: Record<string, string> = { accept: "*/*", "user-agent": "node" }
   for (const name of Object.keys(request.headers)) headers[name.toLowerCase()] = (request.headers[name] ?? "").trim()
   return headers
 }
 
-const headerOf = (answer: Http.IncomingMessage, name: string): string | null => {
+const answerHeader = (answer: Http.IncomingMessage, name: string): string | null => {
   const value = answer.headers[name.toLowerCase()]
   return typeof value === "string" ? value : null
 }
@@ -183,14 +183,14 @@ const closeKept = ({ protocol, host }: Http.ClientRequest): void => {
 
 /** Decompresses a body piece by piece, so that an event is not held back until the next one arrives. */
 const decoded = (answer: Http.IncomingMessage): Readable => {
-  const decoder = decoderOf(headerOf(answer, "content-encoding")?.trim().toLowerCase())
+  const decoder = makeDecoder(answerHeader(answer, "content-encoding")?.trim().toLowerCase())
   if (decoder === null) return answer
   // The callback is empty, because the decoder itself emits the error.
   process.getBuiltinModule("node:stream").pipeline(answer, decoder, () => {})
   return decoder
 }
 
-const decoderOf = (coding: string | undefined): Duplex | null => {
+const makeDecoder = (coding: string | undefined): Duplex | null => {
   if (coding === undefined) return null
   const { constants, createBrotliDecompress, createUnzip } = process.getBuiltinModule("node:zlib")
   if (coding === "gzip" || coding === "x-gzip" || coding === "deflate")

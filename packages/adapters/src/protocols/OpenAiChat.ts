@@ -14,10 +14,10 @@ import {
   areArguments,
   type FilePart,
   noteForUnreadableFile,
-  replayOf,
+  replayedFields,
   systemWithJson,
   textOfFile,
-  urlOf
+  dataUrl
 } from "./Lowering.ts"
 import { type ChatDialect, lowerSampling } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
@@ -161,9 +161,9 @@ const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect):
   const has = (kind: ChatDialect["parts"][number], supported: boolean | null) =>
     dialect.parts.includes(kind) && supported !== false
   if (part.type === "image" && has("image", info.supportsVision))
-    return { type: "image_url", image_url: { url: urlOf(part) } }
+    return { type: "image_url", image_url: { url: dataUrl(part) } }
   if (part.type === "video" && has("video", info.supportsVideoInput))
-    return { type: "video_url", video_url: { url: urlOf(part) } }
+    return { type: "video_url", video_url: { url: dataUrl(part) } }
   if (part.type === "audio" && has("audio", info.supportsAudioInput) && "bytes" in source)
     return lowerAudio(part, source.bytes, dialect)
   if (part.type !== "file") return undefined
@@ -175,7 +175,7 @@ const lowerFile = (part: FilePart, { info }: ChatRequest, dialect: ChatDialect):
     ("url" in source && !dialect.fileUrls)
   )
     return undefined
-  return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: urlOf(part) } }
+  return { type: "file", file: { filename: part.filename ?? "document.pdf", file_data: dataUrl(part) } }
 }
 
 const lowerAudio = (part: FilePart, bytes: Uint8Array, dialect: ChatDialect): WirePart | undefined => {
@@ -202,7 +202,7 @@ const audioFormats: { readonly [subtype: string]: string } = {
 const lowerAnswer = (answer: AnswerMessage, request: ChatRequest): WireMessage => {
   if (answer.toolCalls.length === 0 && answer.providerData === null)
     return { role: "assistant", content: answer.content }
-  const replay = replayOf(answer, request)
+  const replay = replayedFields(answer, request)
   const ofCalls = record(replay.calls)
   const calls = answer.toolCalls.map((call): WireCall => ({
     id: call.id,
@@ -381,7 +381,7 @@ const readUsage = (usage: unknown): Usage | null => {
 const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent>): Fault | undefined => {
   const written = record(piece.function)
   const name = text(written.name)
-  const call = callOf(state, piece.index, text(piece.id), name)
+  const call = openCall(state, piece.index, text(piece.id), name)
   const more =
     typeof written.arguments === "object" && written.arguments !== null
       ? JSON.stringify(written.arguments)
@@ -396,7 +396,12 @@ const readCall = (state: AnswerState, piece: WireRecord, events: Array<ChatEvent
   return call.name === undefined ? state.nameless.add() : undefined
 }
 
-const callOf = (state: AnswerState, index: unknown, wireId: string | undefined, name: string | undefined): OpenCall => {
+const openCall = (
+  state: AnswerState,
+  index: unknown,
+  wireId: string | undefined,
+  name: string | undefined
+): OpenCall => {
   const known = typeof index === "number" ? state.byIndex.get(index) : state.byId.get(wireId ?? "")
   const isAnother = known?.wireId !== undefined && wireId !== undefined && wireId !== known.wireId && name !== undefined
   if (known !== undefined && !isAnother) return known
@@ -454,21 +459,21 @@ export const end = (state: AnswerState, events: Array<ChatEvent>, marked: boolea
   if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
   events.push({
     _tag: "Finished",
-    reason: reasonOf(state, calls),
+    reason: finishReason(state, calls),
     model: state.model,
-    providerData: providerDataOf(state, calls)
+    providerData: keptProviderData(state, calls)
   })
 }
 
 /** Some servers end an answer with tool calls by `stop`, so the calls themselves decide. */
-const reasonOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>) => {
+const finishReason = (state: AnswerState, calls: ReadonlyArray<OpenCall>) => {
   if (state.finish === "content_filter" || state.refused) return "filtered"
   if (calls.length > 0) return "tool_calls"
   return state.finish === "length" ? "length" : "stop"
 }
 
 /** The data that `lowerAnswer` sends back with the message and its calls. Null without calls: reasoning continues only after tool calls. */
-const providerDataOf = (state: AnswerState, calls: ReadonlyArray<OpenCall>): Schema.Json | null => {
+const keptProviderData = (state: AnswerState, calls: ReadonlyArray<OpenCall>): Schema.Json | null => {
   if (calls.length === 0) return null
   const details = state.details.length === 0 ? {} : { reasoning_details: state.details }
   const message = { ...state.replayed, ...details }

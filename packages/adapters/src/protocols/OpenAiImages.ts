@@ -24,20 +24,20 @@ export const model = (settings: OpenAiImagesSettings): ImageModel =>
       secrets: bearer(request.apiKey ?? settings.apiKey),
       body:
         request.inputs.length === 0
-          ? fieldsOf(request, settings)
-          : multipart(partsOf(request, fieldsOf(request, settings)))
+          ? requestFields(request, settings)
+          : multipart(formParts(request, requestFields(request, settings)))
     }),
     read
   })
 
-const fieldsOf = ({ model: name, options, prompt }: ImageRequest, { returnsLinks }: OpenAiImagesSettings) => ({
+const requestFields = ({ model: name, options, prompt }: ImageRequest, { returnsLinks }: OpenAiImagesSettings) => ({
   model: name,
   prompt,
   ...options,
   ...(returnsLinks.test(name) ? { response_format: "b64_json" } : {})
 })
 
-const partsOf = ({ inputs }: ImageRequest, fields: ReturnType<typeof fieldsOf>): ReadonlyArray<FormPart> => [
+const formParts = ({ inputs }: ImageRequest, fields: ReturnType<typeof requestFields>): ReadonlyArray<FormPart> => [
   ...Object.entries(fields).map(([name, value]) => ({ name, value: String(value) })),
   ...inputs.map(({ bytes, mediaType }, index) => ({
     name: inputs.length === 1 ? "image" : "image[]",
@@ -49,10 +49,10 @@ const partsOf = ({ inputs }: ImageRequest, fields: ReturnType<typeof fieldsOf>):
 
 const read = (body: unknown): ReadImages => {
   const { data, usage } = record(body)
-  return { images: list(data).map((entry) => record(entry).b64_json), usage: usageOf(usage), model: null }
+  return { images: list(data).map((entry) => record(entry).b64_json), usage: readUsage(usage), model: null }
 }
 
-const usageOf = (usage: unknown): Usage =>
+const readUsage = (usage: unknown): Usage =>
   isRecord(usage)
     ? { ...noUsage, inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) }
     : noUsage

@@ -17,11 +17,11 @@ import type {
 import type * as Schema from "effect/Schema"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
-import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, urlOf } from "./Lowering.ts"
+import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, dataUrl } from "./Lowering.ts"
 import { lowerSampling, reasoningEffort, type SamplingRules } from "./OpenAiDialect.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { openAiFormat } from "./OutputForms.ts"
-import { type AnswerPart, keepParts, type KeptPart, partsOf } from "./Replay.ts"
+import { type AnswerPart, keepParts, type KeptPart, replayedParts } from "./Replay.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
 import {
   base64,
@@ -156,7 +156,7 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): ReadonlyArray
     case "user":
       return [{ type: "message", role: "user", content: message.content.map((part) => lowerPart(part, request)) }]
     case "assistant":
-      return partsOf(message, request).map(lowerAnswerPart)
+      return replayedParts(message, request).map(lowerAnswerPart)
     case "tool":
       return [{ type: "function_call_output", call_id: message.toolCallId, output: message.output }]
   }
@@ -170,7 +170,7 @@ const lowerPart = (part: ContentPart, request: ChatRequest): WirePart =>
 /** Undefined when the model or the protocol does not accept the file. Most models here accept no audio, so it is sent only if that is known. */
 const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined => {
   if (part.type === "image")
-    return info.supportsVision === false ? undefined : { type: "input_image", image_url: urlOf(part), detail: "auto" }
+    return info.supportsVision === false ? undefined : { type: "input_image", image_url: dataUrl(part), detail: "auto" }
   if (part.type === "audio") return info.supportsAudioInput === true ? lowerAudio(part) : undefined
   if (part.type === "video") return undefined
   const written = textOfFile(part)
@@ -178,7 +178,7 @@ const lowerFile = (part: FilePart, { info }: ChatRequest): WirePart | undefined 
   if (part.mediaType !== "application/pdf" || info.supportsPdfInput === false) return undefined
   return "url" in part.source
     ? { type: "input_file", file_url: part.source.url }
-    : { type: "input_file", filename: part.filename ?? "document.pdf", file_data: urlOf(part) }
+    : { type: "input_file", filename: part.filename ?? "document.pdf", file_data: dataUrl(part) }
 }
 
 const lowerAudio = ({ mediaType, source }: FilePart): WirePart | undefined => {
@@ -287,16 +287,16 @@ const newIn = (state: AnswerState, key: string, piece: Text): string => {
 }
 
 /** The key of an item. Some servers change the id of an item during the answer, but not its index. */
-const placeOf = (chunk: WireRecord): Place => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
+const outputPlace = (chunk: WireRecord): Place => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
 
 type Place = number | string
 
-const indexOf = (index: unknown): number => finite(index) ?? 0
+const indexOrZero = (index: unknown): number => finite(index) ?? 0
 
 const say = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const place = placeOf(chunk)
+  const place = outputPlace(chunk)
   const message = state.items.get(place) ?? openMessage(state, place)
-  const fresh = newIn(state, `text ${place} ${indexOf(chunk.content_index)}`, piece)
+  const fresh = newIn(state, `text ${place} ${indexOrZero(chunk.content_index)}`, piece)
   if (message.type !== "message" || fresh === "") return
   if (message.length === 0) {
     const gap = state.textLength === 0 ? "" : "\n\n"
@@ -326,8 +326,8 @@ const openMessage = (state: AnswerState, place: Place): OpenItem => {
 
 const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
   const isSummary = chunk.summary_index !== undefined
-  const part = isSummary ? `summary ${indexOf(chunk.summary_index)}` : `thought ${indexOf(chunk.content_index)}`
-  const key = `${part} ${placeOf(chunk)}`
+  const part = isSummary ? `summary ${indexOrZero(chunk.summary_index)}` : `thought ${indexOrZero(chunk.content_index)}`
+  const key = `${part} ${outputPlace(chunk)}`
   const isNew = !state.emitted.has(key)
   const fresh = newIn(state, key, piece)
   if (!state.showsReasoning || fresh === "") return
@@ -336,9 +336,9 @@ const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array
 }
 
 const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const call = state.items.get(placeOf(chunk))
+  const call = state.items.get(outputPlace(chunk))
   if (call?.type !== "function_call") return
-  const fresh = newIn(state, `arguments ${placeOf(chunk)}`, piece)
+  const fresh = newIn(state, `arguments ${outputPlace(chunk)}`, piece)
   if (fresh === "") return
   call.arguments += fresh
   events.push({ _tag: "ToolCallDelta", id: call.id, arguments: fresh })
@@ -358,7 +358,7 @@ const readItem: Reader = (state, chunk, events) => {
 }
 
 const readMessage = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  const message = state.items.get(placeOf(place)) ?? openMessage(state, placeOf(place))
+  const message = state.items.get(outputPlace(place)) ?? openMessage(state, outputPlace(place))
   if (message.type === "message") message.phase = text(item.phase) ?? message.phase
   list(item.content)
     .map(record)
@@ -371,7 +371,7 @@ const readMessage = (state: AnswerState, place: WireRecord, item: WireRecord, ev
 }
 
 const readReasoning = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  state.items.set(placeOf(place), { type: "reasoning", item })
+  state.items.set(outputPlace(place), { type: "reasoning", item })
   list(item.summary)
     .map(record)
     .forEach((part, summary_index) => {
@@ -386,11 +386,11 @@ const readReasoning = (state: AnswerState, place: WireRecord, item: WireRecord, 
 
 const readCall = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
   const name = text(item.name)
-  if (!state.items.has(placeOf(place)) && name !== undefined) {
+  if (!state.items.has(outputPlace(place)) && name !== undefined) {
     const wireId = text(item.call_id)
     const id = wireId === undefined || state.callIds.has(wireId) ? state.newId() : wireId
     state.callIds.add(id)
-    state.items.set(placeOf(place), { type: "function_call", id, name, arguments: "" })
+    state.items.set(outputPlace(place), { type: "function_call", id, name, arguments: "" })
     events.push({ _tag: "ToolCallStart", id, name })
   }
   writeArguments(state, place, { whole: string(item.arguments) ?? "" }, events)
@@ -398,8 +398,8 @@ const readCall = (state: AnswerState, place: WireRecord, item: WireRecord, event
 
 const readImage = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
   const encoded = text(item.result)
-  if (encoded === undefined || state.items.has(placeOf(place))) return
-  state.items.set(placeOf(place), { type: "image" })
+  if (encoded === undefined || state.items.has(outputPlace(place))) return
+  state.items.set(outputPlace(place), { type: "image" })
   const format = /^[a-z]+$/.exec(string(item.output_format) ?? "")?.[0] ?? "png"
   events.push({ _tag: "Media", mediaType: `image/${format}`, bytes: fromBase64(encoded) })
 }
@@ -491,13 +491,13 @@ export const end = (state: AnswerState, events: Array<ChatEvent>): void => {
   if (state.usage !== null) events.push({ _tag: "Usage", usage: state.usage })
   events.push({
     _tag: "Finished",
-    reason: reasonOf(state, calls.length),
+    reason: finishReason(state, calls.length),
     model: state.model,
     providerData: keepParts(state.requestedModel, [...state.items.values()].flatMap(keep))
   })
 }
 
-const reasonOf = (state: AnswerState, calls: number): FinishReason => {
+const finishReason = (state: AnswerState, calls: number): FinishReason => {
   if (state.filtered) return "filtered"
   if (calls > 0) return "tool_calls"
   return state.finish === "incomplete" ? "length" : "stop"

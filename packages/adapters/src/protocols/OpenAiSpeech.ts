@@ -15,7 +15,7 @@ import * as Stream from "effect/Stream"
 import { type FormPart, type Multipart, multipart } from "./Multipart.ts"
 import { faultOf } from "./OpenAiErrors.ts"
 import { bearer, streamAnswer, type StreamDialect } from "./Transport.ts"
-import { callOf, type SynthesisProtocol, speechToText, textToSpeech, type VoiceSettings } from "./VoiceProtocol.ts"
+import { voiceCall, type SynthesisProtocol, speechToText, textToSpeech, type VoiceSettings } from "./VoiceProtocol.ts"
 import { count, finite, isRecord, record, string, text } from "./Wire.ts"
 
 export interface SpeechDialect {
@@ -50,7 +50,7 @@ export const transcription = (
   const call = (request: TranscriptionRequest, isStreamed: boolean) => ({
     url: `${settings.baseUrl}/audio/transcriptions`,
     secrets: bearer(request.apiKey ?? settings.apiKey),
-    body: formOf(request, isStreamed)
+    body: transcriptionForm(request, isStreamed)
   })
   const atOnce = speechToText(settings, {
     ...errors,
@@ -68,7 +68,7 @@ export const transcription = (
           transcript
         }))
       }
-      return streamAnswer(() => callOf(settings, request, call(request, true)), streamDialect, settings).pipe(
+      return streamAnswer(() => voiceCall(settings, request, call(request, true)), streamDialect, settings).pipe(
         Stream.map((event): ReadonlyArray<TranscriptEvent> => {
           if (event._tag === "TextDelta") return [{ _tag: "TranscriptDelta", text: event.text }]
           if (event._tag !== "Finished") return []
@@ -81,7 +81,10 @@ export const transcription = (
   }
 }
 
-const formOf = ({ language, model, prompt, recording }: TranscriptionRequest, isStreamed: boolean): Multipart => {
+const transcriptionForm = (
+  { language, model, prompt, recording }: TranscriptionRequest,
+  isStreamed: boolean
+): Multipart => {
   const { bytes, filename, mimeType } = recording
   const fields: ReadonlyArray<FormPart> = [
     { name: "model", value: model },
@@ -135,10 +138,10 @@ const read = (body: unknown): Transcript | null => {
   const { duration, language, text: said, usage } = record(body)
   if (typeof said !== "string") return null
   const seconds = finite(duration) ?? finite(record(usage).seconds) ?? null
-  return { text: said, seconds, language: string(language) ?? null, usage: usageOf(usage) }
+  return { text: said, seconds, language: string(language) ?? null, usage: readUsage(usage) }
 }
 
-const usageOf = (usage: unknown): Usage | null => {
+const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage) || finite(usage.input_tokens) === undefined) return null
   return { ...noUsage, inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) }
 }

@@ -3,8 +3,9 @@
  * model reads it; the kernel checks it in every case. What changes the shape of a value and is not in the subset makes the form null, and
  * then the kernel tells the model the schema in words.
  */
+import { isJsonObject } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
-import { isRecord, type WireRecord } from "./Wire.ts"
+import type { WireRecord } from "./Wire.ts"
 
 export interface SchemaSubset {
   readonly keywords: ReadonlySet<string>
@@ -75,7 +76,7 @@ export const fitted = (schema: Schema.Json, subset: SchemaSubset): Schema.JsonOb
   subset.mayRecurse || !isRecursive(schema) ? fit(schema, subset) : null
 
 const fit = (schema: Schema.Json, subset: SchemaSubset): Schema.JsonObject | null => {
-  if (!isObject(schema)) return null
+  if (!isJsonObject(schema)) return null
   const form: Record<string, Schema.Json> = {}
   const notes: Array<string> = []
   for (const [name, value] of Object.entries(schema)) {
@@ -105,7 +106,7 @@ const fitValue = (name: string, value: Schema.Json, subset: SchemaSubset): Schem
   switch (name) {
     case "properties":
     case "$defs":
-      return isObject(value) ? all(Object.entries(value).map(([key, each]) => [key, fit(each, subset)])) : null
+      return isJsonObject(value) ? all(Object.entries(value).map(([key, each]) => [key, fit(each, subset)])) : null
     case "anyOf":
     case "oneOf":
     case "allOf":
@@ -143,7 +144,7 @@ const referencesIn = (schema: Schema.Json | undefined): ReadonlyArray<string> =>
   const found = new Set<string>()
   const walk = (value: Schema.Json | undefined): void => {
     if (isList(value)) for (const each of value) walk(each)
-    else if (isObject(value)) {
+    else if (isJsonObject(value)) {
       for (const [name, each] of Object.entries(value)) {
         if (name === "$ref" && typeof each === "string") found.add(each)
         else if (name !== "$defs" && name !== "definitions") walk(each)
@@ -159,7 +160,7 @@ const at = (schema: Schema.Json, pointer: string): Schema.Json | undefined =>
     .slice(2)
     .split("/")
     .reduce<Schema.Json | undefined>(
-      (value, key) => (isObject(value) ? value[key.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
+      (value, key) => (isJsonObject(value) ? value[key.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined),
       schema
     )
 
@@ -168,16 +169,16 @@ const at = (schema: Schema.Json, pointer: string): Schema.Json | undefined =>
  * schema is sent all the same, and the model follows it as well as it can.
  */
 export const isStrict = (schema: Schema.Json): boolean =>
-  isObject(schema) &&
+  isJsonObject(schema) &&
   Object.entries(schema).every(([name, value]) => strictKeywords.has(name) && isStrictValue(name, value)) &&
   (schema["type"] !== "object" ||
     (schema["additionalProperties"] === false &&
-      Object.keys(isObject(schema["properties"]) ? schema["properties"] : {}).every((name) =>
-        listOf(schema["required"]).includes(name)
+      Object.keys(isJsonObject(schema["properties"]) ? schema["properties"] : {}).every((name) =>
+        listOrEmpty(schema["required"]).includes(name)
       )))
 
 const isStrictValue = (name: string, value: Schema.Json): boolean => {
-  if (name === "properties" || name === "$defs") return isObject(value) && Object.values(value).every(isStrict)
+  if (name === "properties" || name === "$defs") return isJsonObject(value) && Object.values(value).every(isStrict)
   if (name === "anyOf") return isList(value) && value.every(isStrict)
   return name !== "items" || isStrict(value)
 }
@@ -196,9 +197,8 @@ const strictKeywords = new Set([
   "maxItems"
 ])
 
-const isObject = (value: unknown): value is Schema.JsonObject => isRecord(value)
 const isList = (value: unknown): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
-const listOf = (value: Schema.Json | undefined): ReadonlyArray<Schema.Json> => (isList(value) ? value : [])
+const listOrEmpty = (value: Schema.Json | undefined): ReadonlyArray<Schema.Json> => (isList(value) ? value : [])
 
 /** The fields of `json_schema` in both of OpenAI's protocols. */
 export const openAiFormat = ({

@@ -38,7 +38,7 @@ export class RepeatedChunk {
     const { after, apply, before } = this
     // V8 compares slices many characters at a time, but `startsWith` and `endsWith` one by one, which would be most of the time for a chunk.
     if (apply === null || data.slice(0, before.length) !== before || data.slice(-after.length) !== after) return false
-    const text = textOf(data, before.length, data.length - after.length)
+    const text = readText(data, before.length, data.length - after.length)
     if (text === null) return false
     apply(text, events)
     this.misses = 0
@@ -67,7 +67,7 @@ export class RepeatedChunk {
 const mark = "colloquyprobe"
 
 /** The text between two positions; null, if it is not the content of one JSON string. */
-const textOf = (data: string, from: number, to: number): string | null => {
+const readText = (data: string, from: number, to: number): string | null => {
   const isPlain = to >= from && to - from <= longestCopied && !escapedCharacter.test(data.slice(from, to))
   if (isPlain) return data.slice(from, to)
   const parsed = to < from ? undefined : parseJson(data.slice(from - 1, to + 1))

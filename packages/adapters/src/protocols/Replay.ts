@@ -9,7 +9,7 @@
 import type { ToolCall } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
-import { type AnswerMessage, replayOf } from "./Lowering.ts"
+import { type AnswerMessage, replayedFields } from "./Lowering.ts"
 import { count, isRecord, jsonRecord, list, record, string, type WireRecord } from "./Wire.ts"
 
 /** One part as it is kept with the answer. */
@@ -28,12 +28,12 @@ export type AnswerPart =
 export const keepParts = (model: string, parts: ReadonlyArray<KeptPart>): Schema.Json | null =>
   parts.some((part) => part.type === "reasoning" || Object.keys(part.data).length > 0) ? { model, parts } : null
 
-export const partsOf = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<AnswerPart> => {
-  const replay = replayOf(answer, request)
+export const replayedParts = (answer: AnswerMessage, request: ChatRequest): ReadonlyArray<AnswerPart> => {
+  const replay = replayedFields(answer, request)
   const kept = replay.model === request.model ? list(replay.parts).filter(isRecord) : []
   const length = kept.reduce((end, part) => Math.max(end, count(part.from) + count(part.length)), 0)
   if (kept.length === 0 || length !== answer.content.length) return neutralParts(answer)
-  const parts = kept.flatMap((part) => partOf(part, answer))
+  const parts = kept.flatMap((part) => replayedPart(part, answer))
   const calls = parts.flatMap((part) => (part.type === "call" ? [part.call] : []))
   return withoutTrailingReasoning([
     ...parts,
@@ -51,7 +51,7 @@ const plainText = (text: string, data: Schema.JsonObject): ReadonlyArray<AnswerP
 
 const plainCall = (call: ToolCall): AnswerPart => ({ type: "call", call, data: {} })
 
-const partOf = (part: WireRecord, { content, toolCalls }: AnswerMessage): ReadonlyArray<AnswerPart> => {
+const replayedPart = (part: WireRecord, { content, toolCalls }: AnswerMessage): ReadonlyArray<AnswerPart> => {
   const data = jsonRecord(record(part.data))
   if (part.type === "reasoning") return [{ type: "reasoning", text: string(part.text) ?? "", data }]
   if (part.type === "text")

@@ -52,7 +52,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
           }
           return Effect.succeed({
             order,
-            charge: { provider, model, purpose: "rerank", usage: usageOf(answer, request) }
+            charge: { provider, model, purpose: "rerank", usage: readUsage(answer, request) }
           })
         })
       })
@@ -72,7 +72,7 @@ const readOrder = (written: unknown, count: number): Reranked["order"] | null =>
 }
 
 /** The usage is estimated if the vendor reports no tokens: Cohere charges for searches. */
-const usageOf = (answer: unknown, { query, texts }: RerankRequest): Usage => {
+const readUsage = (answer: unknown, { query, texts }: RerankRequest): Usage => {
   const { cost, total_tokens } = record(record(answer).usage)
   const tokens = finite(total_tokens)
   return tokens === undefined

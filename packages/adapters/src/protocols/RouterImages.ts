@@ -35,10 +35,10 @@ export const model = (settings: ImageSettings): ImageModel =>
 
 const read = (body: unknown): ReadImages => {
   const { data, usage } = record(body)
-  return { images: list(data).map((entry) => record(entry).b64_json), usage: usageOf(record(usage)), model: null }
+  return { images: list(data).map((entry) => record(entry).b64_json), usage: readUsage(record(usage)), model: null }
 }
 
-const usageOf = ({ completion_tokens, cost, prompt_tokens }: { readonly [field: string]: unknown }): Usage => ({
+const readUsage = ({ completion_tokens, cost, prompt_tokens }: { readonly [field: string]: unknown }): Usage => ({
   ...noUsage,
   inputTokens: count(prompt_tokens),
   outputTokens: count(completion_tokens),

@@ -261,12 +261,12 @@ interface Offer {
 }
 
 const listOffers = (settings: ModelListSettings, model: string): Effect.Effect<ReadonlyArray<Offer>> =>
-  fetchModels(settings, `/models/${pathOf(model)}/endpoints`).pipe(
+  fetchModels(settings, `/models/${modelPath(model)}/endpoints`).pipe(
     Effect.map((body) => list(record(record(body).data).endpoints).flatMap((each) => readOffer(record(each), model))),
     Effect.catch(() => Effect.succeed([]))
   )
 
-const pathOf = (model: string): string =>
+const modelPath = (model: string): string =>
   model
     .split("/")
     .map((part) => encodeURIComponent(part).replaceAll("%3A", ":"))

@@ -81,7 +81,7 @@ const readJob = (body: unknown, retryAfterMillis: number | null): VideoJob | und
 // ------ model
 
 export const videoModel = (settings: RouterVideoSettings): VideoModel => {
-  const callOf = (path: string, account: VideoAccount, body: WireRecord | null = null): Call => ({
+  const accountCall = (path: string, account: VideoAccount, body: WireRecord | null = null): Call => ({
     provider: account.provider,
     model: account.model,
     url: `${settings.baseUrl}/videos${path}`,
@@ -98,9 +98,9 @@ export const videoModel = (settings: RouterVideoSettings): VideoModel => {
     })
 
   return {
-    submit: (order) => Effect.suspend(() => fetchJob(callOf("", order, lower(order)))),
+    submit: (order) => Effect.suspend(() => fetchJob(accountCall("", order, lower(order)))),
     status: (jobId, account) =>
-      Effect.suspend(() => fetchJob(callOf(`/${encodeURIComponent(jobId)}`, account))).pipe(
+      Effect.suspend(() => fetchJob(accountCall(`/${encodeURIComponent(jobId)}`, account))).pipe(
         Effect.map(Option.some),
         Effect.catchIf(
           ({ status }) => status === 404,
@@ -109,7 +109,12 @@ export const videoModel = (settings: RouterVideoSettings): VideoModel => {
       ),
     content: (jobId, account) =>
       Stream.suspend(() =>
-        streamBytes(callOf(`/${encodeURIComponent(jobId)}/content?index=0`, account), ["video/"], dialect, settings)
+        streamBytes(
+          accountCall(`/${encodeURIComponent(jobId)}/content?index=0`, account),
+          ["video/"],
+          dialect,
+          settings
+        )
       )
   }
 }

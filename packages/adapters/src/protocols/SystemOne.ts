@@ -100,7 +100,7 @@ const faultFor =
   (status: number, body: unknown): Fault => {
     const { detail } = record(body)
     const first = record(list(detail)[0])
-    const place = placeOf(list(first.loc), names)
+    const place = placeText(list(first.loc), names)
     const words = [first.type, record(detail).error_type, record(record(body).error).code]
     const coded = words.map(machineCode).find(({ code }) => code !== undefined)
     return { ...faultOfStatus(status), ...(place === "" ? coded : { code: place }) }
@@ -110,22 +110,22 @@ const faultFor =
  * The path of the refused field, for example `questions.2.criteria`. A question is named by its number. The path ends before the first word
  * that is not a field of this protocol, because such words are the client's own text.
  */
-const placeOf = (steps: ReadonlyArray<unknown>, names: ReadonlyArray<string>): string => {
+const placeText = (steps: ReadonlyArray<unknown>, names: ReadonlyArray<string>): string => {
   const place: Array<string> = []
   for (const step of steps[0] === "body" ? steps.slice(1) : steps) {
-    const word = place.length === 1 && place[0] === "questions" ? numberOf(step, names) : wordOf(step)
+    const word = place.length === 1 && place[0] === "questions" ? stepNumber(step, names) : stepWord(step)
     if (word === undefined) break
     place.push(word)
   }
   return place.join(".")
 }
 
-const numberOf = (step: unknown, names: ReadonlyArray<string>): string | undefined => {
+const stepNumber = (step: unknown, names: ReadonlyArray<string>): string | undefined => {
   const index = names.findIndex((name) => name === step)
   return index === -1 ? undefined : String(index + 1)
 }
 
-const wordOf = (step: unknown): string | undefined => {
+const stepWord = (step: unknown): string | undefined => {
   if (typeof step === "number") return String(step)
   return typeof step === "string" && fields.has(step) ? step : undefined
 }

@@ -9,7 +9,7 @@
  * be the expected one, and redirects are not followed, because they could send the key to another host.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { callbackLimitedTo, ModelError, operatorDetail, sentenceOf } from "@colloquy/core/adapters"
+import { callbackLimitedTo, ModelError, operatorDetail, errorSentence } from "@colloquy/core/adapters"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
@@ -108,7 +108,7 @@ export const fetchPaced = (
     Effect.gen(function* () {
       const answer = yield* open(call, dialect, settings, yield* Effect.scope)
       const body = yield* Effect.mapError(readJson(answer, settings), (fault) =>
-        modelError(call, fault, requestIdOf(answer, dialect))
+        modelError(call, fault, readRequestId(answer, dialect))
       )
       const headers = { get: (name: string) => answer.exchange.header(name) }
       const { retryAfterMillis = null } = retryHeaders(headers, yield* Clock.currentTimeMillis)
@@ -129,7 +129,7 @@ export const streamBytes = (
   Stream.fromChannel(
     Channel.fromTransform((_, scope) =>
       Effect.flatMap(open(call, dialect, settings, scope), (answer) => {
-        const fail = (fault: Fault) => Effect.fail(modelError(call, fault, requestIdOf(answer, dialect)))
+        const fail = (fault: Fault) => Effect.fail(modelError(call, fault, readRequestId(answer, dialect)))
         const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? ""
         if (type !== "" && type !== "application/octet-stream" && !types.some((each) => type.startsWith(each)))
           return fail({ reason: "malformed", code: "unexpected_content_type", shouldRetry: false })
@@ -167,7 +167,11 @@ const modelError = ({ provider, model }: Target, fault: Fault, requestId: string
 /** The error of the connection names the address and says why, such as `connect ECONNREFUSED 127.0.0.1:1`. */
 const notReached = (call: Call, error: unknown): ModelError => {
   const { origin } = new URL(call.url)
-  return modelError(call, { reason: "connection", forOperator: heard(call, `${origin}: ${sentenceOf(error)}`) }, null)
+  return modelError(
+    call,
+    { reason: "connection", forOperator: heard(call, `${origin}: ${errorSentence(error)}`) },
+    null
+  )
 }
 
 const heard = ({ body, model, secrets }: Call, sentence: string): string => {
@@ -183,7 +187,7 @@ interface Answer {
   rest: ReadPiece | null
 }
 
-const requestIdOf = ({ exchange }: Answer, dialect: ErrorDialect): string | null =>
+const readRequestId = ({ exchange }: Answer, dialect: ErrorDialect): string | null =>
   exchange.header(dialect.requestIdHeader)
 
 /** Succeeds with a response of status 2xx. It is released when the scope closes. */
@@ -226,9 +230,9 @@ const send = (
     settings.headTimeout ?? "2 minutes",
     (resume) => {
       const { body, isOnce = false, url } = call
-      const request = { url, headers: headersOf(call), body: isForm(body) ? body.bytes : body, isOnce }
+      const request = { url, headers: callHeaders(call), body: isForm(body) ? body.bytes : body, isOnce }
       const answer = begin(
-        sendOf(settings)(request, (isAnswered, error) =>
+        chooseSend(settings)(request, (isAnswered, error) =>
           resume(isAnswered ? Effect.succeed(answer) : Effect.fail(notReached(call, error)))
         )
       )
@@ -236,10 +240,10 @@ const send = (
     () => Effect.fail(modelError(call, { reason: "timeout" }, null))
   )
 
-const sendOf = ({ fetch }: TransportSettings): Send =>
+const chooseSend = ({ fetch }: TransportSettings): Send =>
   fetch === undefined && sendByNode !== null ? sendByNode : sendByFetch(fetch ?? globalThis.fetch)
 
-const headersOf = (call: Call): Record<string, string> => {
+const callHeaders = (call: Call): Record<string, string> => {
   const headers: Record<string, string> = { ...call.headers }
   if (call.body !== null) headers["content-type"] = isForm(call.body) ? call.body.contentType : "application/json"
   for (const [name, value] of Object.entries(call.secrets)) headers[name] = Redacted.value(value)
@@ -263,7 +267,7 @@ const readFailure = (
     const sentence = sentenceIn(body)
     const said = sentence === "" ? {} : { forOperator: heard(call, sentence) }
     const fault = { ...dialect.fault(exchange.status(), body), ...said, ...retryHeaders(headers, now) }
-    return yield* modelError(call, fault, requestIdOf(answer, dialect))
+    return yield* modelError(call, fault, readRequestId(answer, dialect))
   })
 
 /** Every vendor has its own form of error body; each has its sentence under one of these names. */
@@ -307,12 +311,12 @@ const cutOff: Fault = { reason: "cut_off" }
 const oversized: Fault = { reason: "malformed", code: "oversized_answer", shouldRetry: false }
 const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 
-const nextOf = (read: ReadPiece): Effect.Effect<Piece> =>
+const nextPiece = (read: ReadPiece): Effect.Effect<Piece> =>
   Effect.callback((resume) => read((piece) => resume(Effect.succeed(piece))))
 
 const readJson = (answer: Answer, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
   Effect.gen(function* () {
-    const read = nextOf(readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes))
+    const read = nextPiece(readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes))
     const pieces: Array<string> = []
     let piece = yield* read
     while (typeof piece === "string") {
@@ -341,7 +345,7 @@ const pullEvents = <State>(
   dialect: StreamDialect<State>,
   settings: TransportSettings
 ): EventPull => {
-  const requestId = requestIdOf(answer, dialect)
+  const requestId = readRequestId(answer, dialect)
   // `fail` does not keep the whole call in memory: its body may be large, and an answer may take minutes.
   const target = { provider: call.provider, model: call.model }
   const fail = (fault: Fault) => Effect.fail(modelError(target, fault, requestId))
@@ -377,7 +381,7 @@ const pullSse = <State>(
     // The piece was a comment or a part of an event. It gives no event, but shows that the provider is still working.
     return stop === undefined ? keepAlive : pull
   }
-  const next = Effect.flatMap(nextOf(read), takePiece)
+  const next = Effect.flatMap(nextPiece(read), takePiece)
   return pull
 }
 

@@ -40,7 +40,7 @@ export interface SynthesisProtocol
 /** The response begins only after the whole recording has been transcribed. */
 const transcriptionTimeouts = { headTimeout: "3 minutes", bodyTimeout: "1 minute" } as const
 
-export const callOf = (
+export const voiceCall = (
   { headers }: VoiceSettings,
   { model, provider }: Pick<TranscriptionRequest, "provider" | "model">,
   { body, ...place }: Place & { readonly body: Multipart | object }
@@ -57,7 +57,10 @@ export const speechToText = (settings: VoiceSettings, protocol: TranscriptionPro
   maxBytes: protocol.maxBytes,
   transcribe: (request) =>
     Effect.suspend(() =>
-      fetchJson(callOf(settings, request, protocol.call(request)), protocol, { ...transcriptionTimeouts, ...settings })
+      fetchJson(voiceCall(settings, request, protocol.call(request)), protocol, {
+        ...transcriptionTimeouts,
+        ...settings
+      })
     ).pipe(
       Effect.flatMap((body) => {
         const transcript = protocol.read(body)
@@ -82,7 +85,7 @@ export const textToSpeech = (settings: VoiceSettings, protocol: SynthesisProtoco
     Stream.suspend(() => {
       const most = settings.maxAnswerBytes ?? defaultMaxSpeech
       let size = 0
-      return streamBytes(callOf(settings, request, protocol.call(request)), ["audio/"], protocol, settings).pipe(
+      return streamBytes(voiceCall(settings, request, protocol.call(request)), ["audio/"], protocol, settings).pipe(
         Stream.tap((bytes) => ((size += bytes.length) > most ? tooLarge(request) : Effect.void)),
         Stream.concat(Stream.suspend(() => (size === 0 ? Stream.fromEffect(noAudio(request)) : Stream.empty)))
       )

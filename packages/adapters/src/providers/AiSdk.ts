@@ -1,8 +1,8 @@
 /**
- * Any model of the AI SDK as a provider. It implements the SDK's model specification (versions 3 and 4) and does not need the SDK itself. A host
+ * Any model of the AI SDK as a provider. It takes models with the SDK's interface of version 3 or 4 and does not need the SDK itself. A host
  * registers it with `AiSdk.provider({ id, languageModel: (model) => anthropic(model) })`; if a customer brings a key, it is the second argument.
  *
- * Data that the model attaches to texts, reasoning and calls (signatures, ids) is kept with the answer and sent back with it. The specification
+ * Data that the model attaches to texts, reasoning and calls (signatures, ids) is kept with the answer and sent back with it. The interface
  * has a reasoning effort in version 4 only, and no budget of reasoning; such settings, and everything else that is specific to a vendor, are
  * passed by `options`. Tools that a vendor runs itself are not shown.
  */
@@ -46,10 +46,16 @@ import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../p
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { type Fault, retryHeaders } from "../protocols/Fault.ts"
 import * as GeminiErrors from "../protocols/GeminiErrors.ts"
-import { argumentsOf, type FilePart, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import {
+  readArguments,
+  type FilePart,
+  noteForUnreadableFile,
+  systemWithJson,
+  textOfFile
+} from "../protocols/Lowering.ts"
 import { reasoningEffort } from "../protocols/OpenAiDialect.ts"
 import * as OpenAiErrors from "../protocols/OpenAiErrors.ts"
-import { type AnswerPart, partsOf } from "../protocols/Replay.ts"
+import { type AnswerPart, replayedParts } from "../protocols/Replay.ts"
 import {
   count,
   finite,
@@ -139,7 +145,7 @@ interface DataPart<Data> extends Part<"file"> {
   readonly data: Data
 }
 
-/** The two versions of the specification differ in the form of a file's data. */
+/** The two versions of the interface differ in the form of a file's data. */
 type Message<Data> =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: Array<TextPart | DataPart<Data>> }
@@ -165,7 +171,7 @@ const lowerMessage = <Data>(message: ChatMessage, request: ChatRequest, form: Fi
     case "user":
       return { role: "user", content: message.content.map((part) => lowerPart(part, form)) }
     case "assistant":
-      return { role: "assistant", content: partsOf(message, request).map(lowerAnswerPart) }
+      return { role: "assistant", content: replayedParts(message, request).map(lowerAnswerPart) }
     case "tool": {
       const { toolCallId, toolName, output: value } = message
       return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output: { type: "text", value } }] }
@@ -209,7 +215,7 @@ const lowerAnswerPart = (part: AnswerPart): TextPart | ThoughtPart | CallPart =>
   const options = isProviderOptions(part.data) ? { providerOptions: part.data } : {}
   if (part.type !== "call") return { type: part.type, text: part.text, ...options }
   const { id, name, arguments: written } = part.call
-  return { type: "tool-call", toolCallId: id, toolName: name, input: argumentsOf(written), ...options }
+  return { type: "tool-call", toolCallId: id, toolName: name, input: readArguments(written), ...options }
 }
 
 /** The data that the provider has attached to a part. */
@@ -386,8 +392,8 @@ interface Thrown {
 const failWith = ({ error, inBody }: Thrown, { model, provider: id }: Pick<ChatRequest, "provider" | "model">) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const thrown = record(error)
-    const headers = headersOf(thrown.responseHeaders)
-    const fault = faultOf(thrown, error, inBody === true)
+    const headers = readHeaders(thrown.responseHeaders)
+    const fault = faultFromThrown(thrown, error, inBody === true)
     const requestId = headers.get("x-request-id") ?? headers.get("request-id")
     return Effect.fail(
       new ModelError({
@@ -400,12 +406,12 @@ const failWith = ({ error, inBody }: Thrown, { model, provider: id }: Pick<ChatR
     )
   })
 
-const headersOf = (headers: unknown): Headers =>
+const readHeaders = (headers: unknown): Headers =>
   new Headers(
     Object.entries(record(headers)).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : []))
   )
 
-const faultOf = (thrown: WireRecord, error: unknown, inBody: boolean): Fault => {
+const faultFromThrown = (thrown: WireRecord, error: unknown, inBody: boolean): Fault => {
   const status = finite(thrown.statusCode)
   // The status is that of a success, so the body was the problem.
   if (status !== undefined && status < 300) return inBody ? cutOff : malformed

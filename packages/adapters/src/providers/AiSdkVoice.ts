@@ -1,5 +1,5 @@
 /**
- * Speech and transcription models of the AI SDK as drivers. They implement the SDK's specification (versions 3 and 4) and do not need the SDK
+ * Speech and transcription models of the AI SDK as drivers. They take models with the SDK's interface of version 3 or 4 and do not need the SDK
  * itself. These models return a whole result and no stream; the kernel sends them one sentence at a time. Used by `AiSdk`.
  */
 import type { SpeechModelV3, SpeechModelV4, TranscriptionModelV3, TranscriptionModelV4 } from "@ai-sdk/provider"

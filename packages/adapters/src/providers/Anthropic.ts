@@ -7,7 +7,7 @@ import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
 import { errorDialect } from "../protocols/AnthropicErrors.ts"
 import * as AnthropicMessages from "../protocols/AnthropicMessages.ts"
-import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
+import { findFamily, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { list, lookUp, record, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
@@ -48,7 +48,7 @@ export const provider = (settings: AnthropicSettings = {}): Provider => {
     id: full.id,
     chat: AnthropicMessages.driver(full),
     wire: (request) => AnthropicMessages.lower(request, full),
-    describe: (model) => ({ ...familyOf(model, full.families), ...lookUp(full.models, model) }),
+    describe: (model) => ({ ...findFamily(model, full.families), ...lookUp(full.models, model) }),
     listModels: listPagedModels(
       {
         id: full.id,
@@ -56,8 +56,8 @@ export const provider = (settings: AnthropicSettings = {}): Provider => {
           const after = cursor === undefined ? "" : `&after_id=${encodeURIComponent(cursor)}`
           return `${full.baseUrl}/models?limit=1000${after}`
         },
-        headers: AnthropicMessages.headersOf(full.headers),
-        secrets: AnthropicMessages.secretsOf(full.headers, full.apiKey),
+        headers: AnthropicMessages.profileHeaders(full.headers),
+        secrets: AnthropicMessages.callSecrets(full.headers, full.apiKey),
         errors: errorDialect,
         entries: (page) => list(page.data),
         cursor: (page) => (page.has_more === true ? text(page.last_id) : undefined),

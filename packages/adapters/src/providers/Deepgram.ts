@@ -32,8 +32,8 @@ const formats: FormatNames = { mp3: "encoding=mp3", pcm: "encoding=linear16&samp
 export const provider = (settings: DeepgramSettings = {}): Provider => {
   const { id = "deepgram", models = {} } = settings
   const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.deepgram.com"}/v1` }
-  const errors = { requestIdHeader: "dg-request-id", fault: faultOf }
-  const secretsOf = (key: ApiKey | null | undefined): Call["secrets"] =>
+  const errors = { requestIdHeader: "dg-request-id", fault: faultFromBody }
+  const callSecrets = (key: ApiKey | null | undefined): Call["secrets"] =>
     key ? { authorization: Redacted.make(`Token ${Redacted.value(hidden(key))}`) } : {}
   return {
     id,
@@ -45,10 +45,10 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
         const query = new URLSearchParams({ model, smart_format: "true" })
         if (language === null) query.set("detect_language", "true")
         else query.set("language", language)
-        for (const term of termsOf(prompt)) query.append(model.startsWith("nova-3") ? "keyterm" : "keywords", term)
+        for (const term of keyterms(prompt)) query.append(model.startsWith("nova-3") ? "keyterm" : "keywords", term)
         return {
           url: `${full.baseUrl}/listen?${query.toString()}`,
-          secrets: secretsOf(apiKey ?? settings.apiKey),
+          secrets: callSecrets(apiKey ?? settings.apiKey),
           body: { contentType: recording.mimeType, bytes: new Uint8Array(recording.bytes) }
         }
       },
@@ -63,7 +63,7 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
       hasSpeed: false,
       call: ({ apiKey, format, model, text, voice }) => ({
         url: `${full.baseUrl}/speak?model=${encodeURIComponent(voice ?? model)}&${formats[format] ?? ""}`,
-        secrets: secretsOf(apiKey ?? settings.apiKey),
+        secrets: callSecrets(apiKey ?? settings.apiKey),
         body: { text }
       })
     }),
@@ -81,7 +81,7 @@ export const provider = (settings: DeepgramSettings = {}): Provider => {
 }
 
 /** The vendor takes single terms instead of a text. */
-const termsOf = (prompt: string | null): ReadonlyArray<string> =>
+const keyterms = (prompt: string | null): ReadonlyArray<string> =>
   (prompt ?? "")
     .split(/[,;\n]/u)
     .map((term) => term.trim())
@@ -104,7 +104,7 @@ const read = (body: unknown) => {
   }
 }
 
-const faultOf = (status: number, body: unknown): Fault => ({
+const faultFromBody = (status: number, body: unknown): Fault => ({
   ...faultOfStatus(status),
   ...machineCode(record(body).err_code)
 })

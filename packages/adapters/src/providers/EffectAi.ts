@@ -47,8 +47,8 @@ import * as Stream from "effect/Stream"
 import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
 import { faultOfStatus, machineCode, tellsContextTooLong } from "../protocols/Fault.ts"
-import { argumentsOf, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
-import { type AnswerPart, partsOf } from "../protocols/Replay.ts"
+import { readArguments, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
+import { type AnswerPart, replayedParts } from "../protocols/Replay.ts"
 import { count, finite, lookUp, record } from "../protocols/Wire.ts"
 
 // ------ settings
@@ -121,7 +121,7 @@ const lowerMessage = (message: ChatMessage, request: ChatRequest): Prompt.Messag
     case "user":
       return { role: "user", content: message.content.map((part) => lowerPart(part, request.info)) }
     case "assistant":
-      return { role: "assistant", content: partsOf(message, request).map(lowerAnswerPart) }
+      return { role: "assistant", content: replayedParts(message, request).map(lowerAnswerPart) }
     case "tool": {
       const { toolCallId: id, toolName: name, output: result } = message
       return { role: "tool", content: [{ type: "tool-result", id, name, isFailure: false, result }] }
@@ -149,7 +149,7 @@ const lowerAnswerPart = (part: AnswerPart): Prompt.AssistantMessagePartEncoded =
     type: "tool-call",
     id: part.call.id,
     name: part.call.name,
-    params: argumentsOf(part.call.arguments),
+    params: readArguments(part.call.arguments),
     options
   }
 }
@@ -219,7 +219,7 @@ const step = (
       answer.finish(reasons[part.reason], state.model, readUsage(part.usage), events)
       break
     case "error":
-      return errorOf(part.error, request)
+      return modelErrorFrom(part.error, request)
   }
   return undefined
 }
@@ -254,34 +254,34 @@ const failure = ({ model, provider: id }: RequestedModel, reason: ModelErrorReas
   new ModelError({ reason, provider: id, model })
 
 /** An error that is not an `AiError` has an unknown reason. Messages are not passed on, because they may quote the conversation. */
-const errorOf = (error: unknown, request: RequestedModel): ModelError => {
+const modelErrorFrom = (error: unknown, request: RequestedModel): ModelError => {
   if (!AiError.isAiError(error)) return failure(request, "unknown")
-  const reason = reasonOf(error.reason)
+  const reason = modelErrorReason(error.reason)
   return new ModelError({
     provider: request.provider,
     model: request.model,
     reason,
-    ...statusOf(error.reason),
-    ...codeOf(error.reason),
+    ...readStatus(error.reason),
+    ...readCode(error.reason),
     ...(error.retryAfter === undefined ? {} : { retryAfterMillis: Duration.toMillis(error.retryAfter) }),
     ...(reason === "unknown" ? { shouldRetry: error.isRetryable } : {})
   })
 }
 
-const reasonOf = (reason: AiError.AiErrorReason): ModelErrorReason => {
+const modelErrorReason = (reason: AiError.AiErrorReason): ModelErrorReason => {
   const tagged = reasonsOfTags[reason._tag]
   if (tagged !== "invalid_request" && tagged !== "unknown") return tagged
   if (tellsContextTooLong(reason.message)) return "context_too_long"
-  const { status } = statusOf(reason)
+  const { status } = readStatus(reason)
   return status === undefined ? tagged : faultOfStatus(status).reason
 }
 
-const statusOf = (reason: AiError.AiErrorReason): { readonly status?: number } => {
+const readStatus = (reason: AiError.AiErrorReason): { readonly status?: number } => {
   const status = "http" in reason ? reason.http?.response?.status : undefined
   return status === undefined ? {} : { status }
 }
 
-const codeOf = (reason: AiError.AiErrorReason): { readonly code?: string } => {
+const readCode = (reason: AiError.AiErrorReason): { readonly code?: string } => {
   const metadata = "metadata" in reason ? Object.values(reason.metadata).map(record) : []
   return (
     metadata
@@ -321,7 +321,7 @@ const chatDriver =
       find(LanguageModel.LanguageModel, source, request).pipe(
         Effect.map((model) => answer(model, request)),
         Stream.unwrap,
-        Stream.mapError((error) => (error instanceof ModelError ? error : errorOf(error, request))),
+        Stream.mapError((error) => (error instanceof ModelError ? error : modelErrorFrom(error, request))),
         Stream.provideContext(settings.configuration?.(request) ?? Context.empty())
       )
     ).pipe((events) => withoutDefects(events, request))
@@ -361,7 +361,7 @@ const embeddingDriver = (
       Effect.map((found) => readEmbeddings(found, request)),
       Effect.scoped,
       Effect.catchCause((cause) =>
-        Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.fail(errorOf(Cause.squash(cause), request))
+        Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.fail(modelErrorFrom(Cause.squash(cause), request))
       )
     )
 })
@@ -388,7 +388,7 @@ const answerDriver =
     )
 
 const answerError = (error: unknown, request: AnswerRequest): ModelError =>
-  error instanceof ModelError ? error : errorOf(error, request)
+  error instanceof ModelError ? error : modelErrorFrom(error, request)
 
 /** A choice with a single option is answered here, because a decision model requires at least two options. */
 const decide = (
@@ -416,7 +416,7 @@ const decide = (
       return Effect.fail(failure(request, "refused"))
     }
     const answered = all.flatMap(([name, outcome]) =>
-      Result.isFailure(outcome) ? [] : [[name, sharesOf(outcome.success)] as const]
+      Result.isFailure(outcome) ? [] : [[name, decidedShares(outcome.success)] as const]
     )
     return Effect.succeed({
       ...reply,
@@ -448,7 +448,7 @@ const lowerQuestion = (question: TypedQuestion): DecisionKind => {
   }
 }
 
-const sharesOf = (decided: Decision.Answer<DecisionKind>): { readonly [option: string]: number } =>
+const decidedShares = (decided: Decision.Answer<DecisionKind>): { readonly [option: string]: number } =>
   "probability" in decided
     ? { true: decided.probability, false: 1 - decided.probability }
     : { ...decided.probabilities }

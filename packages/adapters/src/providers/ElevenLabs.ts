@@ -37,8 +37,8 @@ const formats: FormatNames = { mp3: "mp3_44100_128", pcm: "pcm_24000" }
 export const provider = (settings: ElevenLabsSettings = {}): Provider => {
   const { defaultVoice = voiceOfEveryAccount, id = "elevenlabs", models = {} } = settings
   const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.elevenlabs.io"}/v1` }
-  const errors = { requestIdHeader: "request-id", fault: faultOf }
-  const secretsOf = (key: ApiKey | null | undefined): Call["secrets"] =>
+  const errors = { requestIdHeader: "request-id", fault: faultFromBody }
+  const callSecrets = (key: ApiKey | null | undefined): Call["secrets"] =>
     key ? { "xi-api-key": Redacted.make(Redacted.value(hidden(key))) } : {}
   return {
     id,
@@ -48,7 +48,7 @@ export const provider = (settings: ElevenLabsSettings = {}): Provider => {
       maxBytes: 1024 * 1024 * 1024,
       call: ({ apiKey, language, model, recording }) => ({
         url: `${full.baseUrl}/speech-to-text`,
-        secrets: secretsOf(apiKey ?? settings.apiKey),
+        secrets: callSecrets(apiKey ?? settings.apiKey),
         body: multipart([
           { name: "model_id", value: model },
           // Without this, the transcript contains descriptions of sounds such as "(laughter)".
@@ -76,7 +76,7 @@ export const provider = (settings: ElevenLabsSettings = {}): Provider => {
       maxCharacters: 5000,
       call: ({ apiKey, format, model, speed, text, voice }) => ({
         url: `${full.baseUrl}/text-to-speech/${encodeURIComponent(voice ?? defaultVoice)}/stream?output_format=${formats[format] ?? ""}`,
-        secrets: secretsOf(apiKey ?? settings.apiKey),
+        secrets: callSecrets(apiKey ?? settings.apiKey),
         body: { text, model_id: model, ...(speed === null ? {} : { voice_settings: { speed } }) }
       })
     }),
@@ -94,7 +94,7 @@ export const provider = (settings: ElevenLabsSettings = {}): Provider => {
 }
 
 /** A used-up quota has the same HTTP status as a wrong key, so the word decides. */
-const faultOf = (status: number, body: unknown): Fault => {
+const faultFromBody = (status: number, body: unknown): Fault => {
   const word = record(record(body).detail).status
   const plain = { ...faultOfStatus(status), ...machineCode(word) }
   return word === "quota_exceeded" ? { ...plain, reason: "quota" } : plain

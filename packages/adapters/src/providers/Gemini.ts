@@ -13,7 +13,7 @@ import * as GeminiImages from "../protocols/GeminiImages.ts"
 import * as GeminiNextToken from "../protocols/GeminiNextToken.ts"
 import { errorDialect } from "../protocols/GeminiErrors.ts"
 import type * as Schema from "effect/Schema"
-import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
+import { findFamily, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { list, lookUp, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
@@ -47,7 +47,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
     ...settings
   }
   checkedUrl(full.baseUrl)
-  const describe = (model: string) => ({ ...familyOf(model, full.families), ...lookUp(full.models, model) })
+  const describe = (model: string) => ({ ...findFamily(model, full.families), ...lookUp(full.models, model) })
   return {
     id: full.id,
     chat: GeminiProtocol.driver(full),
@@ -67,7 +67,7 @@ export const provider = (settings: GeminiSettings = {}): Provider => {
           return `${full.baseUrl}/models?pageSize=1000${after}`
         },
         headers: full.headers,
-        secrets: GeminiProtocol.secretsOf(full.apiKey),
+        secrets: GeminiProtocol.callSecrets(full.apiKey),
         errors: errorDialect,
         entries: (page) => list(page.models),
         cursor: (page) => text(page.nextPageToken),
@@ -93,9 +93,9 @@ const imageOptions = (parameters: Schema.JsonObject): Partial<ModelInfo> => ({
   details: { supported_parameters: Object.assign({ seed: { type: "integer" } }, parameters) }
 })
 
-const oneOf = (...values: ReadonlyArray<string>): Schema.JsonObject => ({ type: "enum", values })
+const enumOption = (...values: ReadonlyArray<string>): Schema.JsonObject => ({ type: "enum", values })
 
-const aspectRatios = oneOf("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
+const aspectRatios = enumOption("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9")
 
 /** For newer models any text is accepted, because the vendor still adds values. */
 const anyText: Schema.JsonObject = { type: "string" }
@@ -105,9 +105,9 @@ const imagen: Partial<ModelInfo> = {
   details: {
     supported_parameters: {
       n: { type: "range", min: 1, max: 4 },
-      aspect_ratio: oneOf("1:1", "3:4", "4:3", "9:16", "16:9"),
+      aspect_ratio: enumOption("1:1", "3:4", "4:3", "9:16", "16:9"),
       resolution: anyText,
-      output_format: oneOf("png", "jpeg")
+      output_format: enumOption("png", "jpeg")
     }
   }
 }

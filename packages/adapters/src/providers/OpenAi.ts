@@ -7,7 +7,7 @@ import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ModelType } from "@colloquy/core/adapters"
 import { checkedUrl } from "../protocols/Address.ts"
 import type { ApiKey } from "../protocols/ApiKey.ts"
-import { familyOf, type ModelFamilies } from "../protocols/ModelFamilies.ts"
+import { findFamily, type ModelFamilies } from "../protocols/ModelFamilies.ts"
 import * as OpenAiChat from "../protocols/OpenAiChat.ts"
 import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import { type ChatDialect, plainDialect } from "../protocols/OpenAiDialect.ts"
@@ -58,7 +58,7 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
   }
   /** Chat Completions has no web search. */
   const familyWith = (model: string) => ({
-    ...familyOf(model, families),
+    ...findFamily(model, families),
     ...(wire !== "chat" && withSearch.test(model) ? { details: { web_search: true } } : {})
   })
   const describe = (model: string) => ({
@@ -83,7 +83,7 @@ export const provider = (settings: OpenAiSettings = {}): Provider => {
     describe,
     listModels: listModels(full, (entry) => {
       const name = string(entry.id) ?? ""
-      const modelType = kindOf(name, kinds)
+      const modelType = modelKind(name, kinds)
       return modelType === null ? null : { ...familyWith(name), modelType }
     })
   }
@@ -116,7 +116,7 @@ const vectorLengths: { readonly [model: string]: Partial<ModelInfo> } = {
   "text-embedding-ada-002": { embeddingDimensions: 1536 }
 }
 
-const kindOf = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): ModelType | null => {
+const modelKind = (name: string, kinds: NonNullable<OpenAiSettings["kinds"]>): ModelType | null => {
   const found = kinds.find(([pattern]) => pattern.test(name))
   return found === undefined ? "llm" : found[1]
 }

@@ -46,13 +46,13 @@ export const provider = (settings: OpenAiCompatibleSettings): Provider => {
     chat: OpenAiChat.driver({ ...settings, dialect: chat }),
     wire: (request) => OpenAiChat.lower(request, chat),
     ...(dialect === false ? {} : { embedding: OpenAiEmbeddings.driver({ ...settings, dialect, ownDimensions }) }),
-    ...voiceOf(settings),
+    ...voiceDrivers(settings),
     describe,
     listModels: listModels(settings)
   }
 }
 
-const voiceOf = (settings: OpenAiCompatibleSettings): Pick<Provider, "speechToText" | "textToSpeech"> => {
+const voiceDrivers = (settings: OpenAiCompatibleSettings): Pick<Provider, "speechToText" | "textToSpeech"> => {
   const { speech } = settings
   if (speech === undefined) return {}
   if (speech === "xai") return { speechToText: XaiSpeech.transcription(settings) }

@@ -44,7 +44,7 @@ import {
   type VendorMapping,
   type Fields
 } from "./VendorMapping.ts"
-import { catalogueEntries, pricesOf, type VoiceModels, withQuery } from "./VoiceSession.ts"
+import { catalogueEntries, modelPrices, type VoiceModels, withQuery } from "./VoiceSession.ts"
 
 /** Prices in US dollars per million tokens, by modality. */
 export interface GeminiVoicePrices {
@@ -143,7 +143,7 @@ export const mapGemini = (
     headers: {},
     apiKey: key,
     makeMapping: (sink) =>
-      makeGeminiMapping(sink, whole, setup.history, pricesOf(settings.models, setup.model, settings.prices))
+      makeGeminiMapping(sink, whole, setup.history, modelPrices(settings.models, setup.model, settings.prices))
   })
 }
 
@@ -442,7 +442,7 @@ export const makeGeminiMapping = (
     }
     if (!isPureAudio(parsed)) sink.event(nativeEvent(message))
     if (parsed["setupComplete"] !== undefined) begin()
-    const usage = usageOf(parsed["usageMetadata"], prices)
+    const usage = readUsage(parsed["usageMetadata"], prices)
     if (usage !== null && turn !== null) turn.usage = usage
     else if (usage !== null && lastTurn !== null && lastTurn.usage === null) {
       lastTurn.usage = usage
@@ -535,7 +535,7 @@ export const makeGeminiMapping = (
               functionResponses: command.outputs.map(({ name, output, toolCallId }) => ({
                 id: toolCallId,
                 name,
-                response: objectOf(output)
+                response: outputObject(output)
               }))
             }
           })
@@ -589,7 +589,7 @@ const blockingNames = (setup: Fields): ((name: string) => boolean) => {
 }
 
 /** Wraps an output that is not a JSON object, because the vendor closes the socket when it gets one. */
-const objectOf = (output: string): Fields => {
+const outputObject = (output: string): Fields => {
   const parsed = parseJson(output)
   return isRecord(parsed) ? jsonRecord(parsed) : { output }
 }
@@ -609,7 +609,7 @@ const isPureAudio = (message: WireRecord): boolean => {
 }
 
 /** Tokens of reasoning are output, tokens of tool use are input. The field names differ from those of `protocols/Gemini`. */
-const usageOf = (metadata: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
+const readUsage = (metadata: unknown, prices: GeminiVoicePrices | undefined): Usage | null => {
   if (!isRecord(metadata)) return null
   const reasoningTokens = count(metadata["thoughtsTokenCount"])
   const inputTokens = count(metadata["promptTokenCount"]) + count(metadata["toolUsePromptTokenCount"])

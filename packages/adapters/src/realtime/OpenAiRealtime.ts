@@ -6,8 +6,8 @@ import type { Usage } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel } from "@colloquy/core/realtime"
 import { count, finite, isRecord, record, type WireRecord } from "../protocols/Wire.ts"
-import { tokensOf } from "./OpenAiVoice.ts"
-import { mapSession, pricesOf, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
+import { readTokens } from "./OpenAiVoice.ts"
+import { mapSession, modelPrices, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 import type { SessionSetup } from "@colloquy/core/realtime"
 
 /**
@@ -34,11 +34,11 @@ export interface OpenAiRealtimeSettings extends Partial<Omit<Settings, "models">
 }
 
 export const model = (settings: OpenAiRealtimeSettings): RealtimeModel =>
-  voiceModel(withDefaults(settings), vendorOf, settings.prices)
+  voiceModel(withDefaults(settings), makeVendor, settings.prices)
 
 /** Computes the session without connecting; a pure function. */
 export const mapOpenAi = (settings: OpenAiRealtimeSettings, setup: SessionSetup) =>
-  mapSession(withDefaults(settings), vendorOf(pricesOf(settings.models, setup.model, settings.prices)), setup)
+  mapSession(withDefaults(settings), makeVendor(modelPrices(settings.models, setup.model, settings.prices)), setup)
 
 const withDefaults = ({ prices: _, ...settings }: OpenAiRealtimeSettings): Settings => ({
   id: "openai",
@@ -46,7 +46,7 @@ const withDefaults = ({ prices: _, ...settings }: OpenAiRealtimeSettings): Setti
   ...settings
 })
 
-const vendorOf = (prices?: OpenAiVoicePrices): VoiceVendor => ({
+const makeVendor = (prices?: OpenAiVoicePrices): VoiceVendor => ({
   dialect: {
     turnDetection: ["audio", "input", "turn_detection"],
     asksAfterCommit: true,
@@ -90,7 +90,7 @@ const million = 1_000_000
 
 /** The usage of a response. If the vendor does not report it, the result is marked as estimated. */
 const responseUsage = (wireUsage: unknown, prices: OpenAiVoicePrices | undefined): Usage => {
-  const tokens = tokensOf(wireUsage)
+  const tokens = readTokens(wireUsage)
   if (tokens === null) return { ...noUsage, estimated: true }
   if (prices === undefined) return tokens
   const input = record(record(wireUsage)["input_token_details"])
@@ -142,7 +142,7 @@ const transcriptionUsage = (wireUsage: WireRecord, prices: OpenAiVoicePrices | u
     const price = prices?.transcriptionMinute
     return { ...noUsage, costUsd: price === undefined ? null : (seconds / 60) * price, estimated: price === undefined }
   }
-  const tokens = tokensOf(wireUsage)
+  const tokens = readTokens(wireUsage)
   if (tokens === null) return null
   const { transcriptionInput, transcriptionOutput } = prices ?? {}
   return transcriptionInput === undefined || transcriptionOutput === undefined

@@ -385,7 +385,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       const id = string(done["id"])
       const isCurrent = response !== null && (id === undefined || id === response.id)
       if (isCurrent && done["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
-      if (done["status"] === "failed") sink.event({ _tag: "Failed", reason: reasonOf(record(details["error"])) })
+      if (done["status"] === "failed") sink.event({ _tag: "Failed", reason: errorReason(record(details["error"])) })
       const usage = dialect.usageOf(message, billed)
       if (usage !== null) sink.event({ _tag: "Used", usage })
       if (response !== null && isCurrent) endResponse(response)
@@ -395,7 +395,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       const error = isRecord(message["error"]) ? message["error"] : message
       if (error["event_id"] === "ask") isRequested = false
       if (string(error["code"]) === "conversation_already_has_active_response") isWanted = true
-      sink.event({ _tag: "Failed", reason: reasonOf(error) })
+      sink.event({ _tag: "Failed", reason: errorReason(error) })
     }
   }
 
@@ -502,7 +502,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
   }
 }
 
-const reasonOf = (error: WireRecord): string => {
+const errorReason = (error: WireRecord): string => {
   const code = string(error["code"]) ?? string(error["type"])
   const message = string(error["message"]) ?? "The provider reports an error."
   return code === undefined ? message : `${code}: ${message}`
@@ -556,7 +556,7 @@ export const voiceTool = ({ description, name, parameters }: ToolDefinition): Fi
 })
 
 /** Reads the token counts; null when there are none. */
-export const tokensOf = (wireUsage: unknown): Usage | null => {
+export const readTokens = (wireUsage: unknown): Usage | null => {
   const usage = record(wireUsage)
   if (usage["input_tokens"] === undefined && usage["output_tokens"] === undefined) return null
   const details = record(usage["input_token_details"])

@@ -93,7 +93,7 @@ const connect = (
     const attach = (each: WebSocket): void => {
       let missed = 0
       each.on("message", (data) => {
-        const message = bytesOf(data)
+        const message = frameBytes(data)
         mapping.receive(message, now())
         release(message)
       })
@@ -176,7 +176,7 @@ const sendTo = (socket: WebSocket, message: string): void => {
   if (socket.readyState === WebSocket.OPEN) socket.send(message)
 }
 
-const bytesOf = (data: Buffer | ArrayBuffer | ReadonlyArray<Buffer>): Buffer =>
+const frameBytes = (data: Buffer | ArrayBuffer | ReadonlyArray<Buffer>): Buffer =>
   Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat([...data])
 
 /** A limit that the head of no frame reaches. */

@@ -45,7 +45,7 @@ export type VoiceModels<Prices extends VoicePrices = VoicePrices> = {
 }
 
 /** The prices of a model: its own, or those of all models of the provider. */
-export const pricesOf = <Prices extends VoicePrices>(
+export const modelPrices = <Prices extends VoicePrices>(
   models: VoiceModels<Prices>,
   name: string,
   ofAll: Prices | undefined
@@ -108,8 +108,9 @@ export const voiceModel = <Prices extends VoicePrices>(
     id: settings.id,
     models: catalogueEntries(settings.id, settings.models, capabilities, pricesOfAll),
     prepare: (setup) =>
-      Result.map(mapSession(settings, vendorOf(pricesOf(settings.models, setup.model, pricesOfAll)), setup), (mapped) =>
-        overSocket(mapped, settings)
+      Result.map(
+        mapSession(settings, vendorOf(modelPrices(settings.models, setup.model, pricesOfAll)), setup),
+        (mapped) => overSocket(mapped, settings)
       )
   }
 }
@@ -139,8 +140,8 @@ export const mapSession = (
       tools: [...setup.tools.map((tool) => voiceTool({ ...tool, name: wireName(tool.name, vendor) })), ...native]
     }
   )
-  const input = formatOf(session, "input", vendor.rates)
-  const output = formatOf(session, "output", vendor.rates)
+  const input = readFormat(session, "input", vendor.rates)
+  const output = readFormat(session, "output", vendor.rates)
   if (input === null || output === null) {
     return refused(`The audio format must be audio/pcm at ${vendor.rates.join(", ")} Hz, audio/pcmu or audio/pcma.`)
   }
@@ -195,7 +196,7 @@ const withOwnNames = (sink: MappingSink, { reserved = [] }: VoiceVendor): Mappin
   }
 }
 
-const formatOf = (session: Fields, way: "input" | "output", rates: ReadonlyArray<number>): AudioFormat | null => {
+const readFormat = (session: Fields, way: "input" | "output", rates: ReadonlyArray<number>): AudioFormat | null => {
   const format = at(session, "audio", way, "format")
   const rate = at(format, "rate")
   switch (at(format, "type")) {

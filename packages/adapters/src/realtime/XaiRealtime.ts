@@ -7,8 +7,8 @@ import type { Usage } from "@colloquy/core"
 import { noUsage } from "@colloquy/core/adapters"
 import type { RealtimeModel, SessionSetup } from "@colloquy/core/realtime"
 import { finite, record, type WireRecord } from "../protocols/Wire.ts"
-import { type Billed, tokensOf } from "./OpenAiVoice.ts"
-import { mapSession, pricesOf, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
+import { type Billed, readTokens } from "./OpenAiVoice.ts"
+import { mapSession, modelPrices, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 
 export interface XaiVoicePrices {
   /** The price of a minute in US dollars. */
@@ -23,11 +23,15 @@ export interface XaiRealtimeSettings extends Partial<Omit<Settings, "models">>, 
 }
 
 export const model = (settings: XaiRealtimeSettings): RealtimeModel =>
-  voiceModel(withDefaults(settings), vendorOf, pricesOfAll(settings))
+  voiceModel(withDefaults(settings), makeVendor, pricesOfAll(settings))
 
 /** Computes the session without connecting; a pure function. */
 export const mapXai = (settings: XaiRealtimeSettings, setup: SessionSetup) =>
-  mapSession(withDefaults(settings), vendorOf(pricesOf(settings.models, setup.model, pricesOfAll(settings))), setup)
+  mapSession(
+    withDefaults(settings),
+    makeVendor(modelPrices(settings.models, setup.model, pricesOfAll(settings))),
+    setup
+  )
 
 const pricesOfAll = ({ pricePerMinute }: XaiRealtimeSettings): XaiVoicePrices | undefined =>
   pricePerMinute === undefined ? undefined : { minute: pricePerMinute }
@@ -38,7 +42,7 @@ const withDefaults = ({ pricePerMinute: _, ...settings }: XaiRealtimeSettings): 
   ...settings
 })
 
-const vendorOf = (prices?: XaiVoicePrices): VoiceVendor => ({
+const makeVendor = (prices?: XaiVoicePrices): VoiceVendor => ({
   dialect: {
     turnDetection: ["turn_detection"],
     asksAfterCommit: false,
@@ -67,7 +71,7 @@ const usageWith =
   (message: WireRecord, billed: Billed): Usage => {
     const inside = record(record(message["response"])["usage"])
     const usage = Object.keys(inside).length > 0 ? inside : record(message["usage"])
-    const tokens = tokensOf(usage) ?? { ...noUsage, estimated: true }
+    const tokens = readTokens(usage) ?? { ...noUsage, estimated: true }
     const seconds = finite(usage["billable_audio_seconds"])
     if (seconds === undefined || pricePerMinute === undefined) return tokens
     const more = Math.max(0, seconds - billed.seconds)

@@ -1,5 +1,5 @@
 /** The text of every type of file, out of files as programs write them. */
-import { ExtractionFailed, fileTypeOf, ImageReader, TextExtractor } from "@colloquy/core/documents"
+import { ExtractionFailed, fileTypeForExtension, ImageReader, TextExtractor } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,7 +10,7 @@ import { doc, docx, namedFont, paragraph, pdf, ppt, pptx, shape, utf8, xls, xlsx
 
 const extract = (extension: string, bytes: Uint8Array) =>
   Effect.flatMap(TextExtractor, (extractor) => {
-    const type = fileTypeOf(extension)
+    const type = fileTypeForExtension(extension)
     assert.isDefined(type)
     const half = Math.floor(bytes.length / 2)
     return extractor.extract({

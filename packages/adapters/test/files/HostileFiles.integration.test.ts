@@ -1,5 +1,5 @@
 /** Files that are broken, protected or made to do harm: each ends with a sentence that a person understands, and the process lives. */
-import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -24,7 +24,7 @@ import {
 
 const extract = (extension: string, bytes: Uint8Array) =>
   Effect.flatMap(TextExtractor, (extractor) => {
-    const type = fileTypeOf(extension)
+    const type = fileTypeForExtension(extension)
     assert.isDefined(type)
     return extractor.extract({ type, size: bytes.length, bytes: Stream.make(bytes) })
   })

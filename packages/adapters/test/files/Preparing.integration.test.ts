@@ -1,7 +1,7 @@
 /** Text is cut away from the server's event loop, as core cuts it, and one owner's files do not make another owner wait. */
 import { Principal } from "@colloquy/core"
 import { estimateTokens } from "@colloquy/core/adapters"
-import { fileTypeOf, type FileToRead, type TextCutting, TextExtractor } from "@colloquy/core/documents"
+import { fileTypeForExtension, type FileToRead, type TextCutting, TextExtractor } from "@colloquy/core/documents"
 import { type Prepared, prepareDocument } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import { FileExtractor } from "../../src/files/index.ts"
 import { utf8 } from "./MadeFiles.ts"
 
 const file = (extension: string, bytes: Uint8Array): FileToRead<never, never> => {
-  const type = fileTypeOf(extension)
+  const type = fileTypeForExtension(extension)
   assert.isDefined(type)
   return { type, size: bytes.length, bytes: Stream.make(bytes) }
 }

@@ -1,5 +1,5 @@
 /** The process in which a file is read: whatever becomes of it, its host lives and gets a sentence, and it never outlives its host. */
-import { ExtractionFailed, fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { ExtractionFailed, fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -18,7 +18,7 @@ const script = (name: string) => new URL(name, import.meta.url)
 
 const extract = (extension: string, bytes: Uint8Array, options: FileExtractor.FileExtractorOptions = {}) =>
   TextExtractor.use((extractor) => {
-    const type = fileTypeOf(extension)
+    const type = fileTypeForExtension(extension)
     assert.isDefined(type)
     return extractor.extract({ type, size: bytes.length, bytes: Stream.make(bytes) })
   }).pipe(Effect.provide(FileExtractor.layer(options)))

@@ -1,5 +1,5 @@
 /** Words in pictures, without a network; pictures that are broken or too large end with a sentence. */
-import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -67,7 +67,7 @@ const png = (width: number, height: number, data: Uint8Array): Uint8Array => {
 
 const read = (extension: string, bytes: Uint8Array) =>
   Effect.flatMap(TextExtractor, (extractor) => {
-    const type = fileTypeOf(extension)
+    const type = fileTypeForExtension(extension)
     assert.isDefined(type)
     return extractor.extract({ type, size: bytes.length, bytes: Stream.make(bytes) })
   })

@@ -13,7 +13,9 @@ import {
   outcomeStoreSuite,
   realtimeSuite,
   retentionStoreSuite,
-  storageSuite
+  scheduleStoreSuite,
+  storageSuite,
+  webhookStoreSuite
 } from "@colloquy/testing/contracts"
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -64,6 +66,8 @@ chunkIndexSuite("in memory", stores, { keepsVectors: true })
 documentStoreSuite("in memory: DocumentStore", stores)
 memoryStoreSuite("in memory: MemoryStore", stores, { keepsVectors: true })
 outcomeStoreSuite("in memory: OutcomeStore", stores)
+scheduleStoreSuite("in memory: ScheduleStore", stores)
+webhookStoreSuite("in memory: WebhookStore", stores)
 retentionStoreSuite("in memory: RetentionStore", stores, virtual)
 
 it("no operation of a store is without a contract", () => {

@@ -1,7 +1,7 @@
 import type { Message, RunId } from "@colloquy/core"
 import { RunStore } from "@colloquy/core/adapters"
 import {
-  changesOf,
+  runChanges,
   anHour,
   appendTo,
   asNewOwner,
@@ -44,7 +44,7 @@ describe("InMemory", () => {
     Effect.gen(function* () {
       const store = yield* RunStore
       const turn = yield* startSomewhere
-      const listener = yield* Effect.forkChild(Stream.runCollect(Stream.take(changesOf(store), 1000)), {
+      const listener = yield* Effect.forkChild(Stream.runCollect(Stream.take(runChanges(store), 1000)), {
         startImmediately: true
       })
       for (let sequence = 2; sequence <= 1000; sequence++) yield* appendTo(turn.lease, [sampleEvent(sequence)])

@@ -9,7 +9,7 @@ import {
   appendTo,
   asNewOwner,
   type Leg,
-  legOf,
+  toLeg,
   openThread,
   sampleBegin,
   sampleContinue,
@@ -95,7 +95,7 @@ const begin = Effect.fnUntraced(function* (world: World, { how, which }: Action)
   const saves = how % 5 === 4
   const request = yield* sampleBegin(pick(world.threads, which), { mode, saves, maxQueued: 3, lease: minute })
   const outcome = yield* (yield* RunStore).begin(request)
-  if (outcome._tag === "Started" || outcome._tag === "Queued") remember(world, outcome.lease, legOf(request))
+  if (outcome._tag === "Started" || outcome._tag === "Queued") remember(world, outcome.lease, toLeg(request))
   if (outcome._tag === "Saved") world.runs.add(request.run.id)
 })
 

@@ -62,9 +62,13 @@ const suite = (stores: Layer.Layer<Postgres.Stores, unknown>) =>
           })
           yield* assistants.insert(assistant)
           assert.deepStrictEqual(yield* assistants.list({ skip: 0, limit: 100 }, text), [assistant])
-          const patched = { ...assistant, systemPrompt: `${text}${text}` }
-          yield* assistants.update(assistant.id, { systemPrompt: patched.systemPrompt }, assistant.updatedAt)
+          const patched = { ...assistant, version: 2, systemPrompt: `${text}${text}` }
+          yield* assistants.update({ before: assistant, after: patched, changes: ["systemPrompt"] })
           assert.deepStrictEqual(yield* assistants.get(assistant.id), Option.some(patched))
+          const [second, first] = yield* assistants.versions(assistant.id, { limit: 2 })
+          assert.deepStrictEqual([second?.changes, first?.version], [["systemPrompt"], 1])
+          const before = Option.getOrThrow(yield* assistants.version(assistant.id, 1))
+          assert.deepStrictEqual(before.assistant, assistant)
           const thread = yield* sampleThread(assistant.id, { metadata: json })
           yield* threads.insert(thread)
           assert.deepStrictEqual(yield* threads.get(thread.id), Option.some(thread))

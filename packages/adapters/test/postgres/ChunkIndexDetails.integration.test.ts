@@ -12,6 +12,7 @@ import {
 import { vector } from "@electric-sql/pglite-pgvector"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -64,7 +65,10 @@ const topTens = Effect.gen(function* () {
   )
 }).pipe(asNewOwner)
 
-const suite = (index: () => Layer.Layer<ChunkIndex | PgClient, unknown>) => {
+/** The schema of the index: other tests have theirs in the same database. */
+class SchemaName extends Context.Service<SchemaName, string>()("test/SchemaName") {}
+
+const suite = (index: () => Layer.Layer<ChunkIndex | PgClient | SchemaName, unknown>) => {
   it.live("ranks as the index in memory does", () =>
     Effect.gen(function* () {
       const expected = yield* Effect.provide(topTens, InMemory.layerChunkIndex)
@@ -77,14 +81,10 @@ const suite = (index: () => Layer.Layer<ChunkIndex | PgClient, unknown>) => {
     Effect.gen(function* () {
       const chunkIndex = yield* ChunkIndex
       const client = yield* PgClient
-      const [tables] = yield* client.unsafe<{ readonly schema: string }>(
-        "select schemaname::text as schema from pg_tables where tablename = 'search_entries' order by schemaname desc"
-      )
+      const schema = yield* SchemaName
       const rows = (table: string) =>
         Effect.map(
-          client.unsafe<{ readonly count: number }>(
-            `select count(*)::int as count from "${tables?.schema}".search_${table}`
-          ),
+          client.unsafe<{ readonly count: number }>(`select count(*)::int as count from "${schema}".search_${table}`),
           ([row]) => row?.count
         )
       const large = documentOf(1, 900)
@@ -96,7 +96,7 @@ const suite = (index: () => Layer.Layer<ChunkIndex | PgClient, unknown>) => {
       yield* Effect.exit(chunkIndex.put(broken))
       assert.strictEqual((yield* chunkIndex.chunks(large, { skip: 0, limit: 1 })).total, large.chunks.length)
 
-      yield* client.unsafe(`update "${tables?.schema}".search_entries set opened_at = now() - interval '2 days'`)
+      yield* client.unsafe(`update "${schema}".search_entries set opened_at = now() - interval '2 days'`)
       assert.isTrue(yield* chunkIndex.remove(large))
       for (const table of ["entries", "chunks", "postings", "vectors"]) assert.strictEqual(yield* rows(table), 0)
     }).pipe(asNewOwner, Effect.provide(index()))
@@ -104,7 +104,11 @@ const suite = (index: () => Layer.Layer<ChunkIndex | PgClient, unknown>) => {
 }
 
 onEmbedded("PGlite", () => {
-  suite(() => Layer.provideMerge(Postgres.layerChunkIndex(), Pglite.layerClient({ extensions: { vector } })))
+  suite(() =>
+    Layer.provideMerge(Postgres.layerChunkIndex(), Pglite.layerClient({ extensions: { vector } })).pipe(
+      Layer.merge(Layer.succeed(SchemaName, "colloquy"))
+    )
+  )
 
   it.live("a document with very many different terms leaves time for others while it is written", () => {
     const signs = Array.from({ length: 100_000 }, (_, at) => 0x4e00 + ((at * 7919 + (at % 97) * 104_729) % 8000))
@@ -154,7 +158,11 @@ onEmbedded("PGlite", () => {
 
 onPostgres((url) => {
   suite(() =>
-    onScratchSchema(url, (schema) => Layer.provideMerge(Postgres.layerChunkIndex({ schema }), hostClient(url)))
+    onScratchSchema(url, (schema) =>
+      Layer.provideMerge(Postgres.layerChunkIndex({ schema }), hostClient(url)).pipe(
+        Layer.merge(Layer.succeed(SchemaName, schema))
+      )
+    )
   )
 
   it.live("searches large scopes by an index of vectors, once there is one", () =>

@@ -29,7 +29,9 @@ const withoutOwner: Readonly<Record<string, string>> = {
   keep_search_vectors: "makes the table of vectors",
   message_text: "reads nothing but the row that it is given",
   notify_change: "tells the processes, and touches no table",
-  notify_waiting: "the owner stands in the row that it is given"
+  notify_waiting: "the owner stands in the row that it is given",
+  refuse_budget: "computes with what it is given, and touches no table",
+  source_moved: "computes with what it is given, and touches no table"
 }
 
 interface Table {

@@ -15,6 +15,7 @@ import {
 import {
   anHour,
   appendTo,
+  changeAssistant,
   expectTag,
   moment,
   sampleAssistant,
@@ -56,7 +57,9 @@ const ofRecords = ({ assistantId, longThread, owner, runId, threads: ids }: Fill
     "AssistantStore.ofThread": assistants((store) => Effect.forEach(ids, (id) => store.ofThread(id))),
     "AssistantStore.list": assistants((store) => store.list(page)),
     "AssistantStore.list by name": assistants((store) => store.list(page, "assistant 3")),
-    "AssistantStore.update": assistants((store) => store.update(assistantId, { name: "assistant 3" }, moment(0))),
+    "AssistantStore.update": changeAssistant(assistantId, { name: "assistant 3" }),
+    "AssistantStore.versions": assistants((store) => store.versions(assistantId, { limit: 10 })),
+    "AssistantStore.version": assistants((store) => store.version(assistantId, 1)),
     "AssistantStore.insert, remove, with a thread": Effect.gen(function* () {
       const assistant = yield* sampleAssistant()
       yield* assistants((store) => store.insert(assistant))

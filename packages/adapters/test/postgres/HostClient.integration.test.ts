@@ -2,7 +2,7 @@
 import { Principal, StoreUnavailable } from "@colloquy/core"
 import { AssistantStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import {
-  changesOf,
+  runChanges,
   expectTag,
   openThread,
   sampleAssistant,
@@ -53,7 +53,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const host = yield* PgClient
       const runs = yield* RunStore
-      const heard = yield* Effect.forkChild(Stream.runHead(changesOf(runs)), { startImmediately: true })
+      const heard = yield* Effect.forkChild(Stream.runHead(runChanges(runs)), { startImmediately: true })
       const { id } = yield* openThread
       const turn = yield* host.withTransaction(
         Effect.gen(function* () {

@@ -11,7 +11,7 @@ import {
   ThreadStore
 } from "@colloquy/core/adapters"
 import {
-  changesOf,
+  runChanges,
   followUpStoreSuite,
   moment,
   openThread,
@@ -159,7 +159,7 @@ onPostgres((url) => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { runId } = yield* startTurn((yield* openThread).id)
-      const heard = yield* Effect.forkChild(Stream.runHead(changesOf(runs)), { startImmediately: true })
+      const heard = yield* Effect.forkChild(Stream.runHead(runChanges(runs)), { startImmediately: true })
       yield* inTransaction(
         "commit",
         Effect.gen(function* () {
@@ -236,7 +236,7 @@ onPostgres((url) => {
           until: ({ rows }) => rows.length > 0,
           schedule: Schedule.spaced("20 millis")
         })
-        const heard = yield* Effect.forkChild(Stream.runHead(changesOf(runs)), { startImmediately: true })
+        const heard = yield* Effect.forkChild(Stream.runHead(runChanges(runs)), { startImmediately: true })
         // From another process, as far as this pool can see.
         const elsewhere = RunStore.use((store) => store.requestCancel(runId, moment(9)))
         yield* Effect.provide(elsewhere, Postgres.layerFromPool(other, { schema }), { local: true })

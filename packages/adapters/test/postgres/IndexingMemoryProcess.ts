@@ -44,7 +44,6 @@ const made = () =>
     ({ id }) => id
   )
 
-Pglite.compileOnce()
 const storage = Pglite.layer({ dataDir: process.argv[2] ?? "" })
 const provider = { id: "p", chat: () => Stream.empty }
 const room = Documents.layer().pipe(

@@ -2,7 +2,7 @@
 import { type MessageId, Principal, StoreUnavailable, type ThreadId } from "@colloquy/core"
 import { type Lease, RunStore } from "@colloquy/core/adapters"
 import {
-  changesOf,
+  runChanges,
   anHour,
   openThread,
   sampleBegin,
@@ -77,7 +77,7 @@ const hearsAgain = (schema: string) =>
     const { id } = yield* openThread
     const { runId } = yield* startTurn(id)
     const heard = yield* Effect.forkChild(
-      Stream.runHead(Stream.filter(changesOf(runs), (signal) => signal.cancel && signal.runId === runId)),
+      Stream.runHead(Stream.filter(runChanges(runs), (signal) => signal.cancel && signal.runId === runId)),
       { startImmediately: true }
     )
     const ask = PgClient.use((client) =>

@@ -1,5 +1,5 @@
-/** The contract of the store of outcomes, on PGlite and on a PostgreSQL server, as the adapters provide it. */
-import { outcomeStoreSuite } from "@colloquy/testing/contracts"
+/** The contracts of the stores of outcomes, schedules and webhooks, on PGlite and on a PostgreSQL server, as the adapters provide it. */
+import { outcomeStoreSuite, scheduleStoreSuite, webhookStoreSuite } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
@@ -8,11 +8,13 @@ import { onScratchSchema } from "./Scratch.ts"
 
 onEmbedded("PGlite", () => {
   outcomeStoreSuite("PGlite: OutcomeStore", Pglite.layer())
+  scheduleStoreSuite("PGlite: ScheduleStore", Pglite.layer())
+  webhookStoreSuite("PGlite: WebhookStore", Pglite.layer())
 })
 
 onPostgres((url) => {
-  outcomeStoreSuite(
-    "Postgres: OutcomeStore",
-    onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
-  )
+  const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  outcomeStoreSuite("Postgres: OutcomeStore", stores)
+  scheduleStoreSuite("Postgres: ScheduleStore", stores)
+  webhookStoreSuite("Postgres: WebhookStore", stores)
 })

@@ -3,6 +3,5 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Pglite } from "../../src/pglite/index.ts"
 
-Pglite.compileOnce()
 await Effect.runPromise(Effect.scoped(Layer.build(Pglite.layer({ dataDir: process.argv[2] ?? "" }))))
 process.stdout.write(String(process.resourceUsage().maxRSS))

@@ -2,7 +2,7 @@
 import { Principal, type MessageId } from "@colloquy/core"
 import { RunStore, type Lease, ThreadStore } from "@colloquy/core/adapters"
 import {
-  changesOf,
+  runChanges,
   anHour,
   moment,
   openThread,
@@ -125,7 +125,7 @@ onPostgres((url) => {
       const { id } = yield* openThread
       const worker = yield* newWorker
       const lease = yield* beginIn(worker, id)
-      const ofRun = Stream.filter(changesOf(runs), ({ runId }) => runId === lease.runId)
+      const ofRun = Stream.filter(runChanges(runs), ({ runId }) => runId === lease.runId)
       assert.strictEqual((yield* runs.read(lease.runId, 0)).length, 1)
       for (const step of ["append", "settle"]) {
         const told = yield* Effect.forkChild(Stream.runHead(ofRun), { startImmediately: true })

@@ -44,9 +44,16 @@ const endOfRows: Readonly<Record<string, string>> = {
   memory_forgotten: "with the assistant, which has one",
   function_versions: "by the start of a later version, which keeps few",
   assistants: "by their owner; drafts of clones by a follow-up",
+  assistant_versions: "with the assistant",
   threads: "by their owner",
+  thread_drafts: "when the thread is complete, or by a follow-up",
   messages: "with the thread",
   runs: "with the thread",
+  run_followers: "with the erasure of the owner: one for each owner",
+  run_changes: "an hour later, by the next reader of the owner",
+  schedules: "by their owner, or with the assistant",
+  webhooks: "by their owner",
+  webhook_deliveries: "with their webhook, which keeps the newest",
   documents: "by their owner, or with the thread or the assistant",
   memories: "by their owner, or with the assistant",
   memory_versions: "with the memory",
@@ -56,8 +63,9 @@ const endOfRows: Readonly<Record<string, string>> = {
   secrets: "one for each name",
   audit_log: "never: one for each act of the owner that is recorded",
   owner_rates: "with the erasure of the owner: one for each rate",
+  budget_holds: "when the work ends; those of a dead process with the owner's next one",
   erasures: "never: one for each erasure of an owner",
-  usage_days: "never: at most 64 for each owner, day, model and purpose",
+  usage_days: "never: at most 64 for each owner, day, assistant, model and purpose",
   migrations: "never: one for each step"
 }
 

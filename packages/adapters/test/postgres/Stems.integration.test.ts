@@ -1,5 +1,5 @@
 /** Our stemmers against those that come with PostgreSQL, on words made of syllables and the endings of each language. */
-import { termsOf } from "@colloquy/core/retrieval"
+import { splitTerms } from "@colloquy/core/retrieval"
 import { PGlite } from "@electric-sql/pglite"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -56,7 +56,7 @@ onEmbedded("PGlite", () => {
           )
         })
         const differing = rows.flatMap(({ stem, word }) => {
-          const [ours = null] = termsOf(word, language)
+          const [ours = null] = splitTerms(word, language)
           return ours === null || ours === withoutAccents(stem) ? [] : [{ language, word, ours, theirs: stem }]
         })
         assert.deepStrictEqual(differing, [])

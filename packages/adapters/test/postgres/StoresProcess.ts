@@ -1,7 +1,14 @@
 /** A process with stores of its own, for a `Worker`. */
 import { Principal, type ThreadId } from "@colloquy/core"
 import { RunStore, type Lease, type RunSignal } from "@colloquy/core/adapters"
-import { changesOf, appendTo, expectTag, sampleBegin, sampleEvent, sampleSettlement } from "@colloquy/testing/contracts"
+import {
+  runChanges,
+  appendTo,
+  expectTag,
+  sampleBegin,
+  sampleEvent,
+  sampleSettlement
+} from "@colloquy/testing/contracts"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -62,7 +69,9 @@ const orders: Orders<Order, RunStore> = {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const isWish = (signal: RunSignal) => signal.cancel && signal.threadId === threadId
-      ear = yield* Effect.forkDetach(Stream.runHead(Stream.filter(changesOf(runs), isWish)), { startImmediately: true })
+      ear = yield* Effect.forkDetach(Stream.runHead(Stream.filter(runChanges(runs), isWish)), {
+        startImmediately: true
+      })
       return "listening"
     }),
 

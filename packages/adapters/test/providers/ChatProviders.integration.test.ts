@@ -1,6 +1,6 @@
 /** Every chat provider against a server that speaks its wire: the contract, the wire form of requests, and what it says about retries. */
 import { assert, describe, expect, it } from "@effect/vitest"
-import { type ChatEvent, converse, defaultChatPolicy } from "@colloquy/core/adapters"
+import { type ChatEvent, converse, defaultChatPolicy, isRefusedRequest } from "@colloquy/core/adapters"
 import { type ChatAnswer, chatDriverSuite, type ChatVendor } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -62,6 +62,24 @@ const chatVendor = (vendor: Vendor) =>
 
 for (const vendor of vendors)
   chatDriverSuite(vendor.name, chatVendor(vendor), vendor.cannot === undefined ? {} : { cannot: vendor.cannot })
+
+describe("a request that was answered by 4xx", () => {
+  for (const vendor of vendors) {
+    it.effect(`is one that was refused, so nothing is estimated for it: ${vendor.name}`, () =>
+      Effect.gen(function* () {
+        const { chat, fake, id } = yield* setUp(vendor)
+        for (const status of [400, 401, 402, 403, 404, 405, 409, 413, 415, 418, 422, 424, 429, 451]) {
+          for (const body of ["{}", "not JSON", JSON.stringify(vendor.refuse("overloaded").body)]) {
+            fake.script(vendor.path, FakeVendor.json(body, status, { "x-should-retry": "false" }))
+            const error = yield* Effect.flip(Stream.runDrain(chat(request(id))))
+            assert.strictEqual(error.status, status, body)
+            assert.isTrue(isRefusedRequest(error), `${status} ${body}`)
+          }
+        }
+      }).pipe(Effect.scoped)
+    )
+  }
+})
 
 const hi: ChatAnswer = { says: [{ text: "Hi" }, { finish: "stop", usage: null }] }
 

@@ -9,6 +9,8 @@ import {
   documentsPartName,
   type DocumentSettings,
   type FoundExcerpt,
+  retrievedIn,
+  type RetrievedExcerpt,
   startWithFiles
 } from "@colloquy/core/documents"
 import {
@@ -21,18 +23,19 @@ import {
   type RunCall,
   withOptions
 } from "@colloquy/core/promises"
-import { ownText, Reranker, type RerankerPort } from "@colloquy/core/retrieval"
+import { Reranker, type RerankerPort } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 import { incomingFile, type NamedFile } from "./FileInput.ts"
+import { cited, type CitedReply } from "./Cited.ts"
 import { awaited } from "./Waiting.ts"
 
-export type { Document } from "@colloquy/core/documents"
+export type { Citation } from "@colloquy/core"
+export { type Document, retrievedIn, type RetrievedExcerpt } from "@colloquy/core/documents"
 export { type FileInput, FileUnreadable, type NamedFile } from "./FileInput.ts"
 
 export interface DocumentsOptions extends DeepPartial<DocumentSettings> {
@@ -75,19 +78,6 @@ export interface DocumentCalls {
   readonly remove: (id: string, options?: CallOptions) => Promise<Document>
 }
 
-/** An excerpt that the model was given with the message. */
-export interface RetrievedExcerpt {
-  /** Counted from 0, in the order in which the model read them. */
-  readonly index: number
-  readonly documentId: string
-  readonly filename: string
-  readonly page: number | null
-  readonly heading: string | null
-  readonly score: number
-  /** Its first 1,000 characters; null if the document has been deleted. */
-  readonly text: string | null
-}
-
 interface DocumentsTypes extends RoomTypes {
   readonly calls: { readonly documents: DocumentCalls }
   readonly request: {
@@ -96,7 +86,8 @@ interface DocumentsTypes extends RoomTypes {
     /** Files that become documents of the thread with this message. */
     readonly files?: ReadonlyArray<NamedFile>
   }
-  readonly reply: { readonly retrieved: ReadonlyArray<RetrievedExcerpt> }
+  /** The excerpts that the model was given with the message, and what of them the answer cites. */
+  readonly reply: CitedReply & { readonly retrieved: ReadonlyArray<RetrievedExcerpt> }
   readonly event: never
 }
 
@@ -142,7 +133,7 @@ const functions = Effect.gen(function* () {
   const calls = (run: RunCall): DocumentCalls => ({
     upload: ({ file, filename, metadata, ...place }, options) =>
       run(() => {
-        const upload = { ...incomingFile({ file, filename }), scope: scopeOf(placeOf(place)) }
+        const upload = { ...incomingFile({ file, filename }), scope: scopeFromPlace(readPlace(place)) }
         return service.upload(metadata == null ? upload : { ...upload, metadata })
       }, options),
     indexed: (id, { onProgress, ...options } = {}) => run(() => indexed(readId(DocumentId, id), onProgress), options),
@@ -154,7 +145,7 @@ const functions = Effect.gen(function* () {
       }, options),
     search: ({ limit, query, ...place }, options) =>
       run(() => {
-        const search = { place: placeOf(place), query, ...(limit === undefined ? {} : { limit }) }
+        const search = { place: readPlace(place), query, ...(limit === undefined ? {} : { limit }) }
         return Effect.map(service.search(search), ({ excerpts }) => excerpts)
       }, options),
     content: (id, options) =>
@@ -180,14 +171,6 @@ const functions = Effect.gen(function* () {
     )
   }
 
-  /** The text is read from the index, so that nothing of a deleted document is shown. */
-  const textOf = ({ documentId, firstOrdinal, lastOrdinal }: Kept) =>
-    service.chunks(DocumentId.make(documentId), { skip: firstOrdinal, limit: lastOrdinal - firstOrdinal + 1 }).pipe(
-      Effect.map(({ chunks }) => chunks.map((chunk, place) => (place === 0 ? chunk.text : ownText(chunk))).join("")),
-      Effect.map((text) => (text === "" ? null : text.slice(0, 1000))),
-      Effect.catchTag("DocumentNotFound", () => Effect.succeed(null))
-    )
-
   const joined: RoomFunctions<DocumentsTypes> = {
     name: "documents",
     fields: ["attachments", "files"],
@@ -204,19 +187,7 @@ const functions = Effect.gen(function* () {
         )
       )
     },
-    reply: ({ supplements }) =>
-      Effect.map(
-        Effect.forEach(
-          keptIn(supplements[documentsPartName]),
-          (kept, index) =>
-            Effect.map(textOf(kept), (text): RetrievedExcerpt => {
-              const { documentId, filename, place, score } = kept
-              return { index, documentId, filename, page: place.page, heading: place.heading, score, text }
-            }),
-          { concurrency: 8 }
-        ),
-        (retrieved) => ({ retrieved })
-      )
+    reply: ({ supplements }) => Effect.succeed({ retrieved: retrievedIn(supplements), ...cited(supplements) })
   }
   return joined
 })
@@ -242,26 +213,12 @@ const givenPlace = ({ assistantId, threadId }: MaybePlace): DocumentPlace | null
   return assistantId === undefined ? null : { assistantId: readId(AssistantId, assistantId) }
 }
 
-const placeOf = (place: MaybePlace): DocumentPlace => {
+const readPlace = (place: MaybePlace): DocumentPlace => {
   const found = givenPlace(place)
   if (found === null)
     throw new TypeError("A document belongs to an assistant or a thread: give `assistantId` or `threadId`.")
   return found
 }
 
-const scopeOf = (place: DocumentPlace): Document["scope"] =>
+const scopeFromPlace = (place: DocumentPlace): Document["scope"] =>
   "threadId" in place ? { _tag: "Thread", ...place } : { _tag: "Assistant", ...place }
-
-const Kept = Schema.Struct({
-  documentId: Schema.String,
-  filename: Schema.String,
-  firstOrdinal: Schema.Int,
-  lastOrdinal: Schema.Int,
-  place: Schema.Struct({ page: Schema.NullOr(Schema.Int), heading: Schema.NullOr(Schema.String) }),
-  score: Schema.Finite
-})
-type Kept = typeof Kept.Type
-
-const keptIn = (supplement: unknown): ReadonlyArray<Kept> =>
-  Option.match(readKept(supplement), { onNone: () => [], onSome: ({ excerpts }) => excerpts })
-const readKept = Schema.decodeUnknownOption(Schema.Struct({ excerpts: Schema.Array(Kept) }))

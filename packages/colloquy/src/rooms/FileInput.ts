@@ -23,15 +23,15 @@ export class FileUnreadable extends Error {
 }
 
 export const incomingFile = ({ file, filename }: NamedFile): IncomingFile => ({
-  filename: filename ?? nameOf(file) ?? refuse("Give the `filename` of this file: its type is read from it."),
-  bytes: bytesOf(file)
+  filename: filename ?? inputName(file) ?? refuse("Give the `filename` of this file: its type is read from it."),
+  bytes: inputBytes(file)
 })
 
 const refuse = (sentence: string): never => {
   throw new TypeError(sentence)
 }
 
-const nameOf = (file: FileInput): string | undefined => {
+const inputName = (file: FileInput): string | undefined => {
   if (typeof file === "string" || file instanceof URL) {
     const path = typeof file === "string" ? file : decodeURIComponent(file.pathname)
     return path.split(/[/\\]/u).at(-1)
@@ -39,7 +39,7 @@ const nameOf = (file: FileInput): string | undefined => {
   return "name" in file && typeof file.name === "string" ? file.name : undefined
 }
 
-const bytesOf = (file: FileInput): IncomingFile["bytes"] => {
+const inputBytes = (file: FileInput): IncomingFile["bytes"] => {
   if (file instanceof Uint8Array) return Stream.make(file)
   if (typeof file === "string" || file instanceof URL) return bytesAt(file)
   if (file instanceof Blob) return bytesIn(() => file.stream())

@@ -17,14 +17,14 @@ type Named<Server extends { readonly name: string }> = Omit<Server, "name"> & { 
 
 export const mcp = ({ longestPause, name, startTimeout, ...server }: McpOptions): McpRoom =>
   room<McpTypes>()(
-    Mcp.layer([{ name: name ?? nameOf(server), ...server }], {
+    Mcp.layer([{ name: name ?? serverName(server), ...server }], {
       ...(longestPause === undefined ? {} : { longestPause }),
       ...(startTimeout === undefined ? {} : { startTimeout })
     }),
     Effect.succeed({ name: "mcp" })
   )
 
-const nameOf = (server: McpServer): string => {
+const serverName = (server: McpServer): string => {
   const text = "url" in server ? new URL(server.url).hostname : (server.command.split(/[/\\]/u).at(-1) ?? "mcp")
   return text.replaceAll(/[^\w-]+/gu, "_")
 }

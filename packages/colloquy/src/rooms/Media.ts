@@ -22,7 +22,7 @@ import {
   type RunCall,
   withOptions
 } from "@colloquy/core/promises"
-import { mediumOf } from "@colloquy/core/wings"
+import { readMedium } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -136,7 +136,7 @@ const shown: Pick<RoomFunctions<MediaTypes<never>>, "event" | "reply"> = {
     Effect.succeed({ media: [imagePartName, videoPartName].flatMap((part) => mediaIn(supplements[part] ?? null)) }),
   event: ({ data, part, sequence, type }) => {
     if (type !== mediaGenerated || (part !== imagePartName && part !== videoPartName)) return null
-    return Option.match(mediumOf(data), {
+    return Option.match(readMedium(data), {
       onNone: () => null,
       onSome: (media) => ({ _tag: "MediaGenerated", sequence, media })
     })

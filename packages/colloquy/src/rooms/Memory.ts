@@ -20,7 +20,7 @@ import {
 } from "@colloquy/core/memory"
 import {
   type CallOptions,
-  modelErrorOf,
+  modelErrorFrom,
   readId,
   type Room,
   room,
@@ -35,10 +35,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
+import { cited, type CitedReply } from "./Cited.ts"
 import { awaited } from "./Waiting.ts"
 
 /** Rerankers for `memory({ reranker })`. */
 export const rerankers = { cohere, jina, voyage }
+export type { Citation } from "@colloquy/core"
 export type { MemoryHit, MemoryOperation, MemoryRecord, RetrievedMemory } from "@colloquy/core/memory"
 
 export interface PlainReranker {
@@ -56,7 +58,7 @@ export const reranker = ({ rerank }: PlainReranker): RerankerPort => ({
     Effect.map(
       Effect.tryPromise({
         try: async (signal) => rerank(request, { signal }),
-        catch: (error) => modelErrorOf(error, { provider: "reranker", model: "reranker" })
+        catch: (error) => modelErrorFrom(error, { provider: "reranker", model: "reranker" })
       }),
       (order) => ({
         order: order.map((each) =>
@@ -126,7 +128,7 @@ interface MemoryTypes extends RoomTypes {
   readonly calls: { readonly memories: MemoryCalls }
   readonly request: { readonly memory?: MemoryMode | MemoryWish }
   /** The memories that the model was given with the message. */
-  readonly reply: { readonly memories: ReadonlyArray<RetrievedMemory> }
+  readonly reply: CitedReply & { readonly memories: ReadonlyArray<RetrievedMemory> }
   readonly event: {
     readonly _tag: "MemoriesRetrieved"
     readonly sequence: number
@@ -146,7 +148,11 @@ const functions = Effect.gen(function* () {
   const service = yield* Memories
 
   const calls = (run: RunCall): MemoryCalls => ({
-    add: ({ assistantId, ...text }, options) => run(() => service.add(readId(AssistantId, assistantId), text), options),
+    add: async ({ assistantId, ...text }, options) => {
+      // Callers in plain JavaScript may name it otherwise.
+      if (typeof text.content !== "string") throw new TypeError("A memory has its text as `content`.")
+      return run(() => service.add(readId(AssistantId, assistantId), text), options)
+    },
     list: ({ assistantId, limit, skip }, options) => {
       const window =
         limit === undefined && skip === undefined ? null : { skip: skip ?? 0, limit: limit ?? maximumLimit }
@@ -155,10 +161,10 @@ const functions = Effect.gen(function* () {
     },
     search: ({ assistantId, at = null, limit = 10, query }, options) =>
       run(() => service.search(readId(AssistantId, assistantId), query, limit, at), options),
-    get: (place, options) => run(() => service.get(...idsOf(place)), options),
+    get: (place, options) => run(() => service.get(...readIds(place)), options),
     update: ({ assistantId, memoryId, ...text }, options) =>
-      run(() => service.update(...idsOf({ assistantId, memoryId }), text), options),
-    remove: (place, options) => run(() => Effect.asVoid(service.remove(...idsOf(place))), options),
+      run(() => service.update(...readIds({ assistantId, memoryId }), text), options),
+    remove: (place, options) => run(() => Effect.asVoid(service.remove(...readIds(place))), options),
     forgetAll: (id, options) => run(() => Effect.asVoid(service.forgetAll(readId(AssistantId, id))), options),
     export: (id, options) => run(() => service.export(readId(AssistantId, id)), options),
     import: ({ assistantId, lines }, options) =>
@@ -186,7 +192,8 @@ const functions = Effect.gen(function* () {
       if (mode === undefined || mode === "off") return next(request)
       return next(withOptions(request, memoryPartName, { ...rest, mode: modes[mode] ?? mode }))
     },
-    reply: ({ supplements }) => Effect.succeed({ memories: readKept(supplements[memoryPartName])?.retrieved ?? [] }),
+    reply: ({ supplements }) =>
+      Effect.succeed({ memories: readKept(supplements[memoryPartName])?.retrieved ?? [], ...cited(supplements) }),
     event: ({ data, part, sequence }) => {
       if (part !== memoryPartName) return null
       return { _tag: "MemoriesRetrieved", sequence, memories: toldMemories(data) }
@@ -198,7 +205,7 @@ const functions = Effect.gen(function* () {
 /** A wrong word goes to the part, whose refusal names the right ones. */
 const modes: { readonly [Mode in string]?: string } = { auto: "Auto", readonly: "Readonly" }
 
-const idsOf = ({ assistantId, memoryId }: MemoryPlace) =>
+const readIds = ({ assistantId, memoryId }: MemoryPlace) =>
   [readId(AssistantId, assistantId), readId(MemoryId, memoryId)] as const
 
 const toldMemories = (data: unknown): ReadonlyArray<RetrievedMemory> =>

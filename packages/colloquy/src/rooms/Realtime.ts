@@ -17,7 +17,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { Server } from "node:http"
-import { apiKeyOf, type Secret } from "../Secret.ts"
+import { readApiKey, type Secret } from "../Secret.ts"
 import type { DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
@@ -29,7 +29,7 @@ const vendor =
   <Settings extends object>(make: (settings: Settings) => RealtimeModel) =>
   ({ apiKey, ...settings }: WithSecret<Settings>): RealtimeModel =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same settings, with the key unreadable
-    make({ ...settings, ...apiKeyOf(apiKey) } as unknown as Settings)
+    make({ ...settings, ...readApiKey(apiKey) } as unknown as Settings)
 
 export const openaiVoice = vendor(OpenAiRealtime.model)
 export const geminiVoice = vendor(GeminiLive.model)

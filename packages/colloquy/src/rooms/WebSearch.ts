@@ -10,7 +10,7 @@ import {
   type WebSearchPort
 } from "@colloquy/core/web-search"
 import * as Effect from "effect/Effect"
-import { apiKeyOf, type Secret } from "../Secret.ts"
+import { readApiKey, type Secret } from "../Secret.ts"
 import { type DeepPartial } from "@colloquy/core/adapters"
 import type { RoomNeeds } from "../Store.ts"
 
@@ -20,16 +20,16 @@ export interface EngineOptions extends Omit<Engines.EngineSettings, "apiKey"> {
   readonly apiKey?: Secret | undefined
 }
 
-const settingsOf = ({ apiKey, ...settings }: EngineOptions): Engines.EngineSettings => ({
+const engineSettings = ({ apiKey, ...settings }: EngineOptions): Engines.EngineSettings => ({
   ...settings,
-  ...apiKeyOf(apiKey)
+  ...readApiKey(apiKey)
 })
 
-export const brave = (options: EngineOptions = {}): WebSearchPort => Engines.brave(settingsOf(options))
-export const exa = (options: EngineOptions = {}): WebSearchPort => Engines.exa(settingsOf(options))
-export const tavily = (options: EngineOptions = {}): WebSearchPort => Engines.tavily(settingsOf(options))
+export const brave = (options: EngineOptions = {}): WebSearchPort => Engines.brave(engineSettings(options))
+export const exa = (options: EngineOptions = {}): WebSearchPort => Engines.exa(engineSettings(options))
+export const tavily = (options: EngineOptions = {}): WebSearchPort => Engines.tavily(engineSettings(options))
 export const searXng = (options: EngineOptions & { readonly baseUrl: string }): WebSearchPort =>
-  Engines.searXng({ ...settingsOf(options), baseUrl: options.baseUrl })
+  Engines.searXng({ ...engineSettings(options), baseUrl: options.baseUrl })
 
 interface WebSearchTypes extends RoomTypes {
   readonly calls: object

@@ -14,7 +14,13 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { addressOf, askHost, type Authenticate, type ClientAddress, type HostCredentials } from "./HostCredentials.ts"
+import {
+  clientAddressFrom,
+  askHost,
+  type Authenticate,
+  type ClientAddress,
+  type HostCredentials
+} from "./HostCredentials.ts"
 import { InvalidKey, Keys } from "./Keys.ts"
 import type { Principal } from "./Principal.ts"
 import { type Rate, RateLimiter } from "./RateLimiter.ts"
@@ -70,7 +76,7 @@ export const makeAuthentication = Effect.fnUntraced(function* (
       const principal = known.find(given, now)
       if (principal !== null) return Effect.succeed(principal)
       const lookUp = Effect.tap(keys.authenticate(key), (found) => Effect.sync(() => known.keep(given, found, now)))
-      const address = addressOf(settings.clientAddress, credentials)
+      const address = clientAddressFrom(settings.clientAddress, credentials)
       return address === null ? lookUp : failed.guard(address, lookUp, now)
     })
   }

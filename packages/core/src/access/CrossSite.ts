@@ -21,22 +21,22 @@ export const isFromOtherSite = (headers: Headers, { addresses, trusted }: OwnSit
   if (site?.includes("cross-site") === true) return true
   // Without an Origin it is no browser, or the page of a navigation that the user began.
   if (origin === undefined || site === "same-origin") return false
-  return !addresses.some((address) => originOf(address) === origin) && !isAsked(headers, origin)
+  return !addresses.some((address) => originOrNull(address) === origin) && !isAsked(headers, origin)
 }
 
 /** Whether the request went to the host of this origin. A proxy that ends TLS or changes `Host` tells in headers of its own what was asked. */
 const isAsked = (headers: Headers, origin: string): boolean => {
   const page = URL.parse(origin)
   if (page === null) return false
-  const scheme = firstOf(headers["x-forwarded-proto"])
+  const scheme = firstListed(headers["x-forwarded-proto"])
   if (scheme !== null && `${scheme}:` !== page.protocol) return false
-  return [firstOf(headers["x-forwarded-host"]), headers["host"] ?? null].some(
+  return [firstListed(headers["x-forwarded-host"]), headers["host"] ?? null].some(
     (host) => host !== null && URL.parse(`${page.protocol}//${host}`)?.host === page.host
   )
 }
 
-const originOf = (address: string | null): string | null =>
+const originOrNull = (address: string | null): string | null =>
   address === null ? null : (URL.parse(address)?.origin ?? null)
 
 /** Each proxy appends to such a header; the first value is what the client asked for. */
-const firstOf = (header: string | undefined): string | null => header?.split(",", 1)[0]?.trim() || null
+const firstListed = (header: string | undefined): string | null => header?.split(",", 1)[0]?.trim() || null

@@ -62,5 +62,7 @@ export const askHost = (
 /** Throws where the host names none of the scopes: a session must not be able to do more than its host meant. */
 const scopeNamed = Schema.decodeUnknownSync(KeyScope)
 
-export const addressOf = (clientAddress: ClientAddress<never> | null, credentials: HostCredentials): string | null =>
-  clientAddress?.(asHostSees(credentials)) ?? null
+export const clientAddressFrom = (
+  clientAddress: ClientAddress<never> | null,
+  credentials: HostCredentials
+): string | null => clientAddress?.(asHostSees(credentials)) ?? null

@@ -136,10 +136,10 @@ export class Keys extends Context.Service<
           const hash = yield* sha256(Redacted.value(key))
           const found = yield* store.findByHashPrefix(hash.slice(0, lookupLength))
           if (Option.isNone(found) || !sameText(found.value.hash, hash)) return yield* new InvalidKey()
-          const { expiresAt, id, ownerId, revokedAt, scope } = found.value
+          const { expiresAt, id, name, ownerId, revokedAt, scope } = found.value
           const isExpired = expiresAt !== null && expiresAt.getTime() <= (yield* Clock.currentTimeMillis)
           if (revokedAt !== null || isExpired) return yield* new InvalidKey()
-          return { ownerId, keyId: id, scope }
+          return { ownerId, keyId: id, keyName: name, scope }
         })
       })
     })

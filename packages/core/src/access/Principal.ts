@@ -33,6 +33,8 @@ export class Principal extends Context.Service<
     readonly ownerId: OwnerId
     /** The key of the request. Absent: the host's own code, or a session of the host. */
     readonly keyId?: KeyId
+    /** Its name. */
+    readonly keyName?: string
     /** What the request may do. Absent: everything. The transports check it; the use cases do not. */
     readonly scope?: KeyScope
   }
@@ -43,3 +45,6 @@ export class Principal extends Context.Service<
     <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Principal>> =>
       Effect.provideService(self, Principal, { ownerId: ownerNamed(ownerId) })
 }
+
+/** Who acts: the name of the key; for the host's own code and sessions, the owner. */
+export const actorName = ({ keyName, ownerId }: typeof Principal.Service): string => keyName ?? ownerId

@@ -11,11 +11,11 @@ import {
   confidenceOfScore,
   type Distribution,
   DistributionFault,
-  modeOf,
+  likeliestIndex,
   readDistribution,
-  scoreOf
+  expectedScore
 } from "./Distribution.ts"
-import { optionsOf, type Question, type Questions } from "./Question.ts"
+import { questionOptions, type Question, type Questions } from "./Question.ts"
 
 const Probabilities = Schema.Record(Schema.String, Schema.Finite)
 
@@ -91,29 +91,29 @@ export const readAnswers = (
   const answers: Array<readonly [string, Answer]> = []
   for (const [name, question] of Object.entries(questions)) {
     const given = Object.hasOwn(distributions, name) ? distributions[name] : undefined
-    const distribution = readDistribution(optionsOf(question), given)
+    const distribution = readDistribution(questionOptions(question), given)
     if (Result.isFailure(distribution)) return Result.fail({ question: name, problem: distribution.failure })
-    answers.push([name, answerOf(question, distribution.success)])
+    answers.push([name, answerFromDistribution(question, distribution.success)])
   }
   return Result.succeed(Object.fromEntries(answers))
 }
 
 /** Computes the answer from a distribution over the options of the question. */
-export const answerOf = (question: Question, distribution: Distribution): Answer => {
+export const answerFromDistribution = (question: Question, distribution: Distribution): Answer => {
   switch (question.type) {
     case "noul":
       return { type: "noul", noul: distribution[0]?.[1] ?? 0 }
     case "choice":
       return {
         type: "choice",
-        choice: distribution[modeOf(distribution)]?.[0] ?? "",
+        choice: distribution[likeliestIndex(distribution)]?.[0] ?? "",
         probabilities: Object.fromEntries(distribution),
         confidence: confidenceOfChoice(distribution)
       }
     case "score":
       return {
         type: "score",
-        score: scoreOf(distribution),
+        score: expectedScore(distribution),
         legend: Object.fromEntries(question.criteria.map((text, level) => [String(level), text])),
         probabilities: Object.fromEntries(distribution),
         confidence: confidenceOfScore(distribution)
@@ -122,13 +122,13 @@ export const answerOf = (question: Question, distribution: Distribution): Answer
 }
 
 /** The distribution behind an answer, in the order of its options as far as an object keeps it; the chosen one of equals is the first. */
-export const distributionOf = (answer: Answer): Distribution => {
+export const distributionFromAnswer = (answer: Answer): Distribution => {
   if (answer.type === "noul")
     return [
       ["true", answer.noul],
       ["false", 1 - answer.noul]
     ]
   const listed = Object.entries(answer.probabilities)
-  if (answer.type === "score" || listed[modeOf(listed)]?.[0] === answer.choice) return listed
+  if (answer.type === "score" || listed[likeliestIndex(listed)]?.[0] === answer.choice) return listed
   return listed.toSorted(([a], [b]) => Number(b === answer.choice) - Number(a === answer.choice))
 }

@@ -15,7 +15,7 @@ export interface AnswerContext {
   readonly documentSummaries?: ReadonlyArray<{ readonly filename: string; readonly summary: string }>
 }
 
-export const stateOf = ({ state, messages, systemPrompt, documentSummaries }: AnswerContext): Schema.Json => {
+export const contextAsState = ({ state, messages, systemPrompt, documentSummaries }: AnswerContext): Schema.Json => {
   const surroundings = {
     ...(messages === undefined || messages.length === 0
       ? {}

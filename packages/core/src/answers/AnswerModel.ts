@@ -16,7 +16,7 @@ import { sampledDriver } from "./SampledAnswers.ts"
 import { statedDriver } from "./StatedAnswers.ts"
 
 /** The most exact way in which a provider can answer; undefined if it has neither answers nor conversations. */
-export const driverOf = (
+export const findDriver = (
   provider: Provider,
   settings: AnswerPolicy,
   refusals = new Refusals()

@@ -19,12 +19,12 @@ import { newId } from "../primitives/Ids.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { Message } from "../threads/Message.ts"
-import { supplementOf } from "../threads/Supplement.ts"
+import { readSupplement } from "../threads/Supplement.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { AnswerSetId, answersPartName, AnswersUnusable, readAnswers, TypedAnswers } from "./Answer.ts"
-import { stateOf, textOfState } from "./AnswerContext.ts"
-import { ask, driverOf } from "./AnswerModel.ts"
+import { contextAsState, textOfState } from "./AnswerContext.ts"
+import { ask, findDriver } from "./AnswerModel.ts"
 import {
   Answers,
   AnswersNotFound,
@@ -41,7 +41,7 @@ import { judge } from "./Judgement.ts"
 import { matchOutcome } from "./Outcome.ts"
 import { OutcomeStore } from "./OutcomeStore.ts"
 import { Refusals } from "./Refusals.ts"
-import { fingerprintOf, type Questions } from "./Question.ts"
+import { questionsFingerprint, type Questions } from "./Question.ts"
 
 /** The maximum of outcomes that a report uses, newest first. */
 const casesOfReport = 10_000
@@ -59,7 +59,7 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
 
     const describe = Effect.fnUntraced(function* (id: string, model: string) {
       const provider = providers.all.find((each) => each.id === id)
-      if (provider === undefined || driverOf(provider, defaultAnswerSettings) === undefined) return undefined
+      if (provider === undefined || findDriver(provider, defaultAnswerSettings) === undefined) return undefined
       const modelType = provider.answers === undefined ? "llm" : "system_one"
       const named = describeModel({ ...provider.describe?.(model), name: model, provider: id, modelType })
       const listed = yield* catalog.known(id, model, modelType)
@@ -91,9 +91,9 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
         if (Result.isFailure(checked)) return yield* new QuestionsMalformed({ problems: checked.failure })
         const { model, provider: id = providers.defaults.provider } = request
         const provider = providers.all.find((each) => each.id === id)
-        const driver = provider && driverOf(provider, settings, refusals)
+        const driver = provider && findDriver(provider, settings, refusals)
         if (provider === undefined || driver === undefined) {
-          const able = providers.all.filter((each) => driverOf(each, settings) !== undefined)
+          const able = providers.all.filter((each) => findDriver(each, settings) !== undefined)
           return yield* new NoAnswersFrom({ provider: id, registered: able.map((each) => each.id) })
         }
         const answerSetId = yield* newId(AnswerSetId)
@@ -102,7 +102,7 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
           provider: id,
           model,
           info: (yield* describe(id, model)) ?? describeModel({ name: model, provider: id, modelType: "llm" }),
-          state: stateOf(request),
+          state: contextAsState(request),
           questions,
           apiKey: yield* keys.find(id),
           conversationId: request.conversationId ?? answerSetId
@@ -115,7 +115,7 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
         }
         return {
           id: answerSetId,
-          questionSet: yield* fingerprintOf(questions),
+          questionSet: yield* questionsFingerprint(questions),
           answers: answers.success,
           provider: id,
           model: reply.model ?? model,
@@ -155,7 +155,7 @@ const readKept = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
 
 /** The typed answers that a turn kept with its message. */
 const typedAnswersIn = (message: Message): Option.Option<TypedAnswers> =>
-  readKept(supplementOf(message, answersPartName)?.value)
+  readKept(readSupplement(message, answersPartName)?.value)
 
 /** For a provider that reports no usage. */
 const estimate = (

@@ -48,29 +48,29 @@ const makePart = Effect.gen(function* () {
   const { assumedContextLimit } = yield* TurnSettings
 
   /** Tokens that are left for the conversation. */
-  const roomOf = (info: ModelInfo, { questions, state, system }: AnswersPlan, summaries: string): number => {
+  const remainingRoom = (info: ModelInfo, { questions, state, system }: AnswersPlan, summaries: string): number => {
     const fixed = [JSON.stringify(questions), state === null ? "" : textOfState(state), system ?? "", summaries]
     return fixed.reduce((room, text) => room - counter.count(text), roomFor(info, assumedContextLimit).forPrompt)
   }
 
-  const providerOf = (turn: TurnCase) => providers.all.find(({ id }) => id === turn.provider)
+  const findProvider = (turn: TurnCase) => providers.all.find(({ id }) => id === turn.provider)
 
-  const planOf = (turn: TurnCase): Effect.Effect<AnswersPlan | null, TurnRefused> => {
-    const checked = checkTypedTurn(turn, providerOf(turn))
+  const planAnswers = (turn: TurnCase): Effect.Effect<AnswersPlan | null, TurnRefused> => {
+    const checked = checkTypedTurn(turn, findProvider(turn))
     if (checked === null) return Effect.succeed(null)
     if (Result.isFailure(checked)) return refuse(checked.failure)
     return Effect.succeed({ ...checked.success, system: turn.system })
   }
 
   const decide = Effect.fnUntraced(function* (turn: TurnCase) {
-    const plan = yield* planOf(turn)
+    const plan = yield* planAnswers(turn)
     if (plan === null) return null
-    const { model, provider } = yield* modelOf(turn, providers)
+    const { model, provider } = yield* resolveModel(turn, providers)
     const info = yield* answers.describe(provider, model)
     if (info === undefined) return yield* refuse([noSuchProvider])
     const written = turn.content.trim() === "" && plan.state !== null ? textOfState(plan.state) : null
     const needed = counter.count(written ?? turn.content)
-    if (needed > roomOf(info, plan, "")) {
+    if (needed > remainingRoom(info, plan, "")) {
       return yield* refuse([{ path: [], message: "State, questions and message do not fit the model. Shorten them." }])
     }
     const decision: PartDecision<AnswersPlan> = {
@@ -86,13 +86,14 @@ const makePart = Effect.gen(function* () {
     const { answerId, model, provider, runId, threadId } = turn
     const info = yield* answers.describe(provider, model)
     const documentSummaries = yield* readSummaries(turn)
-    const messages = info && messagesWithin(history, runId, roomOf(info, plan, JSON.stringify(documentSummaries)))
+    const messages =
+      info && messagesWithin(history, runId, remainingRoom(info, plan, JSON.stringify(documentSummaries)))
     if (messages === undefined) return yield* new ModelError({ reason: "context_too_long", provider, model })
     const { questions, state } = plan
     const asked = { questions, state, provider, model, messages, systemPrompt: plan.system, documentSummaries }
     const given = yield* answers
       .ask({ ...asked, conversationId: threadId })
-      .pipe(Effect.mapError((error) => faultOf(error, provider, model)))
+      .pipe(Effect.mapError((error) => modelErrorFromAsk(error, provider, model)))
     const kept = yield* Effect.orDie(encode({ ...given, id: AnswerSetId.make(answerId) }))
     turn.keep(kept)
     const reply: PartAnswer = { content: JSON.stringify(given.answers), usage: given.usage, model: given.model }
@@ -102,8 +103,8 @@ const makePart = Effect.gen(function* () {
   const part: TurnPart<AnswersPlan> = {
     name: answersPartName,
     plan: AnswersPlan,
-    concerns: (turn) => isTypedTurn(turn, providerOf(turn)),
-    refuse: (turn) => Effect.asVoid(planOf(turn)),
+    concerns: (turn) => isTypedTurn(turn, findProvider(turn)),
+    refuse: (turn) => Effect.asVoid(planAnswers(turn)),
     decide,
     answer
   }
@@ -121,7 +122,7 @@ export const answersPart: Layer.Layer<Answers, never, Catalog | OutcomeStore | P
 
 const encode = Schema.encodeEffect(Schema.toCodecJson(TypedAnswers))
 
-const modelOf = ({ assistant, request }: TurnCase, providers: typeof Providers.Service) => {
+const resolveModel = ({ assistant, request }: TurnCase, providers: typeof Providers.Service) => {
   const chosen = chooseModel(request, assistant, providers)
   return Result.isSuccess(chosen)
     ? Effect.succeed(chosen.success)
@@ -145,7 +146,7 @@ const refuse = (problems: ReadonlyArray<TurnProblem>): Effect.Effect<never, Turn
   )
 
 /** Converts an error to the model error with which the turn fails. */
-const faultOf = (error: AskError, provider: string, model: string): ModelError => {
+const modelErrorFromAsk = (error: AskError, provider: string, model: string): ModelError => {
   switch (error._tag) {
     case "ModelError":
       return error

@@ -29,16 +29,16 @@ export const checkTypedAsk = (value: unknown): Checked<TypedAsk> => {
   const problems: Array<QuestionProblem> = []
   const questions = readField(value, "questions", problems, readQuestions)
   const state = readState(own(value, "state"), problems)
-  return resultOf(questions && { questions, state }, problems)
+  return checkedResult(questions && { questions, state }, problems)
 }
 
 /** Checks questions by name, without the object around them. */
 export const checkQuestions = (value: unknown): Checked<Questions> => {
   const problems: Array<QuestionProblem> = []
-  return resultOf(readQuestions(value, [], problems), problems)
+  return checkedResult(readQuestions(value, [], problems), problems)
 }
 
-const resultOf = <A>(value: A | undefined, problems: ReadonlyArray<QuestionProblem>): Checked<A> =>
+const checkedResult = <A>(value: A | undefined, problems: ReadonlyArray<QuestionProblem>): Checked<A> =>
   value === undefined || problems.length > 0 ? Result.fail(problems) : Result.succeed(value)
 
 // Readers return undefined if the value is not usable; then they have added a problem that says why.

@@ -44,17 +44,17 @@ export const readDistribution = (
     if (weight < 0) return Result.fail("negative")
     weights.push(weight)
   }
-  const sum = sumOf(weights)
+  const sum = exactSum(weights)
   if (Math.abs(sum - 1) > sumTolerance) return Result.fail("sum_far_from_1")
   return Result.succeed(options.map((option, index) => [option, (weights[index] ?? 0) / sum]))
 }
 
 /** Sums in ascending order, so that the order of the options does not change the last digit. */
-const sumOf = (weights: ReadonlyArray<number>): number =>
+const exactSum = (weights: ReadonlyArray<number>): number =>
   weights.toSorted((a, b) => a - b).reduce((sum, weight) => sum + weight, 0)
 
 /** The index of the most probable option; if there are several, the first. */
-export const modeOf = (distribution: Distribution): number => {
+export const likeliestIndex = (distribution: Distribution): number => {
   let mode = 0
   distribution.forEach(([, probability], index) => {
     if (probability > (distribution[mode]?.[1] ?? 0)) mode = index
@@ -65,27 +65,27 @@ export const modeOf = (distribution: Distribution): number => {
 export const confidenceOfChoice = (distribution: Distribution): number => {
   const count = distribution.length
   if (count === 1) return 1
-  const [, highest] = distribution[modeOf(distribution)] ?? ["", 0]
+  const [, highest] = distribution[likeliestIndex(distribution)] ?? ["", 0]
   return within(0, 1, (highest - 1 / count) / (1 - 1 / count))
 }
 
-export const scoreOf = (distribution: Distribution): number =>
+export const expectedScore = (distribution: Distribution): number =>
   within(
     0,
     distribution.length - 1,
-    meanOf(distribution, (level) => level)
+    expectedValue(distribution, (level) => level)
   )
 
 export const confidenceOfScore = (distribution: Distribution): number => {
   const count = distribution.length
-  const mode = modeOf(distribution)
+  const mode = likeliestIndex(distribution)
   const middle = (count - 1) / 2
   const spread = distribution.reduce((sum, _, level) => sum + Math.abs(level - middle), 0) / count
-  const distance = meanOf(distribution, (level) => Math.abs(level - mode))
+  const distance = expectedValue(distribution, (level) => Math.abs(level - mode))
   return spread === 0 ? 1 : within(0, 1, 1 - distance / spread)
 }
 
-const meanOf = (distribution: Distribution, value: (level: number) => number): number =>
+const expectedValue = (distribution: Distribution, value: (level: number) => number): number =>
   distribution.reduce((sum, [, probability], level) => sum + value(level) * probability, 0)
 
 /** Limits a value to a range, because sums of fractions may leave it by their last digit. */

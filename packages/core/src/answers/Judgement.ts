@@ -8,7 +8,7 @@
  *   the prediction is p(true) and the truth is whether it was true; for the others it is the highest p, and whether that option was right.
  */
 import type { Distribution } from "./Distribution.ts"
-import { modeOf } from "./Distribution.ts"
+import { likeliestIndex } from "./Distribution.ts"
 import type { Outcome } from "./Outcome.ts"
 
 export interface Interval {
@@ -47,13 +47,13 @@ export interface QuestionSetReport {
 
 /** The reports, in the order in which sets and their questions occur first among the outcomes. */
 export const judge = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<QuestionSetReport> =>
-  groupsOf(outcomes, ({ questionSet }) => questionSet).map(([questionSet, ofSet]) => ({
+  groupOutcomes(outcomes, ({ questionSet }) => questionSet).map(([questionSet, ofSet]) => ({
     questionSet,
     cases: ofSet.length,
-    questions: groupsOf(ofSet, ({ question }) => question).flatMap(([, cases]) => judgeQuestion(cases))
+    questions: groupOutcomes(ofSet, ({ question }) => question).flatMap(([, cases]) => judgeQuestion(cases))
   }))
 
-const groupsOf = (outcomes: ReadonlyArray<Outcome>, nameOf: (outcome: Outcome) => string) => {
+const groupOutcomes = (outcomes: ReadonlyArray<Outcome>, nameOf: (outcome: Outcome) => string) => {
   const groups = new Map<string, Array<Outcome>>()
   for (const outcome of outcomes) {
     const name = nameOf(outcome)
@@ -69,7 +69,7 @@ const judgeQuestion = (cases: ReadonlyArray<Outcome>): ReadonlyArray<QuestionRep
   const [first] = cases
   if (first === undefined) return []
   const right = cases.filter(isRight).length
-  const reliability = tabulate(cases.map(predictionOf))
+  const reliability = tabulate(cases.map(readPrediction))
   return [
     {
       question: first.question,
@@ -77,28 +77,28 @@ const judgeQuestion = (cases: ReadonlyArray<Outcome>): ReadonlyArray<QuestionRep
       cases: cases.length,
       accuracy: right / cases.length,
       accuracyInterval: wilsonInterval(right, cases.length),
-      brierScore: meanOf(cases.map(brierOf)),
-      logLoss: meanOf(cases.map(logLossOf)),
-      calibrationError: calibrationErrorOf(reliability),
+      brierScore: average(cases.map(outcomeBrier)),
+      logLoss: average(cases.map(outcomeLogLoss)),
+      calibrationError: expectedError(reliability),
       reliability
     }
   ]
 }
 
-const meanOf = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0) / values.length
+const average = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 const isRight = ({ distribution, outcome }: Outcome): boolean => mostProbable(distribution)[0] === outcome
 
 const mostProbable = (distribution: Distribution): readonly [string, number] =>
-  distribution[modeOf(distribution)] ?? ["", 0]
+  distribution[likeliestIndex(distribution)] ?? ["", 0]
 
-const brierOf = ({ type, distribution, outcome }: Outcome): number => {
+const outcomeBrier = ({ type, distribution, outcome }: Outcome): number => {
   const sum = distribution.reduce((total, [option, p]) => total + (p - (option === outcome ? 1 : 0)) ** 2, 0)
   // Both options of a yes or no have the same error.
   return type === "noul" ? sum / 2 : sum
 }
 
-const logLossOf = ({ distribution, outcome }: Outcome): number => {
+const outcomeLogLoss = ({ distribution, outcome }: Outcome): number => {
   const probability = distribution.find(([option]) => option === outcome)?.[1] ?? 0
   return -Math.log(Math.min(1, Math.max(1e-15, probability)))
 }
@@ -108,7 +108,7 @@ interface Prediction {
   readonly cameTrue: boolean
 }
 
-const predictionOf = (outcome: Outcome): Prediction => {
+const readPrediction = (outcome: Outcome): Prediction => {
   if (outcome.type === "noul") {
     return { probability: outcome.distribution[0]?.[1] ?? 0, cameTrue: outcome.outcome === "true" }
   }
@@ -119,22 +119,23 @@ const binCount = 10
 
 const tabulate = (predictions: ReadonlyArray<Prediction>): ReadonlyArray<ReliabilityBin> =>
   Array.from({ length: binCount }, (_, bin) => {
-    const cases = predictions.filter(({ probability }) => binOf(probability) === bin)
+    const cases = predictions.filter(({ probability }) => binIndex(probability) === bin)
     const came = cases.filter(({ cameTrue }) => cameTrue).length
     const bounds = { from: bin / binCount, to: (bin + 1) / binCount, cases: cases.length }
     return cases.length === 0
       ? { ...bounds, predicted: null, observed: null, interval: null }
       : {
           ...bounds,
-          predicted: meanOf(cases.map(({ probability }) => probability)),
+          predicted: average(cases.map(({ probability }) => probability)),
           observed: came / cases.length,
           interval: wilsonInterval(came, cases.length)
         }
   })
 
-const binOf = (probability: number): number => Math.min(binCount - 1, Math.max(0, Math.floor(probability * binCount)))
+const binIndex = (probability: number): number =>
+  Math.min(binCount - 1, Math.max(0, Math.floor(probability * binCount)))
 
-const calibrationErrorOf = (bins: ReadonlyArray<ReliabilityBin>): number => {
+const expectedError = (bins: ReadonlyArray<ReliabilityBin>): number => {
   const all = bins.reduce((sum, { cases }) => sum + cases, 0)
   return bins.reduce(
     (sum, { cases, predicted, observed }) => sum + (cases / all) * Math.abs((predicted ?? 0) - (observed ?? 0)),

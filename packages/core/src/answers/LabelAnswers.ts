@@ -18,10 +18,10 @@ import {
   byOption,
   demandLabel,
   type OptionLabel,
-  labelsOf,
+  optionLabels,
   withLetters,
   maximumLabels,
-  promptOf,
+  labelPrompt,
   rules,
   toSumOne,
   weighLabels
@@ -57,10 +57,13 @@ const answerByLabels = (nextToken: NextTokenDriver, request: AnswerRequest, sett
     request,
     { method: "logprobs", estimated: false, concurrency: settings.concurrency },
     (question) =>
-      Effect.map(weigh(nextToken, request, question, labelsOf(question), settings), ({ labels, weights, ...told }) => ({
-        ...told,
-        probabilities: byOption(labels, weights)
-      })),
+      Effect.map(
+        weigh(nextToken, request, question, optionLabels(question), settings),
+        ({ labels, weights, ...told }) => ({
+          ...told,
+          probabilities: byOption(labels, weights)
+        })
+      ),
     (error, spent) =>
       error._tag === "ModelError"
         ? withSpent(error, spent)
@@ -131,7 +134,7 @@ const weighOnce = (
   labels: ReadonlyArray<OptionLabel>
 ): Weighing => {
   const { apiKey, info, model, provider } = request
-  const prompt = promptOf(request.state, question, labels, demandLabel(labels))
+  const prompt = labelPrompt(request.state, question, labels, demandLabel(labels))
   return Effect.flatMap(
     nextToken({ provider, model, info, system: rules, prompt, maxTokens: 4, apiKey }),
     (reply): Weighing => {
@@ -164,7 +167,7 @@ const weighInRounds = (
   Effect.gen(function* () {
     const again = (some: ReadonlyArray<OptionLabel>) => weigh(nextToken, request, question, withLetters(some), settings)
     const groups = yield* Effect.forEach(toGroups(labels), again, { concurrency: settings.concurrency })
-    const final = yield* again(groups.flatMap(winnerOf))
+    const final = yield* again(groups.flatMap(winningLabels))
     const weights = groups.flatMap((group, index) => {
       const highest = Math.max(...group.weights)
       return group.weights.map((weight) => ((final.weights[index] ?? 0) * weight) / highest)
@@ -180,12 +183,12 @@ const weighInRounds = (
 /** Makes as few groups as possible, of nearly the same size. */
 const toGroups = (labels: ReadonlyArray<OptionLabel>): ReadonlyArray<ReadonlyArray<OptionLabel>> => {
   const count = Math.ceil(labels.length / maximumLabels)
-  const startOf = (group: number) => Math.round((group * labels.length) / count)
-  return Array.from({ length: count }, (_, group) => labels.slice(startOf(group), startOf(group + 1)))
+  const groupStart = (group: number) => Math.round((group * labels.length) / count)
+  return Array.from({ length: count }, (_, group) => labels.slice(groupStart(group), groupStart(group + 1)))
 }
 
 /** The most probable label of a group, as a list of one. */
-const winnerOf = ({ labels, weights }: Weighed): ReadonlyArray<OptionLabel> => {
+const winningLabels = ({ labels, weights }: Weighed): ReadonlyArray<OptionLabel> => {
   const place = weights.indexOf(Math.max(...weights))
   return labels.slice(place, place + 1)
 }

@@ -5,7 +5,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { AssistantId, ThreadId } from "../primitives/Ids.ts"
-import { AnswerSetId, distributionOf, type TypedAnswers } from "./Answer.ts"
+import { AnswerSetId, distributionFromAnswer, type TypedAnswers } from "./Answer.ts"
 
 export const Outcome = Schema.Struct({
   answerSetId: AnswerSetId,
@@ -49,7 +49,7 @@ export const matchOutcome = (
 ): Result.Result<Pick<Outcome, "type" | "distribution" | "outcome">, OutcomeRefused> => {
   const answer = Object.hasOwn(answers, question) ? answers[question] : undefined
   if (answer === undefined) return Result.fail(new OutcomeRefused({ question, problem: "no_such_question" }))
-  const distribution = distributionOf(answer)
+  const distribution = distributionFromAnswer(answer)
   const option = String(outcome)
   // An option of a choice may be called "1" or "true", but a number or a boolean is not an option of a choice.
   const isOfType = { noul: "boolean", choice: "string", score: "number" }[answer.type] === typeof outcome

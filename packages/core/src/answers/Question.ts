@@ -39,7 +39,7 @@ export const Questions = Schema.Record(Schema.String, Question).check(Schema.isM
 export type Questions = typeof Questions.Type
 
 /** The possible answers, in the order of the question. A tie is decided for the first. */
-export const optionsOf = (question: Question): ReadonlyArray<string> => {
+export const questionOptions = (question: Question): ReadonlyArray<string> => {
   switch (question.type) {
     case "noul":
       return ["true", "false"]
@@ -51,20 +51,22 @@ export const optionsOf = (question: Question): ReadonlyArray<string> => {
 }
 
 /** The options of a choice with their descriptions, in the order of the question. */
-export const criteriaOf = (
+export const orderedCriteria = (
   question: Extract<Question, { readonly type: "choice" }>
 ): ReadonlyArray<readonly [option: string, description: string | null]> =>
-  optionsOf(question).map((option) => [option, question.criteria[option] ?? null])
+  questionOptions(question).map((option) => [option, question.criteria[option] ?? null])
 
 /** Equal for equal questions, independent of the order of their names. The order of options counts, because ties depend on it. */
-export const fingerprintOf = (questions: Questions): Effect.Effect<string> =>
+export const questionsFingerprint = (questions: Questions): Effect.Effect<string> =>
   Effect.map(
-    Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalOf(questions)))),
+    Effect.promise(() =>
+      globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalQuestions(questions)))
+    ),
     (digest) =>
       Array.from(new Uint8Array(digest).subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")
   )
 
-const canonicalOf = (questions: Questions): string =>
+const canonicalQuestions = (questions: Questions): string =>
   JSON.stringify(
     Object.keys(questions)
       .sort()
@@ -72,7 +74,7 @@ const canonicalOf = (questions: Questions): string =>
         const question = questions[name]
         if (question === undefined) return [name]
         const { type, instructions, criteria } = question
-        const listed = type === "choice" ? criteriaOf(question) : (criteria ?? null)
+        const listed = type === "choice" ? orderedCriteria(question) : (criteria ?? null)
         return [name, type, instructions, type === "noul" ? criteria && [criteria.true, criteria.false] : listed]
       })
   )

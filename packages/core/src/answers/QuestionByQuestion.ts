@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { AnswerMethod, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
-import { optionsOf, type Question } from "./Question.ts"
+import { questionOptions, type Question } from "./Question.ts"
 
 export interface OneAnswer {
   readonly probabilities: { readonly [option: string]: number }
@@ -50,7 +50,7 @@ const answerOne = <E>(
   question: Question,
   answer: (question: Question) => Effect.Effect<OneAnswer, E>
 ): Effect.Effect<OneAnswer, E> => {
-  const [only, ...others] = optionsOf(question)
+  const [only, ...others] = questionOptions(question)
   return only !== undefined && others.length === 0
     ? Effect.succeed({ probabilities: Object.fromEntries([[only, 1]]), model: null, usage: noUsage })
     : answer(question)

@@ -12,13 +12,13 @@ const mostModels = 1000
 export class Refusals {
   private readonly until = new Map<string, number>()
 
-  readonly has = (asked: Asked, now: number): boolean => (this.until.get(keyOf(asked)) ?? 0) > now
+  readonly has = (asked: Asked, now: number): boolean => (this.until.get(modelKey(asked)) ?? 0) > now
 
   readonly add = (asked: Asked, now: number): void => {
     // Names of models come from clients, so without a bound they could fill the memory.
     if (this.until.size >= mostModels) this.until.clear()
-    this.until.set(keyOf(asked), now + memoryMillis)
+    this.until.set(modelKey(asked), now + memoryMillis)
   }
 }
 
-const keyOf = ({ model, provider }: Asked): string => JSON.stringify([provider, model])
+const modelKey = ({ model, provider }: Asked): string => JSON.stringify([provider, model])

@@ -8,7 +8,7 @@ import type { ChatDriver } from "../models/ChatDriver.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
-import { byOption, demandLabel, labelIn, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
+import { byOption, demandLabel, labelIn, optionLabels, labelPrompt, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 /** Answers without a label do not count. If no answer has a label, there is no distribution. */
@@ -22,10 +22,10 @@ export const sampledDriver =
       { method: "sampled", estimated: true, concurrency: 1 },
       (question) =>
         Effect.gen(function* () {
-          const labels = labelsOf(question)
+          const labels = optionLabels(question)
           const asked = {
             system: rules,
-            prompt: promptOf(request.state, question, labels, demandLabel(labels)),
+            prompt: labelPrompt(request.state, question, labels, demandLabel(labels)),
             jsonOutput: false
           }
           const samples = yield* Effect.forEach(

@@ -5,7 +5,7 @@ import type { ChatDriver } from "../models/ChatDriver.ts"
 import { noUsage, addUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
-import { byOption, fold, type OptionLabel, labelsOf, promptOf, rules, toSumOne } from "./Labels.ts"
+import { byOption, fold, type OptionLabel, optionLabels, labelPrompt, rules, toSumOne } from "./Labels.ts"
 import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 export const statedDriver =
@@ -16,10 +16,10 @@ export const statedDriver =
       { method: "stated", estimated: true, concurrency: settings.concurrency },
       (question) =>
         Effect.gen(function* () {
-          const labels = labelsOf(question)
+          const labels = optionLabels(question)
           const asked = {
             system: rules,
-            prompt: promptOf(request.state, question, labels, demand(labels)),
+            prompt: labelPrompt(request.state, question, labels, demand(labels)),
             jsonOutput: true
           }
           let spent = noUsage

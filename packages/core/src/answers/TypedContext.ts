@@ -4,7 +4,7 @@
  */
 import type { History, Message } from "../threads/Message.ts"
 import type { RunId } from "../primitives/Ids.ts"
-import { pack, sizeOf, toUnits } from "../prompts/ContextWindow.ts"
+import { pack, messageSize, toUnits } from "../prompts/ContextWindow.ts"
 import type { AnswerContext } from "./AnswerContext.ts"
 
 export type ShownMessages = NonNullable<AnswerContext["messages"]>
@@ -13,7 +13,7 @@ export type ShownMessages = NonNullable<AnswerContext["messages"]>
 export const messagesWithin = (history: History, runId: RunId, room: number): ShownMessages | undefined => {
   const current = history.messages.filter((message) => message.runId === runId)
   const earlier = history.messages.filter((message) => message.runId !== runId)
-  const left = room - current.reduce((sum, message) => sum + sizeOf(message), 0)
+  const left = room - current.reduce((sum, message) => sum + messageSize(message), 0)
   if (left < 0) return undefined
   const { kept } = pack(toUnits(earlier), history.older, left, Math.max(1, room >> 3))
   return [...kept.flatMap(({ messages }) => messages), ...current].flatMap(shown)

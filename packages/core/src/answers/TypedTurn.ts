@@ -23,7 +23,7 @@ export const checkTypedTurn = (
   const asked = checkTypedAsk(turn.options)
   const problems: ReadonlyArray<TurnProblem> = [
     ...(Result.isFailure(asked) ? asked.failure : []),
-    ...settingsOf(turn),
+    ...settingProblems(turn),
     ...otherParts(turn.request.options ?? {})
   ]
   return problems.length === 0 ? asked : Result.fail(problems)
@@ -41,13 +41,13 @@ const questionsMissing: TurnProblem = {
   message: "This provider gives typed answers only. Send questions with the message, or choose another provider."
 }
 
-const settingsOf = ({ assistant, request }: TypedTurn): ReadonlyArray<TurnProblem> => [
+const settingProblems = ({ assistant, request }: TypedTurn): ReadonlyArray<TurnProblem> => [
   ...(request.stream === true ? [refused("stream", "Typed answers are not streamed")] : []),
   ...(request.thinking === undefined ? [] : [refused("thinking", "Typed answers take no settings for thinking")]),
-  ...toolsOf(request.tools, assistant.tools)
+  ...toolProblems(request.tools, assistant.tools)
 ]
 
-const toolsOf = (
+const toolProblems = (
   own: TypedTurn["request"]["tools"],
   ofAssistant: TypedTurn["assistant"]["tools"]
 ): ReadonlyArray<TurnProblem> => {

@@ -5,7 +5,7 @@ import { AnswerSettings } from "./AnswerSettings.ts"
 import { answersPart } from "./AnswersPart.ts"
 
 export { Answer, AnswerSetId, answersPartName, AnswersUnusable, TypedAnswers } from "./Answer.ts"
-export { type AnswerContext, stateOf, textOfState } from "./AnswerContext.ts"
+export { type AnswerContext, contextAsState, textOfState } from "./AnswerContext.ts"
 export {
   AnswersNotFound,
   type AnswersReport,

@@ -3,6 +3,7 @@ import * as Schema from "effect/Schema"
 import { ModelOptions } from "../models/ModelOptions.ts"
 import { AssistantId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"
+import { Colleague } from "./Colleague.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
 
 const tooLong = /^.{256}/su
@@ -29,6 +30,9 @@ export const AssistantName = Schema.String.check(Schema.isMinLength(1), isNotBla
 /** A name to search for. No assistant has a longer name. */
 export const AssistantNameFilter = Schema.String.check(isNoLongerThanAName)
 
+/** The number of a version. Stores keep it in 32 bits. */
+export const Version = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 2_147_483_647 }))
+
 export const Assistant = Schema.Struct({
   id: AssistantId,
   name: AssistantName,
@@ -51,13 +55,19 @@ export const Assistant = Schema.Struct({
   factExtractionPrompt: Schema.NullOr(Schema.String),
   memoryUpdatePrompt: Schema.NullOr(Schema.String),
   metadata: Schema.NullOr(Metadata),
+  /** Assistants that this one may ask in a turn, as tools. */
+  helpers: Schema.Array(Colleague),
+  /** Assistants to which this one may hand a conversation over. */
+  handoffs: Schema.Array(Colleague),
+  /** Counts from 1. Every change makes the next one (`AssistantVersions.ts`). */
+  version: Version,
   createdAt: Schema.Date,
   updatedAt: Schema.Date
 })
 export type Assistant = typeof Assistant.Type
 
 /** The fields that an update may change. An absent field stays as it is. */
-export type AssistantPatch = Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">>
+export type AssistantPatch = Partial<Omit<Assistant, "id" | "embedding" | "version" | "createdAt" | "updatedAt">>
 
 /** A voice session is the only writer of its thread, which would be deleted with the assistant. */
 export class AssistantInSession extends Schema.TaggedError<AssistantInSession>()("AssistantInSession", {
@@ -68,11 +78,50 @@ export class AssistantInSession extends Schema.TaggedError<AssistantInSession>()
   }
 }
 
+/** Helpers or handoffs name assistants that the owner does not have. */
+export class ColleagueNotFound extends Schema.TaggedError<ColleagueNotFound>()("ColleagueNotFound", {
+  problems: Schema.Array(Schema.Struct({ list: Schema.Literals(["helpers", "handoffs"]), index: Schema.Int }))
+}) {
+  override get message() {
+    return "There is no such assistant."
+  }
+}
+
 export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("AssistantNotFound", {
   assistantId: AssistantId
 }) {
   override get message() {
     return `There is no assistant ${this.assistantId}.`
+  }
+}
+
+export class AssistantVersionNotFound extends Schema.TaggedError<AssistantVersionNotFound>()(
+  "AssistantVersionNotFound",
+  { assistantId: AssistantId, version: Schema.Finite }
+) {
+  override get message() {
+    return `The assistant ${this.assistantId} has no version ${this.version}.`
+  }
+}
+
+/** A turn or a thread names a version that its assistant does not have. */
+export class AssistantVersionUnknown extends Schema.TaggedError<AssistantVersionUnknown>()("AssistantVersionUnknown", {
+  assistantId: AssistantId,
+  version: Schema.Finite
+}) {
+  override get message() {
+    return `The assistant has no version ${this.version}.`
+  }
+}
+
+/** The caller wanted to change another version than the one that the assistant has now. */
+export class AssistantChanged extends Schema.TaggedError<AssistantChanged>()("AssistantChanged", {
+  assistantId: AssistantId,
+  /** The one that it has now. */
+  version: Schema.Int
+}) {
+  override get message() {
+    return `The assistant has been changed: its version is ${this.version} now. Read it, and send the change again.`
   }
 }
 

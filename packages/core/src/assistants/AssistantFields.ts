@@ -40,6 +40,9 @@ export const newAssistant = (
   factExtractionPrompt: request.factExtractionPrompt ?? null,
   memoryUpdatePrompt: request.memoryUpdatePrompt ?? null,
   metadata: request.metadata ?? null,
+  helpers: request.helpers ?? [],
+  handoffs: request.handoffs ?? [],
+  version: 1,
   createdAt: at,
   updatedAt: at
 })
@@ -52,17 +55,13 @@ const instructions = (
   return description === undefined || systemPrompt === undefined ? {} : { description, systemPrompt }
 }
 
-export const namesOf = ({ embedding, model, name, provider }: Partial<NewAssistant>) => ({
+export const trimmedNames = ({ embedding, model, name, provider }: Partial<NewAssistant>) => ({
   name,
   provider,
   model,
   embeddingProvider: embedding?.provider,
   embeddingModel: embedding?.model
 })
-
-/** The names of the fields that a patch sets. */
-export const fieldsOf = (patch: AssistantPatch): ReadonlyArray<string> =>
-  Object.entries(patch).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 
 const namesOne = ({ description, systemPrompt }: AssistantPatch): boolean =>
   (description === undefined) !== (systemPrompt === undefined)

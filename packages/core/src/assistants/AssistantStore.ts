@@ -8,7 +8,8 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Thread } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
-import type { Assistant, AssistantInSession, AssistantPatch } from "./Assistant.ts"
+import type { Assistant, AssistantInSession } from "./Assistant.ts"
+import type { AssistantVersion, VersionedAssistant, VersionedField } from "./AssistantVersions.ts"
 
 export interface ThreadInContext {
   readonly assistant: Assistant
@@ -21,6 +22,19 @@ export interface ThreadInContext {
    * Identifies this state. MUST be another text after any change of it, except of the thread's `updatedAt`: `RunStore.begin` compares it.
    */
   readonly revision: string
+}
+
+/** One change of an assistant. The version of `after` is the one after that of `before`. */
+export interface AssistantChange {
+  readonly before: Assistant
+  readonly after: Assistant
+  readonly changes: ReadonlyArray<VersionedField>
+}
+
+export interface VersionPage {
+  readonly limit: number
+  /** Only versions below this one. Absent: the newest. */
+  readonly before?: number
 }
 
 export class AssistantStore extends Context.Service<
@@ -47,14 +61,26 @@ export class AssistantStore extends Context.Service<
      * name.
      */
     readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
-    /** MUST change the given fields in one step and return the result; concurrent updates of different fields are both kept. */
-    readonly update: (
-      id: AssistantId,
-      patch: AssistantPatch,
-      at: Date
-    ) => Effect.Effect<Option.Option<Assistant>, StoreUnavailable, Principal>
     /**
-     * MUST delete the assistant with all its threads, messages, runs and logs in one step; false when there is none. MUST fail, and change
+     * MUST store `after` in the place of `before`, and keep `before` as a version with its `changes`, in one step. False, without changing
+     * anything, when there is no such assistant or it no longer has the version of `before`: of two callers at once, one succeeds.
+     */
+    readonly update: (change: AssistantChange) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /**
+     * MUST list the versions of an assistant with the present one, newest first; `by` is the principal (`nameOf`) that inserted or updated.
+     * An assistant that is unknown or another owner's has none.
+     */
+    readonly versions: (
+      id: AssistantId,
+      page: VersionPage
+    ) => Effect.Effect<ReadonlyArray<AssistantVersion>, StoreUnavailable, Principal>
+    /** MUST return the assistant as it was in that version; the embedding model and the time of its creation never change. */
+    readonly version: (
+      id: AssistantId,
+      version: number
+    ) => Effect.Effect<Option.Option<VersionedAssistant>, StoreUnavailable, Principal>
+    /**
+     * MUST delete the assistant with all its versions, threads, messages, runs and logs in one step; false when there is none. MUST fail, and change
      * nothing, while a voice session (`SessionStore`) holds one of its threads with a lease that has not expired.
      */
     readonly remove: (id: AssistantId) => Effect.Effect<boolean, AssistantInSession | StoreUnavailable, Principal>

@@ -3,24 +3,37 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { OverLimit } from "../metering/Quota.ts"
-import type { AssistantId } from "../primitives/Ids.ts"
+import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { NameTooLong } from "../models/NameTooLong.ts"
 import type { ProviderNotFound } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { Metadata, Thread } from "../threads/Thread.ts"
+import type { Metadata, Thread, ThreadNotFound } from "../threads/Thread.ts"
 import type {
   Assistant,
+  AssistantChanged,
   AssistantInSession,
   AssistantNotFound,
   AssistantPatch,
+  AssistantVersionNotFound,
+  AssistantVersionUnknown,
+  ColleagueNotFound,
   EmbeddingModelFixed
 } from "./Assistant.ts"
+import type { VersionPage } from "./AssistantStore.ts"
+import type { AssistantVersion, VersionedAssistant } from "./AssistantVersions.ts"
 
 export type NewAssistant = Pick<Assistant, "name"> &
-  Partial<Omit<Assistant, "id" | "embedding" | "createdAt" | "updatedAt">> & {
+  Partial<AssistantPatch> & {
     readonly embedding?: Partial<Assistant["embedding"]>
   }
+
+/** A page of an assistant's versions. */
+export interface VersionList {
+  readonly versions: ReadonlyArray<AssistantVersion>
+  /** `VersionPage.before` of the next page; null: there is none. */
+  readonly next: number | null
+}
 
 export type AssistantUpdate = AssistantPatch & { readonly embedding?: Partial<Assistant["embedding"]> }
 
@@ -52,15 +65,51 @@ export class Assistants extends Context.Service<
   {
     readonly create: (
       assistant: NewAssistant
-    ) => Effect.Effect<Assistant, ProviderNotFound | NameTooLong | StoreUnavailable, Principal>
+    ) => Effect.Effect<Assistant, ColleagueNotFound | ProviderNotFound | NameTooLong | StoreUnavailable, Principal>
     readonly get: (id: AssistantId) => Effect.Effect<Assistant, AssistantNotFound | StoreUnavailable, Principal>
     readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
+    /**
+     * Makes the next version; an update that changes nothing makes none. With `ifVersion`, it fails when the assistant has none of these
+     * versions, so that two editors cannot overwrite each other.
+     */
     readonly update: (
       id: AssistantId,
-      update: AssistantUpdate
+      update: AssistantUpdate,
+      ifVersion?: ReadonlyArray<number>
     ) => Effect.Effect<
       Assistant,
-      AssistantNotFound | EmbeddingModelFixed | ProviderNotFound | NameTooLong | StoreUnavailable,
+      | AssistantNotFound
+      | AssistantChanged
+      | ColleagueNotFound
+      | EmbeddingModelFixed
+      | ProviderNotFound
+      | NameTooLong
+      | StoreUnavailable,
+      Principal
+    >
+    /** Newest first. */
+    readonly versions: (
+      id: AssistantId,
+      page: VersionPage
+    ) => Effect.Effect<VersionList, AssistantNotFound | StoreUnavailable, Principal>
+    readonly version: (
+      id: AssistantId,
+      version: number
+    ) => Effect.Effect<VersionedAssistant, AssistantNotFound | AssistantVersionNotFound | StoreUnavailable, Principal>
+    /** Gives the assistant the fields of an earlier version, as its next version. */
+    readonly restore: (
+      id: AssistantId,
+      version: number,
+      ifVersion?: ReadonlyArray<number>
+    ) => Effect.Effect<
+      Assistant,
+      | AssistantNotFound
+      | AssistantChanged
+      | AssistantVersionNotFound
+      | ColleagueNotFound
+      | ProviderNotFound
+      | NameTooLong
+      | StoreUnavailable,
       Principal
     >
     /**
@@ -75,9 +124,16 @@ export class Assistants extends Context.Service<
     readonly remove: (
       id: AssistantId
     ) => Effect.Effect<void, AssistantInSession | AssistantNotFound | StoreUnavailable, Principal>
+    /** With a version, the thread is answered by that version of the assistant. */
     readonly createThread: (
       id: AssistantId,
-      metadata: Metadata | null
-    ) => Effect.Effect<Thread, AssistantNotFound | StoreUnavailable, Principal>
+      metadata: Metadata | null,
+      version?: number | null
+    ) => Effect.Effect<Thread, AssistantNotFound | AssistantVersionUnknown | StoreUnavailable, Principal>
+    /** From now on this version of its assistant answers in the thread. Null: the present one. */
+    readonly pinThread: (
+      threadId: ThreadId,
+      version: number | null
+    ) => Effect.Effect<Thread, ThreadNotFound | AssistantVersionUnknown | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/assistants/Assistants") {}

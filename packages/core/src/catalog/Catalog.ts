@@ -89,12 +89,12 @@ export class Catalog extends Context.Service<
     Effect.gen(function* () {
       const { all } = yield* Providers
       const host = yield* HostModels
-      const lists = yield* cacheOf(all.length, listModels, "10 minutes")
+      const lists = yield* makeListCache(all.length, listModels, "10 minutes")
       const videoLists = yield* Cache.makeWith(listVideos, {
         capacity: all.length + 1,
         timeToLive: (exit) => (Exit.isSuccess(exit) ? "5 seconds" : Duration.zero)
       })
-      const upstreams = yield* cacheOf(all.length, listUpstreams, "1 hour")
+      const upstreams = yield* makeListCache(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
       const added = new Set<Listed<ModelInfo>>()
       const entryIn = (listed: ReadonlyArray<ModelInfo>, providerId: string, name: string, modelType: ModelType) => {
@@ -127,21 +127,21 @@ export class Catalog extends Context.Service<
         const entry = entryIn(listed, providerId, name, modelType)
         return entry === undefined ? byName : mergeModelInfo(byName, entry)
       })
-      const videosOf = (provider: Provider) => Effect.map(Cache.get(videoLists, provider), ({ items }) => items)
+      const readVideos = (provider: Provider) => Effect.map(Cache.get(videoLists, provider), ({ items }) => items)
       const isVideo = ({ modelType }: ModelInfo) => modelType === "video"
       /** If a provider has a list of video models of its own, only that list counts for videos, and it counts for nothing else. */
-      const listsOf = (provider: Provider, modelType: ModelType | undefined) =>
+      const listByType = (provider: Provider, modelType: ModelType | undefined) =>
         Effect.gen(function* () {
           const own = provider.video?.listModels !== undefined
-          const others = own && modelType === "video" ? [] : entriesOf(yield* Cache.get(lists, provider))
+          const others = own && modelType === "video" ? [] : catalogEntries(yield* Cache.get(lists, provider))
           if (!own || (modelType !== undefined && modelType !== "video")) return others
           const videos = yield* Effect.orElseSucceed(Cache.get(videoLists, provider), () => null)
-          return [...others.filter((entry) => !isVideo(entry)), ...(videos === null ? [] : entriesOf(videos))]
+          return [...others.filter((entry) => !isVideo(entry)), ...(videos === null ? [] : catalogEntries(videos))]
         })
       const entries = (modelType?: ModelType) =>
         Effect.map(
-          Effect.forEach(all, (provider) => listsOf(provider, modelType), { concurrency: "unbounded" }),
-          (listed) => merge([...listed.flat(), ...[...added].flatMap(entriesOf)], host.map(ownEntry))
+          Effect.forEach(all, (provider) => listByType(provider, modelType), { concurrency: "unbounded" }),
+          (listed) => merge([...listed.flat(), ...[...added].flatMap(catalogEntries)], host.map(ownEntry))
         )
       return Catalog.of({
         known,
@@ -168,7 +168,7 @@ export class Catalog extends Context.Service<
           const isIt = (entry: ModelInfo) => entry.name === name && entry.provider === id && isVideo(entry)
           const provider = all.find((each) => each.id === id)
           const own = host.filter(isIt)
-          const listing = provider === undefined ? Effect.succeed([]) : videosOf(provider)
+          const listing = provider === undefined ? Effect.succeed([]) : readVideos(provider)
           const listed = yield* own.length === 0 ? listing : Effect.orElseSucceed(listing, () => [])
           return Option.fromNullishOr(merge(listed.filter(isIt), own)[0])
         }),
@@ -194,7 +194,11 @@ interface Listed<A> {
 }
 
 /** Caches one list per provider. An empty list or a failure is cached for a short time only. */
-const cacheOf = <A>(providers: number, list: (provider: Provider) => Effect.Effect<Listed<A>>, time: Duration.Input) =>
+const makeListCache = <A>(
+  providers: number,
+  list: (provider: Provider) => Effect.Effect<Listed<A>>,
+  time: Duration.Input
+) =>
   Cache.makeWith(list, {
     capacity: providers + 1,
     timeToLive: (exit) => (Exit.isSuccess(exit) && exit.value.items.length > 0 ? time : "30 seconds")
@@ -235,7 +239,7 @@ const ask = <A>(
     return { items, at: new Date(yield* Clock.currentTimeMillis) }
   })
 
-const entriesOf = ({ at, items }: Listed<ModelInfo>): ReadonlyArray<CatalogEntry> =>
+const catalogEntries = ({ at, items }: Listed<ModelInfo>): ReadonlyArray<CatalogEntry> =>
   items.map((model) => ({ ...model, lastUpdated: at }))
 
 const ownEntry = (model: ModelInfo): CatalogEntry => ({ ...model, lastUpdated: null })

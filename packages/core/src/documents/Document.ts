@@ -6,11 +6,14 @@ import * as Schema from "effect/Schema"
 import { AssistantId, BlobId, DocumentId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { Metadata } from "../threads/Thread.ts"
 
+/** The set of documents in which a thread shares a document with its forks; absent: the set of the thread itself. */
+const shelf = Schema.optionalKey(ThreadId)
+
 /** Where a document is attached. The attachment of a message belongs to its thread too, and is found in later turns. */
 export const DocumentScope = Schema.Union([
   Schema.TaggedStruct("Assistant", { assistantId: AssistantId }),
-  Schema.TaggedStruct("Thread", { threadId: ThreadId }),
-  Schema.TaggedStruct("Message", { threadId: ThreadId, messageId: MessageId })
+  Schema.TaggedStruct("Thread", { threadId: ThreadId, shelf }),
+  Schema.TaggedStruct("Message", { threadId: ThreadId, shelf, messageId: MessageId })
 ])
 export type DocumentScope = typeof DocumentScope.Type
 

@@ -57,6 +57,8 @@ export interface DocumentSurvey {
   readonly completed: number
   /** Oldest first. */
   readonly processing: ReadonlyArray<Pick<Document, "id" | "filename">>
+  /** The sets of documents of the threads among the filters, as `shelves` has them; none of unknown threads. */
+  readonly shelves: ReadonlyArray<ThreadId>
 }
 
 export interface AddressedDocument {
@@ -107,10 +109,15 @@ export class DocumentStore extends Context.Service<
       listing: DocumentListing,
       page: Page
     ) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
-    /** MUST count the completed documents of all these filters together, each once, and list those in processing. */
+    /**
+     * MUST count the completed documents of all these filters together, each once, and list those in processing. MUST name the sets of
+     * documents of the threads among the filters.
+     */
     readonly survey: (
       filters: ReadonlyArray<DocumentFilter>
     ) => Effect.Effect<DocumentSurvey, StoreUnavailable, Principal>
+    /** MUST return the sets of documents of a thread, in which it shares documents with its forks; of an unknown thread, its own alone. */
+    readonly shelves: (threadId: ThreadId) => Effect.Effect<ReadonlyArray<ThreadId>, StoreUnavailable, Principal>
     /**
      * Begins an attempt to index a document. MUST return none unless the document is `processing`. Every attempt MUST get a higher number
      * than all earlier ones. The first one sets `processingStartedAt`.
@@ -140,7 +147,7 @@ export class DocumentStore extends Context.Service<
     /** MUST delete the record and return it, so that its chunks and its blob can be deleted next. */
     readonly remove: (id: DocumentId) => Effect.Effect<Option.Option<Document>, StoreUnavailable, Principal>
     /**
-     * MUST delete the documents of a thread, or of an assistant and all its threads, and return them. The removal of an assistant or a
+     * MUST delete the documents of a thread that no other thread has, or of an assistant and all its threads, and return them. The removal of an assistant or a
      * thread deletes its documents in any case; a caller that needs the records calls this first.
      */
     readonly removeAll: (

@@ -13,7 +13,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { BlobId, DocumentId, FollowUpId, newId } from "../primitives/Ids.ts"
+import { type AssistantId, BlobId, DocumentId, FollowUpId, newId, type ThreadId } from "../primitives/Ids.ts"
 import { scopeOfAssistant, scopeOfThread, SearchScope } from "../retrieval/ChunkIndex.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Document, DocumentScope } from "./Document.ts"
@@ -28,18 +28,24 @@ export const DocumentTrace = Schema.Struct({ documentId: DocumentId, scope: Sear
 export type DocumentTrace = typeof DocumentTrace.Type
 
 /** The search scope of a document. Attachments of messages belong to the scope of their thread. */
-export const searchScopeOf = (scope: DocumentScope): SearchScope =>
-  scope._tag === "Assistant" ? scopeOfAssistant(scope.assistantId) : scopeOfThread(scope.threadId)
+export const searchScope = (scope: DocumentScope): SearchScope =>
+  scope._tag === "Assistant" ? scopeOfAssistant(scope.assistantId) : scopeOfThread(scope.shelf ?? scope.threadId)
 
-export const traceOf = ({ blobId, id, scope }: Document): DocumentTrace => ({
+/** The search scopes of a turn or a search: those of the assistant and, with its sets of documents, of the thread. */
+export const scopesWith = (assistantId: AssistantId, shelves: ReadonlyArray<ThreadId>): ReadonlyArray<SearchScope> => [
+  scopeOfAssistant(assistantId),
+  ...shelves.map(scopeOfThread)
+]
+
+export const documentTrace = ({ blobId, id, scope }: Document): DocumentTrace => ({
   documentId: id,
-  scope: searchScopeOf(scope),
+  scope: searchScope(scope),
   blobId
 })
 
 /** The indexing of a document. A document of a thread is urgent, because messages of the thread wait for it. */
 export const newIndexing = (document: Document): Effect.Effect<NewFollowUp> =>
-  Effect.map(newWork(indexKind, document.id, traceOf(document)), (work) => ({
+  Effect.map(newWork(indexKind, document.id, documentTrace(document)), (work) => ({
     ...work,
     isUrgent: document.scope._tag !== "Assistant"
   }))

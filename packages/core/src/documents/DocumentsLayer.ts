@@ -23,19 +23,20 @@ import { Erasures } from "../owners/Erasures.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
-import { ChunkIndex, scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
+import { assistantEmbedding } from "../retrieval/EmbeddingOf.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import { noteOnQuery } from "../retrieval/Terms.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { FollowUpStore } from "../runs/FollowUpStore.ts"
+import type { OwnerEvents } from "../runs/OwnerEvents.ts"
 import { Removals } from "../threads/Removals.ts"
 import { type Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import { BlobNotFound, BlobStore, type ByteRange } from "./BlobStore.ts"
 import { copyDocument, type Document, DocumentNotFound, type DocumentScope } from "./Document.ts"
 import { DocumentLinks } from "./DocumentLinks.ts"
 import { DocumentStore } from "./DocumentStore.ts"
-import { newIndexing, searchScopeOf } from "./DocumentWork.ts"
+import { newIndexing, scopesWith, searchScope } from "./DocumentWork.ts"
 import { makeNoticing, makeVectorWorker } from "./FillVectors.ts"
 import { makeForgetting } from "./ForgetDocuments.ts"
 import { makeIndexWorker } from "./IndexDocument.ts"
@@ -58,6 +59,7 @@ export const documentsLayer: Layer.Layer<
   | Erasures
   | FollowUps
   | FollowUpStore
+  | OwnerEvents
   | Providers
   | QuotaStore
   | Removals
@@ -92,7 +94,7 @@ export const documentsLayer: Layer.Layer<
     yield* sweepPeriodically
     const notice = yield* makeNoticing
 
-    const assistantOf = Effect.fnUntraced(function* (
+    const findAssistant = Effect.fnUntraced(function* (
       place: DocumentPlace
     ): Effect.fn.Return<Assistant, NoPlace | StoreUnavailable, Principal> {
       if ("assistantId" in place) {
@@ -151,12 +153,12 @@ export const documentsLayer: Layer.Layer<
       }
       // From now on the record determines what happens to the bytes, also when it is unknown whether the record was stored.
       receiving.take(file)
-      if (!(yield* insert(document))) return yield* noPlace(placeOf(scope))
+      if (!(yield* insert(document))) return yield* noPlace(placeFromScope(scope))
       return document
     })
 
     const upload = tracedFn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
-      yield* assistantOf(placeOf(file.scope))
+      yield* findAssistant(placeFromScope(file.scope))
       return yield* attach(yield* receiving.receive(file), file.scope, file.metadata)
     }, Effect.scoped)
 
@@ -165,10 +167,10 @@ export const documentsLayer: Layer.Layer<
       const [id, blobId, millis] = [yield* newId(DocumentId), yield* newId(BlobId), yield* Clock.currentTimeMillis]
       const document = copyDocument(source, { id, blobId, scope, at: new Date(millis) })
       yield* blobs.put(blobId, blobs.get(source.blobId))
-      const from = { documentId: source.id, scope: searchScopeOf(source.scope) }
+      const from = { documentId: source.id, scope: searchScope(source.scope) }
       // Nobody sees the record before its chunks: the clone is a draft until all is copied, and a draft is removed with its documents.
       if (!(yield* insert(document))) return false
-      if (document.status === "completed") yield* index.copy(from, { documentId: id, scope: searchScopeOf(scope) })
+      if (document.status === "completed") yield* index.copy(from, { documentId: id, scope: searchScope(scope) })
       return true
     })
 
@@ -188,11 +190,11 @@ export const documentsLayer: Layer.Layer<
       receive: receiving.receive,
       attach,
       unready: tracedFn("Documents.unready")(function* (place: DocumentPlace) {
-        const { id } = yield* assistantOf(place)
+        const { id } = yield* findAssistant(place)
         const { processing } = yield* store.survey([{ assistantId: id }, ...("threadId" in place ? [place] : [])])
         return processing
       }),
-      ensurePlace: (place) => Effect.asVoid(assistantOf(place)).pipe(traced("Documents.ensurePlace")),
+      ensurePlace: (place) => Effect.asVoid(findAssistant(place)).pipe(traced("Documents.ensurePlace")),
       get,
       ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {
         const found = yield* store.ownerOf(id)
@@ -206,7 +208,7 @@ export const documentsLayer: Layer.Layer<
         return at
       }),
       list: tracedFn("Documents.list")(function* (place: DocumentPlace, page: Page) {
-        yield* assistantOf(place)
+        yield* findAssistant(place)
         return yield* store.list(place, page)
       }),
       listAll: (page) => store.list({ owned: true }, page).pipe(traced("Documents.listAll")),
@@ -218,17 +220,17 @@ export const documentsLayer: Layer.Layer<
       }),
       chunks: tracedFn("Documents.chunks")(function* (id: DocumentId, page: Page) {
         const { scope } = yield* get(id)
-        return yield* index.chunks({ documentId: id, scope: searchScopeOf(scope) }, page)
+        return yield* index.chunks({ documentId: id, scope: searchScope(scope) }, page)
       }),
       search: tracedFn("Documents.search")(function* ({ limit, place, query }: DocumentSearch) {
-        const assistant = yield* assistantOf(place)
-        const embedding = embeddingOf(assistant, providers)
+        const assistant = yield* findAssistant(place)
+        const embedding = assistantEmbedding(assistant, providers)
         const { hits, lexicalOnly, usage } = yield* retrieval.search({
-          scopes: [scopeOfAssistant(assistant.id), ...("threadId" in place ? [scopeOfThread(place.threadId)] : [])],
+          scopes: scopesWith(assistant.id, "threadId" in place ? yield* store.shelves(place.threadId) : []),
           query,
           limit: limit ?? assistant.searchLimit,
           embedding,
-          beginCharge: beginOutside(account, null)
+          beginCharge: beginOutside(account, { runId: null, assistantId: assistant.id })
         })
         if (embedding !== null && lexicalOnly === null) yield* notice(assistant.id, embedding, hits)
         const named = yield* store.getMany([...new Set(hits.map(({ documentId }) => documentId))])
@@ -250,7 +252,7 @@ export const documentsLayer: Layer.Layer<
   })
 ).pipe(Layer.provide(EmbeddingModel.layer), Layer.merge(DocumentLinks.layer))
 
-const placeOf = (scope: DocumentScope): DocumentPlace =>
+const placeFromScope = (scope: DocumentScope): DocumentPlace =>
   scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
 
 const noPlace = (place: DocumentPlace) =>

@@ -1,6 +1,6 @@
 /** Pure: determines a file's content from its first bytes, whatever its name is. */
 
-import { wideEncodingOf } from "./WideText.ts"
+import { detectWideEncoding } from "./WideText.ts"
 
 /** The recognised content. `extensions` begins with the usual one; files with the others are read in the same way. */
 export type Content =
@@ -16,7 +16,7 @@ const foreign: Content = { _tag: "Foreign" }
 const unknown: Content = { _tag: "Unknown" }
 
 /** One character per byte. */
-const textOf = (bytes: Uint8Array): string => {
+const latin1Text = (bytes: Uint8Array): string => {
   let text = ""
   for (const byte of bytes) text += String.fromCharCode(byte)
   return text
@@ -68,12 +68,12 @@ const riff = new Map([
 const bmpHeaders = new Set([12, 40, 52, 56, 108, 124])
 
 export const recognise = (head: Uint8Array): Content => {
-  const start = textOf(head.subarray(0, 1024))
+  const start = latin1Text(head.subarray(0, 1024))
   // A PDF may have other bytes before its mark.
   if (start.includes("%PDF-")) return known("pdf")
   const mark = marks.find(({ at = 0, text }) => start.startsWith(text, at))
   if (mark !== undefined) return mark.content
-  if (start.startsWith("PK\x03\x04")) return recogniseZip(textOf(head))
+  if (start.startsWith("PK\x03\x04")) return recogniseZip(latin1Text(head))
   if (start.startsWith("PK\x05\x06")) return foreign
   if (start.startsWith("RIFF")) return riff.get(start.slice(8, 12)) ?? unknown
   if (start.slice(4, 8) === "ftyp") return recogniseMp4(start.slice(8, 12))
@@ -131,5 +131,5 @@ export const looksLikeText = (head: Uint8Array): boolean => {
     if (byte === 0) zeros++
     else if (byte < 9 || (byte > 13 && byte < 32 && byte !== 27)) controls++
   }
-  return (zeros === 0 && controls <= head.length * 0.05) || wideEncodingOf(head) !== null
+  return (zeros === 0 && controls <= head.length * 0.05) || detectWideEncoding(head) !== null
 }

@@ -122,10 +122,10 @@ export const acceptedExtensions = (purpose: UploadPurpose): ReadonlyArray<string
   [...types.values()].filter((type) => isFor(purpose, type)).map(({ extension }) => extension)
 
 /** The type of an extension. */
-export const fileTypeOf = (extension: string): FileType | undefined => types.get(extension)
+export const fileTypeForExtension = (extension: string): FileType | undefined => types.get(extension)
 
 /** The text after the last dot of a name, in lower case; empty without a dot. */
-export const extensionOf = (name: string): string => /[^./\\]\.([^./\\]+)$/u.exec(name)?.[1]?.toLowerCase() ?? ""
+export const readExtension = (name: string): string => /[^./\\]\.([^./\\]+)$/u.exec(name)?.[1]?.toLowerCase() ?? ""
 
 /** The number of bytes from the beginning of a file that are enough to determine its type. */
 export const headLength = 65_536
@@ -141,7 +141,7 @@ export const decideFileType = (
 ): Result.Result<FileType, FileTypeUnsupported | FileEmpty> => {
   if (head.length === 0) return Result.fail(new FileEmpty({ filename }))
   const refuse = (reason: FileTypeUnsupported["reason"]) => Result.fail(new FileTypeUnsupported({ filename, reason }))
-  const extension = extensionOf(filename)
+  const extension = readExtension(filename)
   const named = types.get(extension)
   if (extension !== "" && (named === undefined || !isFor(purpose, named))) return refuse("extension")
   const found = judge(named, recognise(head), head)

@@ -15,10 +15,11 @@ import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
 import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
 import { AssistantId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type ChunkHit, ChunkIndex, type ChunkWithoutVector, SearchScope } from "../retrieval/ChunkIndex.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { assistantEmbedding } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
@@ -65,24 +66,44 @@ export const makeVectorWorker = Effect.gen(function* () {
   const { all: providers } = yield* Providers
   const { embeddingBatch } = yield* DocumentSettings
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
-  const { budget } = yield* makeDayBudget
+  const { hold } = yield* makeDayBudget
+  const { count } = yield* TokenCounter
 
-  const vectorsOf = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
+  const embedMissing = Effect.fnUntraced(function* (
+    assistantId: AssistantId,
+    target: EmbeddingTarget,
+    missing: ReadonlyArray<ChunkWithoutVector>
+  ) {
     const need = { purpose: "embedding", amountUsd: null }
-    yield* Effect.catchTag(budget(need), "InsufficientCredit", withoutCredit("to embed documents"))
     const texts = missing.map(({ chunk }) => embeddingText(chunk))
-    const embedded = embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
-    const { vectors } = yield* Effect.mapError(embedded, (error) =>
-      error._tag === "ModelError"
-        ? new FollowUpFailed({ message: error.message, isRetryable: error.isRetryable, isOutage: error.isRetryable })
-        : new FollowUpFailed({ message: error.message, isRetryable: error._tag === "StoreUnavailable" })
+    const promptTokens = texts.reduce((sum, text) => sum + count(text), 0)
+    const { vectors } = yield* embedPaid(
+      embeddings,
+      beginOutside(account, { runId: null, assistantId }),
+      target,
+      texts,
+      "document"
+    ).pipe(
+      hold({ need, assistantId, promptTokens, model: null }),
+      Effect.catchTag("InsufficientCredit", withoutCredit("to embed documents")),
+      Effect.mapError((error) => {
+        if (error._tag === "FollowUpFailed") return error
+        const { message } = error
+        return error._tag === "ModelError"
+          ? new FollowUpFailed({ message, isRetryable: error.isRetryable, isOutage: error.isRetryable })
+          : new FollowUpFailed({ message, isRetryable: error._tag === "StoreUnavailable" })
+      })
     )
     return vectors
   })
 
   /** False when none of the chunks is unchanged: the documents were deleted, or put again with new vectors. */
-  const fill = Effect.fnUntraced(function* (target: EmbeddingTarget, missing: ReadonlyArray<ChunkWithoutVector>) {
-    const vectors = yield* vectorsOf(target, missing)
+  const fill = Effect.fnUntraced(function* (
+    assistantId: AssistantId,
+    target: EmbeddingTarget,
+    missing: ReadonlyArray<ChunkWithoutVector>
+  ) {
+    const vectors = yield* embedMissing(assistantId, target, missing)
     const found = missing.flatMap((chunk, at) => {
       const vector = vectors[at]
       return vector === undefined ? [] : [{ ...chunk, vector }]
@@ -104,12 +125,12 @@ export const makeVectorWorker = Effect.gen(function* () {
     payload: Order,
     run: Effect.fnUntraced(function* ({ assistantId, scope }) {
       const assistant = Option.getOrNull(yield* assistants.get(assistantId))
-      const target = assistant === null ? null : embeddingOf(assistant, providers)
+      const target = assistant === null ? null : assistantEmbedding(assistant, providers)
       if (target?.dimensions == null) return
       const model = { name: `${target.provider}/${target.model}`, dimensions: target.dimensions }
       while (true) {
         const missing = yield* index.withoutVectors([scope], model, embeddingBatch)
-        if (missing.length === 0 || !(yield* fill(target, missing))) return
+        if (missing.length === 0 || !(yield* fill(assistantId, target, missing))) return
       }
     })
   })

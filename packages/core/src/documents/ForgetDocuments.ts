@@ -17,7 +17,7 @@ import type { RemovalWatcher } from "../threads/Removals.ts"
 import { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { type DocumentListing, DocumentStore } from "./DocumentStore.ts"
-import { clearKind, DocumentTrace, forgetKind, newWork, traceOf } from "./DocumentWork.ts"
+import { clearKind, DocumentTrace, forgetKind, newWork, documentTrace } from "./DocumentWork.ts"
 
 const Traces = Schema.Array(DocumentTrace)
 
@@ -49,7 +49,7 @@ export const makeForgetting = Effect.gen(function* () {
     Effect.asVoid(Effect.timeoutOption(removeLeftovers(traces), patience))
 
   const forget = Effect.fnUntraced(function* (document: Document) {
-    const trace = traceOf(document)
+    const trace = documentTrace(document)
     yield* followUps.add([yield* newWork(forgetKind, document.id, [trace])])
     yield* documents.remove(document.id)
     yield* removeSome([trace])
@@ -79,22 +79,25 @@ export const makeForgetting = Effect.gen(function* () {
     Effect.gen(function* () {
       const found = yield* all("threadId" in place ? place : { within: place.assistantId })
       if (found.length === 0) return Effect.void
-      const traces = found.map(traceOf)
+      const traces = found.map(documentTrace)
       const work = yield* newWork(clearKind, "", traces)
       yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
-      return removeSome(traces)
+      return Effect.flatMap(findGone(traces), removeSome)
     })
+
+  /** Documents that another thread has are there after the removal. */
+  const findGone = Effect.fnUntraced(function* (traces: ReadonlyArray<DocumentTrace>) {
+    const there = new Set<DocumentId>(
+      (yield* documents.getMany(traces.map(({ documentId }) => documentId))).map(({ id }) => id)
+    )
+    return traces.filter(({ documentId }) => !there.has(documentId))
+  })
 
   const clearWorker = typedWorker({
     // No record waits: the follow-up is stored before the thread or the assistant is removed.
     kind: clearKind,
     payload: Traces,
-    run: Effect.fnUntraced(function* (traces) {
-      const there = new Set<DocumentId>(
-        (yield* documents.getMany(traces.map(({ documentId }) => documentId))).map(({ id }) => id)
-      )
-      yield* removeLeftovers(traces.filter(({ documentId }) => !there.has(documentId)))
-    })
+    run: (traces) => Effect.flatMap(findGone(traces), removeLeftovers)
   })
 
   /** Removes some documents of the principal, with chunks and bytes. */
@@ -102,7 +105,7 @@ export const makeForgetting = Effect.gen(function* () {
     const some = yield* documents.list({ owned: true }, { skip: 0, limit: erasedAtOnce })
     yield* Effect.forEach(
       some,
-      (document) => Effect.andThen(removeLeftovers([traceOf(document)]), documents.remove(document.id)),
+      (document) => Effect.andThen(removeLeftovers([documentTrace(document)]), documents.remove(document.id)),
       { discard: true }
     )
     return some.length

@@ -19,15 +19,17 @@ import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/Embed
 import type { ModelError } from "../models/ModelError.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
 import type { Steps } from "../primitives/Steps.ts"
 import { ownText } from "../retrieval/Chunk.ts"
 import { ChunkIndex, type IndexedDocument } from "../retrieval/ChunkIndex.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { assistantEmbedding } from "../retrieval/EmbeddingOf.ts"
 import { embeddingText, type Prepared } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUpStore } from "../runs/FollowUpStore.ts"
+import { OwnerEvents } from "../runs/OwnerEvents.ts"
 import { BlobStore } from "./BlobStore.ts"
 import { cutText } from "./CutText.ts"
 import type { Document, DocumentScope } from "./Document.ts"
@@ -38,12 +40,13 @@ import {
   indexKind,
   newIndexing,
   newWork,
-  searchScopeOf,
+  searchScope,
   summarizeKind,
-  traceOf
+  documentTrace
 } from "./DocumentWork.ts"
-import { fileTypeOf } from "./FileType.ts"
-import { mediaKindOf } from "./Media.ts"
+import { fileTypeForExtension } from "./FileType.ts"
+import { mediaKindFromType } from "./Media.ts"
+import { indexedEvent } from "./IndexedEvent.ts"
 import { type TextCutting, TextExtractor } from "./TextExtractor.ts"
 
 export const makeIndexWorker = Effect.gen(function* () {
@@ -93,8 +96,9 @@ const makeRoom = Effect.gen(function* () {
     count: (yield* TokenCounter).count,
     settings: yield* DocumentSettings,
     followUps: yield* FollowUpStore,
+    events: yield* OwnerEvents,
     account: { ledger: yield* UsageLedger, metering: yield* Metering },
-    budget: (yield* makeDayBudget).budget
+    hold: (yield* makeDayBudget).hold
   }
 })
 type Room = Effect.Success<typeof makeRoom>
@@ -108,7 +112,7 @@ const attempted = (room: Room, attempt: Attempt, document: Document) =>
       ModelError: (error) => waitOrGiveUp(room, attempt, document, error),
       ExtractionFailed: ({ reason, sentence }) =>
         Effect.succeed(
-          reason === "unsupported" && mediaKindOf(document.mimeType) === "image"
+          reason === "unsupported" && mediaKindFromType(document.mimeType) === "image"
             ? withoutWords(sentence)
             : failed(sentence)
         ),
@@ -121,24 +125,30 @@ const attempted = (room: Room, attempt: Attempt, document: Document) =>
 
 /** Text, chunks, vectors, index. */
 const indexed = Effect.fnUntraced(function* (room: Room, attempt: Attempt, document: Document) {
-  const { budget, index } = room
+  const { hold, index } = room
   if (isHeard(document)) return withoutWords(heard)
-  const { prepared, totalTokens } = yield* preparedOf(room, document)
+  const { prepared, totalTokens } = yield* prepareDocument(room, document)
   const sums: Sums = { chunkCount: prepared.chunks.length, totalTokens }
   // A later attempt does not overwrite the reason of its repetition.
   if (attempt.number === 1) {
     yield* report(room, attempt, { statusMessage: `The text was read: ${sums.chunkCount} parts.`, ...sums })
   }
-  const target = yield* targetOf(room, document.scope)
+  const target = yield* findTarget(room, document.scope)
   // A document that waits would keep messages waiting, too. Its vectors come later (`FillVectors`).
-  const unpaid =
+  const { unpaid, vectors } =
     target === null
-      ? null
-      : yield* Effect.as(budget({ purpose: "embedding", amountUsd: null }, totalTokens), null).pipe(
-          Effect.catchTag("InsufficientCredit", ({ message }) => Effect.succeed(message))
+      ? { unpaid: null, vectors: null }
+      : yield* embed(room, attempt, target, prepared.chunks, sums).pipe(
+          hold({
+            need: { purpose: "embedding", amountUsd: null },
+            assistantId: target.assistantId,
+            promptTokens: totalTokens,
+            model: null
+          }),
+          Effect.map((made) => ({ unpaid: null, vectors: made })),
+          Effect.catchTag("InsufficientCredit", ({ message }) => Effect.succeed({ unpaid: message, vectors: null }))
         )
-  const vectors = target === null || unpaid !== null ? null : yield* embed(room, attempt, target, prepared.chunks, sums)
-  yield* index.put({ documentId: document.id, scope: searchScopeOf(document.scope), ...prepared, vectors })
+  yield* index.put({ documentId: document.id, scope: searchScope(document.scope), ...prepared, vectors })
   const isEmpty = prepared.chunks.length === 0
   const outcome: IndexingOutcome = {
     status: "completed",
@@ -156,11 +166,11 @@ const indexed = Effect.fnUntraced(function* (room: Room, attempt: Attempt, docum
 // ------ the steps
 
 /** The text in chunks, with the number of its tokens as the host counts them. */
-const preparedOf = Effect.fnUntraced(function* (
+const prepareDocument = Effect.fnUntraced(function* (
   { blobs, count, extractor, settings }: Room,
   { blobId, extension, filename, size }: Document
 ) {
-  const type = fileTypeOf(extension)
+  const type = fileTypeForExtension(extension)
   if (type === undefined) return yield* Effect.die(new Error(`No file type has the extension "${extension}".`))
   const file = { type, size, bytes: blobs.get(blobId) }
   const { chunkOverlap, chunkTokens, mostChunks } = settings
@@ -169,17 +179,20 @@ const preparedOf = Effect.fnUntraced(function* (
     extractor.prepare === undefined
       ? yield* cutText(yield* extractor.extract(file), cutting)
       : yield* extractor.prepare(file, cutting)
-  return { prepared, totalTokens: yield* runYielding(tokensOf(prepared.chunks, count)) }
+  return { prepared, totalTokens: yield* runYielding(countTokens(prepared.chunks, count)) }
 })
 
 /** Null: its text is found by its words alone. */
-const targetOf = Effect.fnUntraced(function* ({ assistants, index, providers }: Room, scope: DocumentScope) {
+const findTarget = Effect.fnUntraced(function* ({ assistants, index, providers }: Room, scope: DocumentScope) {
   if (!index.keepsVectors) return null
   const assistant =
     scope._tag === "Assistant"
       ? yield* assistants.get(scope.assistantId)
       : Option.map(yield* assistants.ofThread(scope.threadId), (found) => found.assistant)
-  if (Option.isSome(assistant)) return embeddingOf(assistant.value, providers)
+  if (Option.isSome(assistant)) {
+    const target = assistantEmbedding(assistant.value, providers)
+    return target && { ...target, assistantId: assistant.value.id }
+  }
   // The assistant is a clone whose documents are being copied, or it was removed and the record is gone at the next attempt.
   return yield* new FollowUpFailed({ message: "Its assistant is not there yet.", isRetryable: true, isOutage: true })
 })
@@ -188,7 +201,7 @@ const targetOf = Effect.fnUntraced(function* ({ assistants, index, providers }: 
 const embed = Effect.fnUntraced(function* (
   room: Room,
   attempt: Attempt,
-  target: EmbeddingTarget,
+  { assistantId, ...target }: EmbeddingTarget & { readonly assistantId: AssistantId },
   chunks: Prepared["chunks"],
   sums: Sums
 ) {
@@ -199,7 +212,8 @@ const embed = Effect.fnUntraced(function* (
       yield* report(room, attempt, { statusMessage: `Embedded ${from} of ${chunks.length} parts.`, ...sums })
     }
     const texts = chunks.slice(from, from + settings.embeddingBatch).map(({ chunk }) => embeddingText(chunk))
-    const { vectors: some } = yield* embedPaid(embeddings, beginOutside(account, null), target, texts, "document")
+    const beginCharge = beginOutside(account, { runId: null, assistantId })
+    const { vectors: some } = yield* embedPaid(embeddings, beginCharge, target, texts, "document")
     values.push(...some)
   }
   const [first] = values
@@ -224,18 +238,26 @@ const finish = Effect.fnUntraced(function* (
 ) {
   const { documents, followUps, settings } = room
   if (settings.summaries !== null && outcome.status === "completed" && (outcome.chunkCount ?? 0) > 0) {
-    yield* followUps.add([yield* newWork(summarizeKind, document.id, traceOf(document))])
+    yield* followUps.add([yield* newWork(summarizeKind, document.id, documentTrace(document))])
   }
   if (yield* documents.finish(attempt, outcome, yield* now)) {
-    return outcome.status === "error" ? yield* removeChunks(room, document) : undefined
+    if (outcome.status === "error") yield* removeChunks(room, document)
+    return yield* tellEnd(room, document.id)
   }
   // The document was deleted or finished meanwhile, so the chunks of this attempt are removed.
   const found = yield* documents.get(document.id)
   if (Option.isNone(found) || found.value.status === "error") yield* removeChunks(room, document)
 })
 
+/** The attempt is repeated when its process dies before this: the document has ended then, and it is told in `notStarted`. */
+const tellEnd = Effect.fnUntraced(function* ({ documents, events, followUps }: Room, id: Document["id"]) {
+  const ended = Option.getOrUndefined(yield* documents.get(id))
+  const event = ended && (yield* events.order(indexedEvent(ended)))
+  if (event != null) yield* followUps.add([event])
+})
+
 const removeChunks = ({ index }: Room, { id, scope }: Document) =>
-  Effect.asVoid(index.remove({ documentId: id, scope: searchScopeOf(scope) }))
+  Effect.asVoid(index.remove({ documentId: id, scope: searchScope(scope) }))
 
 /** An unavailable provider is awaited, but not for ever, because messages are refused meanwhile. */
 const waitOrGiveUp = Effect.fnUntraced(function* (room: Room, attempt: Attempt, document: Document, error: ModelError) {
@@ -251,10 +273,14 @@ const waitOrGiveUp = Effect.fnUntraced(function* (room: Room, attempt: Attempt, 
 })
 
 /** There is nothing to index: the document was indexed before, or deleted. */
-const notStarted = Effect.fnUntraced(function* ({ documents, index }: Room, { documentId, scope }: DocumentTrace) {
+const notStarted = Effect.fnUntraced(function* (room: Room, { documentId, scope }: DocumentTrace) {
+  const { documents, index } = room
   const status = Option.getOrNull(yield* documents.get(documentId))?.status
-  if (status === "completed") return
-  if (status !== "processing") return yield* Effect.asVoid(index.remove({ documentId, scope }))
+  if (status === "completed") return yield* tellEnd(room, documentId)
+  if (status !== "processing") {
+    yield* index.remove({ documentId, scope })
+    return yield* tellEnd(room, documentId)
+  }
   // The record came after the look of this attempt. Its work is still to be done.
   return yield* new FollowUpFailed({ message: "The document came meanwhile.", isRetryable: true, isOutage: true })
 })
@@ -287,11 +313,11 @@ const withoutWords = (statusMessage: string): IndexingOutcome => ({
 const heard = "It is not searched: models that take sound or video get it whole."
 
 const isHeard = ({ mimeType }: Document): boolean => {
-  const kind = mediaKindOf(mimeType)
+  const kind = mediaKindFromType(mimeType)
   return kind === "audio" || kind === "video"
 }
 
-function* tokensOf(chunks: Prepared["chunks"], count: (text: string) => number): Steps<number> {
+function* countTokens(chunks: Prepared["chunks"], count: (text: string) => number): Steps<number> {
   let sum = 0
   for (const { chunk } of chunks) {
     sum += count(ownText(chunk))

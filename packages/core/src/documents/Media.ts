@@ -23,7 +23,7 @@ export type MediaUse =
   | { readonly _tag: "Refused"; readonly message: string }
 
 /** Null: neither picture nor sound nor video. */
-export const mediaKindOf = (mimeType: string): MediaKind | null => {
+export const mediaKindFromType = (mimeType: string): MediaKind | null => {
   const [kind] = mimeType.split("/")
   return kind === "image" || kind === "audio" || kind === "video" ? kind : null
 }
@@ -37,13 +37,13 @@ const takes = (info: ModelInfo, kind: MediaKind): boolean | null =>
 /** The types that every vendor reads. Most also read GIF, but only its first picture. */
 const commonPictures = ["image/png", "image/jpeg", "image/webp"]
 
-export const useOf = (
+export const mediaUse = (
   { chunkCount, filename, mimeType, size }: Pick<Document, "chunkCount" | "filename" | "mimeType" | "size">,
   info: ModelInfo,
   limits: MediaLimits,
   converter: PictureConverterPort | null
 ): MediaUse => {
-  const kind = mediaKindOf(mimeType)
+  const kind = mediaKindFromType(mimeType)
   if (kind === null) return { _tag: "Words" }
   const refused = (message: string): MediaUse => ({ _tag: "Refused", message: `"${filename}": ${message}` })
   if (kind !== "image") {
@@ -75,5 +75,5 @@ export const useOf = (
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 100_000) / 10} MB`
 
 /** An estimate on the safe side: vendors count a picture by its pixels, sound and video by their seconds. */
-export const tokensOf = ({ bytes, kind }: Extract<MediaUse, { readonly _tag: "Sent" }>): number =>
+export const estimateTokens = ({ bytes, kind }: Extract<MediaUse, { readonly _tag: "Sent" }>): number =>
   kind === "image" ? 1600 : Math.ceil(bytes / 500)

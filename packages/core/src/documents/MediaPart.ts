@@ -17,7 +17,7 @@ import { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { DocumentStore } from "./DocumentStore.ts"
-import { mediaKindOf, type MediaUse, tokensOf, useOf } from "./Media.ts"
+import { mediaKindFromType, type MediaUse, estimateTokens, mediaUse } from "./Media.ts"
 import { PictureConverter } from "./PictureConverter.ts"
 
 const Attached = Schema.Struct({
@@ -47,7 +47,7 @@ export const makeMedia = Effect.gen(function* () {
     // The message is only saved.
     if (request.sendToModel === false) return { problems: [], tokens: 0 }
     const asked = info ?? describeModel({ name: model ?? provider, provider, modelType: "llm" })
-    const uses = attachments.map((document) => useOf(document, asked, limits, converter))
+    const uses = attachments.map((document) => mediaUse(document, asked, limits, converter))
     const refused = uses.flatMap((use, index) =>
       use._tag === "Refused" ? [{ path: ["attachments", index], message: use.message }] : []
     )
@@ -62,20 +62,20 @@ export const makeMedia = Effect.gen(function* () {
             }
           ]
         : []
-    return { problems: [...refused, ...tooMuch], tokens: sent.reduce((sum, use) => sum + tokensOf(use), 0) }
+    return { problems: [...refused, ...tooMuch], tokens: sent.reduce((sum, use) => sum + estimateTokens(use), 0) }
   }
 
-  const bytesOf = Effect.fnUntraced(function* (document: Document, { isConverted }: Sent) {
+  const readBytes = Effect.fnUntraced(function* (document: Document, { isConverted }: Sent) {
     const bytes = yield* Stream.mkUint8Array(blobs.get(document.blobId))
     if (!isConverted || converter === null) return { mimeType: document.mimeType, bytes }
     return yield* converter.convert({ mimeType: document.mimeType, bytes }, { bytes: pictureBytes, side: pictureSide })
   })
 
   const rendered = Effect.fnUntraced(function* (document: Document, { info, room }: Reading) {
-    const use = useOf(document, info, limits, converter)
+    const use = mediaUse(document, info, limits, converter)
     if (use._tag !== "Sent") return absent(document, "This model does not accept files of this type.")
     if (use.bytes > room) return absent(document, "There is no more room for it.")
-    const { bytes, mimeType } = yield* bytesOf(document, use)
+    const { bytes, mimeType } = yield* readBytes(document, use)
     if (bytes.length > room) return absent(document, "There is no more room for it.")
     const part: ContentPart = { type: use.kind, mediaType: mimeType, filename: document.filename, source: { bytes } }
     return part
@@ -85,7 +85,7 @@ export const makeMedia = Effect.gen(function* () {
   const render = Effect.fnUntraced(function* (supplement: Schema.Json, reading: Reading) {
     const files = Option.match(readAttached(supplement), {
       onNone: () => [],
-      onSome: ({ attachments }) => attachments.filter(({ mimeType }) => mediaKindOf(mimeType) !== null)
+      onSome: ({ attachments }) => attachments.filter(({ mimeType }) => mediaKindFromType(mimeType) !== null)
     })
     if (files.length === 0) return []
     const found = yield* repeatWhileUnavailable(

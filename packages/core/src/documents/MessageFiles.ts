@@ -14,6 +14,7 @@ import { Principal } from "../access/Principal.ts"
 import type { Assistants } from "../assistants/Assistants.ts"
 import { type AssistantId, DocumentId, ThreadId } from "../primitives/Ids.ts"
 import { maximumLimit } from "../primitives/Page.ts"
+import { keyedId } from "../primitives/KeyedId.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Threads } from "../threads/Threads.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
@@ -108,29 +109,31 @@ const findKept = Effect.fnUntraced(function* (
   files: ReadonlyArray<ReceivedFile>
 ) {
   if (idempotency !== undefined) {
-    const ids = yield* Effect.forEach(files, (_, place) => keyedId(idempotency.key, place))
+    const ids = yield* Effect.forEach(files, (_, place) => idOfFile(idempotency.key, place))
     const found = yield* Effect.forEach(ids, (id) =>
       Effect.catchTag(documents.get(id), "DocumentNotFound", () => Effect.succeed(undefined))
     )
     const [first] = found.flatMap((document) => document ?? [])
     const isSame = found.every(
-      (document, place) => document === undefined || (isOf(document, files[place]) && isIn(document, threadId))
+      (document, place) => document === undefined || (isSameFile(document, files[place]) && isIn(document, threadId))
     )
     if (!isSame) return yield* new IdempotencyConflict()
     const ofFirst = first === undefined || first.scope._tag === "Assistant" ? undefined : first.scope.threadId
     const kept: Kept = { threadId: threadId ?? ofFirst, ids, documents: found }
     return kept
   }
-  const ofThread = threadId === undefined ? [] : yield* allOf(documents, threadId)
+  const ofThread = threadId === undefined ? [] : yield* findAll(documents, threadId)
   const kept: Kept = {
     threadId,
     ids: [],
-    documents: files.map((file) => ofThread.findLast((document) => document.status !== "error" && isOf(document, file)))
+    documents: files.map((file) =>
+      ofThread.findLast((document) => document.status !== "error" && isSameFile(document, file))
+    )
   }
   return kept
 })
 
-const allOf = (
+const findAll = (
   documents: FileServices["documents"],
   threadId: ThreadId,
   skip = 0
@@ -138,24 +141,18 @@ const allOf = (
   Effect.flatMap(documents.list({ threadId }, { skip, limit: maximumLimit }), (page) =>
     page.length < maximumLimit
       ? Effect.succeed(page)
-      : Effect.map(allOf(documents, threadId, skip + maximumLimit), (rest) => [...page, ...rest])
+      : Effect.map(findAll(documents, threadId, skip + maximumLimit), (rest) => [...page, ...rest])
   )
 
 const isIn = ({ scope }: Document, threadId: ThreadId | undefined): boolean =>
   threadId === undefined || (scope._tag === "Thread" && scope.threadId === threadId)
 
-const isOf = (document: Document, file: ReceivedFile | undefined): boolean =>
+const isSameFile = (document: Document, file: ReceivedFile | undefined): boolean =>
   document.filename === file?.filename && document.sha256 === file.sha256
 
 /** The id of a file of a keyed message is made of the key, so that each repeat finds it. */
-const keyedId = Effect.fnUntraced(function* (key: string, place: number) {
-  const { ownerId } = yield* Principal
-  const text = new TextEncoder().encode(JSON.stringify([ownerId, key, place]))
-  const hash = new Uint8Array(yield* Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", text)))
-  const hex = Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("")
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20)]
-  return DocumentId.make(parts.join("-"))
-})
+const idOfFile = (key: string, place: number) =>
+  Principal.use(({ ownerId }) => keyedId(DocumentId, [ownerId, key, place]))
 
 /** Whether the message need not wait for documents of others. Its own may still be processed. */
 const ensureReady = Effect.fnUntraced(function* ({ documents }: FileServices, request: TurnRequest, kept: Kept) {
@@ -176,7 +173,9 @@ const makePlace = Effect.fnUntraced(function* (
   { assistantId, threadId }: { readonly assistantId?: AssistantId | undefined; readonly threadId: ThreadId | undefined }
 ) {
   if (threadId !== undefined) return placeAt(threadId, null)
-  const owner = assistantId ?? (yield* assistants.create({ name: "Assistant" })).id
+  const owner =
+    assistantId ??
+    (yield* Effect.catchTag(assistants.create({ name: "Assistant" }), "ColleagueNotFound", Effect.die)).id
   const thread = yield* assistants.createThread(owner, null)
   const made = assistantId === undefined ? { assistantId: owner } : { threadId: thread.id }
   return placeAt(thread.id, made)

@@ -7,7 +7,7 @@
 export type WideEncoding = "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be"
 
 /** `head` is the beginning of the file. Null: it is no such text. */
-export const wideEncodingOf = (head: Uint8Array): WideEncoding | null => utf32Order(head) ?? utf16Order(head)
+export const detectWideEncoding = (head: Uint8Array): WideEncoding | null => utf32Order(head) ?? utf16Order(head)
 
 /** No character is above 0x10FFFF: of four bytes the highest is zero, and the next is at most 0x10. */
 const utf32Order = (head: Uint8Array): WideEncoding | null => {

@@ -40,11 +40,11 @@ export {
 export {
   acceptedExtensions,
   decideFileType,
-  extensionOf,
+  readExtension,
   FileEmpty,
   type FileFamily,
   type FileType,
-  fileTypeOf,
+  fileTypeForExtension,
   FileTypeUnsupported,
   headLength,
   type UploadPurpose
@@ -56,6 +56,7 @@ export {
   type Picture,
   PictureUnreadable
 } from "./PictureConverter.ts"
+export { retrievedIn, type RetrievedExcerpt } from "./KeptDocuments.ts"
 export { documentSummaries } from "./SummarizeDocument.ts"
 export { FilesNotReady, type FileServices, startWithFiles } from "./MessageFiles.ts"
 export { sweepOrphanedBlobs } from "./OrphanedBlobs.ts"
@@ -69,7 +70,7 @@ export {
   TextExtractor
 } from "./TextExtractor.ts"
 export { type FileRefused, FileTooLarge } from "./Upload.ts"
-export { type WideEncoding, wideEncodingOf } from "./WideText.ts"
+export { type WideEncoding, detectWideEncoding } from "./WideText.ts"
 
 const wing = Layer.provideMerge(documentsPart, documentsLayer).pipe(Layer.provideMerge(Retrieval.layer))
 

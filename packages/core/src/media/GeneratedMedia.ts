@@ -33,7 +33,7 @@ export const mediaIn = (kept: Schema.Json | null | undefined): ReadonlyArray<Gen
 export const mediaGenerated = "media_generated"
 
 /** The medium of a told event. */
-export const mediumOf = Schema.decodeUnknownOption(GeneratedMedia)
+export const readMedium = Schema.decodeUnknownOption(GeneratedMedia)
 
 /** Tells the reader of the medium, and appends it to the media that the same part keeps with the answer. */
 export const shareMedia = (turn: LiveTurn, made: GeneratedMedia): void => {

@@ -37,7 +37,7 @@ export interface ImageProblem {
 /** The maximum of input pictures, whatever the model supports. */
 const maxInputs = 16
 
-export const abilitiesOf = ({ details, supportsVision }: ModelInfo): ImageAbilities => {
+export const imageAbilities = ({ details, supportsVision }: ModelInfo): ImageAbilities => {
   const described = details?.["supported_parameters"]
   const parameters = isObject(described) ? described : null
   const options =
@@ -63,7 +63,7 @@ export const checkImageOptions = (
   { options }: Pick<ImageAbilities, "options">
 ): Result.Result<ImageOptions, ReadonlyArray<ImageProblem>> => {
   const problems = Object.entries(given).flatMap(([name, value]) => {
-    const message = problemOf(name, value, options)
+    const message = optionProblem(name, value, options)
     return message === null ? [] : [{ path: [name], message }]
   })
   if (problems.length > 0) return Result.fail(problems)
@@ -72,18 +72,19 @@ export const checkImageOptions = (
 
 const decodeOptions = Schema.decodeUnknownOption(ImageOptions)
 
-const problemOf = (name: string, value: Schema.Json, options: ImageAbilities["options"]): string | null => {
+const optionProblem = (name: string, value: Schema.Json, options: ImageAbilities["options"]): string | null => {
   if (!isOptionName(name)) return `There is no such option. Known: ${optionNames.join(", ")}.`
   if (Option.isNone(decodeOptions({ [name]: value }))) return `The value must be ${expected[name]}.`
   if (options === null) return null
   const descriptor = options[name]
-  if (descriptor === undefined) return `The model does not take this option. It takes: ${namesOf(options)}.`
-  return fits(value, descriptor) ? null : `The model takes ${wordsOf(descriptor)}.`
+  if (descriptor === undefined) return `The model does not take this option. It takes: ${joinedNames(options)}.`
+  return fits(value, descriptor) ? null : `The model takes ${descriptorText(descriptor)}.`
 }
 
 const isOptionName = (name: string): name is OptionName => Object.hasOwn(ImageOptions.fields, name)
 
-const namesOf = (options: NonNullable<ImageAbilities["options"]>): string => Object.keys(options).join(", ") || "none"
+const joinedNames = (options: NonNullable<ImageAbilities["options"]>): string =>
+  Object.keys(options).join(", ") || "none"
 
 const expected: Readonly<Record<OptionName, string>> = {
   n: "a whole number from 1 to 10",
@@ -105,7 +106,7 @@ const fits = (value: Schema.Json, descriptor: Descriptor): boolean => {
   return !("max" in descriptor) || (typeof value === "number" && value >= descriptor.min && value <= descriptor.max)
 }
 
-const wordsOf = (descriptor: Descriptor): string => {
+const descriptorText = (descriptor: Descriptor): string => {
   if ("values" in descriptor) return `one of: ${descriptor.values.join(", ")}`
   return "max" in descriptor ? `${descriptor.min} to ${descriptor.max}` : descriptor.type
 }
@@ -129,7 +130,7 @@ export const imageTool = (abilities: ImageAbilities, fixed: ImageOptions): ToolD
       ],
       ...(abilities.inputs === 0 ? [] : [["input_document_ids", inputParameter(abilities)]]),
       ...Object.entries(abilities.options ?? {}).flatMap(([name, descriptor]) =>
-        name in fixed || !isOptionName(name) ? [] : [[name, parameterOf(name, descriptor)]]
+        name in fixed || !isOptionName(name) ? [] : [[name, toolParameter(name, descriptor)]]
       )
     ]),
     required: ["prompt"]
@@ -145,7 +146,7 @@ const inputParameter = ({ inputs }: ImageAbilities): Schema.JsonObject => ({
 
 const numbers: ReadonlySet<OptionName> = new Set(["n", "output_compression", "seed"])
 
-const parameterOf = (name: OptionName, descriptor: Descriptor): Schema.JsonObject => {
+const toolParameter = (name: OptionName, descriptor: Descriptor): Schema.JsonObject => {
   const type = numbers.has(name) ? "integer" : "string"
   if ("values" in descriptor) {
     return { type, enum: descriptor.values.map((value) => (type === "integer" ? Number(value) : String(value))) }

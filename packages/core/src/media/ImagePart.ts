@@ -32,7 +32,7 @@ import type { ModelOutput, TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { type GeneratedMedia, type MediaType, shareMedia } from "./GeneratedMedia.ts"
 import {
-  abilitiesOf,
+  imageAbilities,
   checkImageOptions,
   ImageAbilities,
   type ImageOrder,
@@ -63,18 +63,19 @@ const makePart = Effect.gen(function* () {
   const { imageTimeout, maxInputSize } = yield* MediaSettings
   const storage = yield* MediaStorage
 
-  const modelOf = (provider: string): ImageModel | undefined => providers.find(({ id }) => id === provider)?.image
+  const findImageModel = (provider: string): ImageModel | undefined =>
+    providers.find(({ id }) => id === provider)?.image
 
-  const planOf = Effect.fnUntraced(function* ({ options }: TurnCase) {
+  const planImages = Effect.fnUntraced(function* ({ options }: TurnCase) {
     if (options === undefined) return null
     const { config = {}, model, provider } = isObject(options) ? options : {}
     const problems: Array<ImageProblem> = []
     if (!isText(provider)) problems.push({ path: ["provider"], message: "Name the provider of the image model." })
-    else if (modelOf(provider) === undefined) problems.push(noSuchProvider(provider))
+    else if (findImageModel(provider) === undefined) problems.push(noSuchProvider(provider))
     if (!isText(model)) problems.push({ path: ["model"], message: "Name the image model." })
     if (!isObject(config)) problems.push({ path: ["config"], message: "The options of the picture are an object." })
     if (problems.length > 0 || !isText(provider) || !isText(model) || !isObject(config)) return yield* refuse(problems)
-    const abilities = abilitiesOf(yield* catalog.describe(provider, model, "image"))
+    const abilities = imageAbilities(yield* catalog.describe(provider, model, "image"))
     const checked = checkImageOptions(config, abilities)
     if (Result.isFailure(checked)) return yield* refuse(checked.failure.map(inConfig))
     const plan: ImagePlan = { provider, model, config: checked.success, abilities }
@@ -82,7 +83,7 @@ const makePart = Effect.gen(function* () {
   })
 
   const decide = (turn: TurnCase) =>
-    Effect.map(planOf(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan }))
+    Effect.map(planImages(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan }))
 
   const noSuchProvider = (provider: string): ImageProblem => {
     const known = providers.flatMap(({ id, image }) => (image === undefined ? [] : [id]))
@@ -108,7 +109,7 @@ const makePart = Effect.gen(function* () {
 
   /** Makes the pictures. It succeeds if at least one of them could be stored. */
   const generate = Effect.fnUntraced(function* (plan: ImagePlan, order: ImageOrder, call: HostedCall) {
-    const image = modelOf(plan.provider)
+    const image = findImageModel(plan.provider)
     if (image === undefined) return yield* failed("The image model is not there any more.")
     yield* Effect.mapError(storage.ensureRoom("image"), ({ message }) => failedWith(`No picture was made. ${message}`))
     yield* Effect.mapError(call.ensureCredit({ purpose: imagePartName, amountUsd: null }), creditFailure)
@@ -158,7 +159,7 @@ const makePart = Effect.gen(function* () {
           Effect.fromResult(readImageCall(args, plan.abilities, plan.config)),
           (message) => new HostedToolFailed({ message })
         )
-        return resultOf(yield* generate(plan, order, call), order.dropped)
+        return toolResult(yield* generate(plan, order, call), order.dropped)
       })
     }
   ]
@@ -169,7 +170,7 @@ const makePart = Effect.gen(function* () {
       let hasKept = false
       for (const { bytes, mediaType } of media) {
         const metadata = { model: turn.model }
-        const isKept = yield* keep(turn, familyOf(mediaType), Stream.make(bytes), metadata).pipe(
+        const isKept = yield* keep(turn, mediaFamily(mediaType), Stream.make(bytes), metadata).pipe(
           Effect.as(true),
           Effect.catch((error) =>
             Effect.as(Effect.logWarning(`A medium of ${turn.provider} was not kept: ${error.message}`), false)
@@ -184,7 +185,7 @@ const makePart = Effect.gen(function* () {
     name: imagePartName,
     plan: ImagePlan,
     concerns: ({ options }) => options !== undefined,
-    refuse: planOf,
+    refuse: planImages,
     decide,
     tools,
     receive
@@ -233,7 +234,7 @@ const creditFailure = (error: InsufficientCredit | StoreUnavailable): HostedTool
     : storeFailure()
 
 /** The result for the model: ids, so that it can change a picture later. */
-const resultOf = (made: ReadonlyArray<GeneratedMedia>, dropped: ReadonlyArray<string>): Schema.JsonObject => ({
+const toolResult = (made: ReadonlyArray<GeneratedMedia>, dropped: ReadonlyArray<string>): Schema.JsonObject => ({
   images: made.map(({ documentId, mimeType }) => ({ document_id: documentId, mime_type: mimeType })),
   shown_to_user: true,
   ...(dropped.length === 0
@@ -241,7 +242,7 @@ const resultOf = (made: ReadonlyArray<GeneratedMedia>, dropped: ReadonlyArray<st
     : { ignored: `Fixed by the user, so your values had no effect: ${dropped.join(", ")}.` })
 })
 
-const familyOf = (mediaType: string): MediaType => {
+const mediaFamily = (mediaType: string): MediaType => {
   const [family] = mediaType.split("/", 1)
   return family === "audio" || family === "video" ? family : "image"
 }

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { recognise } from "../documents/FileContent.ts"
-import { type FileType, fileTypeOf } from "../documents/FileType.ts"
+import { type FileType, fileTypeForExtension } from "../documents/FileType.ts"
 import { MediaType } from "./GeneratedMedia.ts"
 
 /** The provider sent something else than the requested medium. */
@@ -54,7 +54,7 @@ export const inspectMedia = <E, R>(
   const decide = Effect.suspend(() => {
     if (type !== null) return Effect.void
     if (size === 0) return refuse("empty")
-    const found = typeOf(head.subarray(0, size))
+    const found = detectType(head.subarray(0, size))
     if (found?.family !== mediaType || (mimeType !== undefined && found.mimeType !== mimeType))
       return refuse("wrong_type")
     type = found
@@ -79,8 +79,8 @@ export const inspectMedia = <E, R>(
 }
 
 /** Undefined if the bytes do not determine the type. */
-const typeOf = (head: Uint8Array): FileType | undefined => {
+const detectType = (head: Uint8Array): FileType | undefined => {
   const content = recognise(head)
-  if (content._tag === "Known") return fileTypeOf(content.extensions[0] ?? "")
-  return content._tag === "Container" ? fileTypeOf(content.holds[0] ?? "") : undefined
+  if (content._tag === "Known") return fileTypeForExtension(content.extensions[0] ?? "")
+  return content._tag === "Container" ? fileTypeForExtension(content.holds[0] ?? "") : undefined
 }

@@ -17,13 +17,12 @@ import { Principal } from "../access/Principal.ts"
 import { BlobStore, type BlobNotFound } from "../documents/BlobStore.ts"
 import { type Document, DocumentNotFound, type DocumentScope, unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
-import { searchScopeOf } from "../documents/DocumentWork.ts"
+import { scopesWith, searchScope } from "../documents/DocumentWork.ts"
 import { type Quota, Quotas } from "../metering/Quota.ts"
 import { QuotaStore } from "../metering/QuotaStore.ts"
 import { BlobId, DocumentId, newId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import { scopeOfAssistant, scopeOfThread } from "../retrieval/ChunkIndex.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -92,7 +91,13 @@ export class MediaStorage extends Context.Service<
           const quota = quotaOf((yield* Principal).ownerId)
           if ((quota.bytes ?? quota.documents) === null) return
           const day = new Date(yield* Clock.currentTimeMillis).toISOString().slice(0, 10)
-          const used = yield* quotas.used({ requestsPerMinute: null, turnsPerMinute: null, day })
+          const used = yield* quotas.used({
+            requestsPerMinute: null,
+            turnsPerMinute: null,
+            day,
+            assistantId: null,
+            assumedPrices: null
+          })
           const isFull =
             used.bytes >= (quota.bytes ?? Number.POSITIVE_INFINITY) ||
             used.documents >= (quota.documents ?? Number.POSITIVE_INFINITY)
@@ -128,8 +133,8 @@ export class MediaStorage extends Context.Service<
         ) {
           const documentId = DocumentId.make(text)
           const found = yield* documents.get(documentId)
-          const scopes: ReadonlyArray<string> = [scopeOfThread(threadId), scopeOfAssistant(assistantId)]
-          if (Option.isSome(found) && scopes.includes(searchScopeOf(found.value.scope))) return found.value
+          const scopes: ReadonlyArray<string> = scopesWith(assistantId, yield* documents.shelves(threadId))
+          if (Option.isSome(found) && scopes.includes(searchScope(found.value.scope))) return found.value
           return yield* new DocumentNotFound({ documentId })
         }),
         bytes: ({ blobId }) => blobs.get(blobId)

@@ -26,7 +26,7 @@ export interface VideoAbilities {
   readonly prices: ReadonlyMap<string, number>
 }
 
-export const abilitiesOf = (info: ModelInfo): VideoAbilities => {
+export const videoAbilities = (info: ModelInfo): VideoAbilities => {
   const details: { readonly [field: string]: Schema.Json | undefined } = info.details ?? {}
   return {
     durations: listOrNull(details["supported_durations"]),

@@ -48,9 +48,9 @@ export const readVideoOptions = (json: unknown): VideoOptionsRead => {
 }
 
 const problemsIn = ({ issue }: Schema.SchemaError): ReadonlyArray<VideoProblem> =>
-  format(issue).issues.map(({ message, path = [] }) => ({ path: path.map(stepOf), message }))
+  format(issue).issues.map(({ message, path = [] }) => ({ path: path.map(pathStep), message }))
 
-const stepOf = (step: unknown): string | number => (typeof step === "number" ? step : String(step))
+const pathStep = (step: unknown): string | number => (typeof step === "number" ? step : String(step))
 
 const unknownOptions = (fields: Schema.JsonObject): ReadonlyArray<VideoProblem> => {
   const { provider } = fields

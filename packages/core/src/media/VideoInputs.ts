@@ -8,7 +8,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { BlobNotFound } from "../documents/BlobStore.ts"
 import { type Document, type DocumentNotFound } from "../documents/Document.ts"
 import type { DocumentLinks } from "../documents/DocumentLinks.ts"
-import { fileTypeOf } from "../documents/FileType.ts"
+import { fileTypeForExtension } from "../documents/FileType.ts"
 import type { Picture, VideoOrder, VideoReference } from "../models/VideoModel.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { HostedToolFailed, type HostedCall } from "../tools/HostedTool.ts"
@@ -33,11 +33,11 @@ export const findInputs = Effect.fnUntraced(function* (
   place: Place
 ): Effect.fn.Return<Found, HostedToolFailed, Principal> {
   const named = inputs.video === null ? inputs.references : [inputs.video]
-  const frame = (id: string | null) => (id === null ? Effect.succeed(null) : frameOf(room, id, place))
+  const frame = (id: string | null) => (id === null ? Effect.succeed(null) : readFrame(room, id, place))
   const found: Found = {
     firstFrame: yield* frame(inputs.firstFrame),
     lastFrame: yield* frame(inputs.lastFrame),
-    references: yield* Effect.forEach(named, (id) => referenceOf(room, id, abilities, place))
+    references: yield* Effect.forEach(named, (id) => readReference(room, id, abilities, place))
   }
   const [first] = found.references
   if (inputs.video !== null && first?.kind !== "video") return yield* refuse(`Document ${inputs.video} is no video.`)
@@ -56,29 +56,30 @@ const find = ({ storage }: InputRoom, id: string, place: Place) =>
     )
   )
 
-const kindOf = ({ extension }: Document): VideoReference["kind"] | null => {
-  const family = fileTypeOf(extension)?.family
+const referenceKind = ({ extension }: Document): VideoReference["kind"] | null => {
+  const family = fileTypeForExtension(extension)?.family
   return family === "image" || family === "audio" || family === "video" ? family : null
 }
 
-const frameOf = Effect.fnUntraced(function* (room: InputRoom, id: string, place: Place) {
+const readFrame = Effect.fnUntraced(function* (room: InputRoom, id: string, place: Place) {
   const document = yield* find(room, id, place)
-  if (kindOf(document) !== "image") return yield* refuse(`Document ${id} is no picture, so it cannot be a frame.`)
-  return yield* pictureOf(room, document)
+  if (referenceKind(document) !== "image")
+    return yield* refuse(`Document ${id} is no picture, so it cannot be a frame.`)
+  return yield* readPicture(room, document)
 })
 
-const referenceOf = Effect.fnUntraced(function* (
+const readReference = Effect.fnUntraced(function* (
   room: InputRoom,
   id: string,
   abilities: VideoAbilities,
   place: Place
 ): Effect.fn.Return<VideoReference, HostedToolFailed, Principal> {
   const document = yield* find(room, id, place)
-  const kind = kindOf(document)
+  const kind = referenceKind(document)
   if (kind === null) return yield* refuse(`Document ${id} is no picture, sound or video.`)
   if (!takes(kind, abilities)) return yield* refuse(`This model takes no ${kind} as a reference (document ${id}).`)
-  if (kind === "image") return { kind, picture: yield* pictureOf(room, document) }
-  return { kind, url: yield* addressOf(room, document) }
+  if (kind === "image") return { kind, picture: yield* readPicture(room, document) }
+  return { kind, url: yield* documentAddress(room, document) }
 })
 
 /** If the support is unknown, only pictures are tried. */
@@ -93,7 +94,7 @@ const takes = (kind: VideoReference["kind"], { audioInput, imageInput, videoInpu
   }
 }
 
-const pictureOf = Effect.fnUntraced(function* (
+const readPicture = Effect.fnUntraced(function* (
   { settings, storage }: InputRoom,
   document: Document
 ): Effect.fn.Return<Picture, HostedToolFailed, Principal> {
@@ -108,7 +109,7 @@ const pictureOf = Effect.fnUntraced(function* (
   return { bytes, mimeType }
 })
 
-const addressOf = Effect.fnUntraced(function* ({ links, settings }: InputRoom, { id }: Document) {
+const documentAddress = Effect.fnUntraced(function* ({ links, settings }: InputRoom, { id }: Document) {
   const url = yield* Effect.orElseSucceed(links.signed(id, { expiresIn: settings.referenceLifetime }), () => "")
   if (isPublicHttps(url)) return url
   return yield* refuse(

@@ -32,7 +32,7 @@ import type { MediaRefused } from "./InspectMedia.ts"
 import type { MediaStorage } from "./MediaStorage.ts"
 import { nextStep, type Observation, type VideoEnd } from "./VideoJobStep.ts"
 import { removeOrder, writeJob } from "./VideoJournal.ts"
-import { waitLimitsOf, type VideoSettings } from "./VideoSettings.ts"
+import { waitLimits, type VideoSettings } from "./VideoSettings.ts"
 import { wordsOfClip, wordsOfEnd, wordsOfLostClip, wordsOfRefusedOrder } from "./VideoWords.ts"
 
 /** The services besides the turn. */
@@ -126,7 +126,7 @@ const orderOnce = (
       const job = yield* Effect.tapError(restore(model.submit(order)), (error) =>
         mayHaveBeenOrdered(error) ? noteOrder(room, call, order.model, "unknown") : forgetOrder(room, call)
       )
-      const ordered = { job, orderedAt, account: accountOf(order) }
+      const ordered = { job, orderedAt, account: pickAccount(order) }
       // Handed over first: an entry with the id of its job never waits without a follow-up.
       yield* room
         .handOver(ordered, call)
@@ -186,7 +186,7 @@ const forgetOrder = (
 const spendUnknown = ({ model, provider }: VideoAccount, call: HostedCall): void =>
   call.spend(chargeOfCost({ provider, model, purpose: videoPurpose }, null))
 
-const accountOf = ({ apiKey, model, provider }: VideoAccount): VideoAccount => ({ apiKey, model, provider })
+const pickAccount = ({ apiKey, model, provider }: VideoAccount): VideoAccount => ({ apiKey, model, provider })
 
 /**
  * Records a job. The video is more important than its entry: if the store stays unavailable, the job's id is logged, because it would be
@@ -219,7 +219,7 @@ const awaitEnd = Effect.fnUntraced(function* (
   ordered: OrderedJob,
   call: HostedCall
 ): Effect.fn.Return<Ended, never, Principal> {
-  const limits = waitLimitsOf(room.settings)
+  const limits = waitLimits(room.settings)
   let { job } = ordered
   let observation: Observation = { _tag: "Seen", job }
   while (true) {
@@ -344,6 +344,6 @@ export const fetchClip = (
 /** The maximum duration of a call: the order, the wait, the bytes, and the writes in between. */
 export const callTime = (settings: VideoSettings): Duration.Duration =>
   Duration.sum(
-    Duration.millis(waitLimitsOf(settings).limit),
+    Duration.millis(waitLimits(settings).limit),
     Duration.sum(Duration.fromInputUnsafe(settings.downloadTime), Duration.minutes(10))
   )

@@ -29,7 +29,7 @@ import { defaultMediaSettings, MediaSettings } from "./MediaSettings.ts"
 import { withDefaults } from "../primitives/Settings.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { MediaStorage } from "./MediaStorage.ts"
-import { abilitiesOf } from "./VideoAbilities.ts"
+import { videoAbilities } from "./VideoAbilities.ts"
 import { expectedPrice, readVideoOptions, refusedOptions, type VideoProblem } from "./VideoConfig.ts"
 import { findInputs } from "./VideoInputs.ts"
 import { callTime, makeVideo, type VideoRoom } from "./VideoJob.ts"
@@ -67,7 +67,7 @@ const makePart = Effect.gen(function* () {
       settings.reattach ? Effect.flatMap(reattachOrder(job, call), (order) => followUps.add([order])) : Effect.void
   }
 
-  const entryOf = (provider: string, model: string): Effect.Effect<ModelInfo, TurnRefused> =>
+  const findEntry = (provider: string, model: string): Effect.Effect<ModelInfo, TurnRefused> =>
     Effect.flatMap(
       Effect.mapError(catalog.video(provider, model), notListed),
       Option.match({
@@ -77,7 +77,7 @@ const makePart = Effect.gen(function* () {
       })
     )
 
-  const planOf = Effect.fnUntraced(function* (turn: TurnCase) {
+  const planVideo = Effect.fnUntraced(function* (turn: TurnCase) {
     if (turn.options === undefined) return null
     const asked = decodeOptions(turn.options)
     if (Option.isNone(asked)) return yield* refuse("invalid", [{ path: [], message: "Name a provider and a model." }])
@@ -97,17 +97,17 @@ const makePart = Effect.gen(function* () {
     ]
     if (!able.includes(provider)) return yield* refuse("invalid", wrong)
     const entry = yield* Effect.catchIf(
-      entryOf(provider, model),
+      findEntry(provider, model),
       () => wrong.length > 0,
       () => refuse("invalid", wrong)
     )
-    const all = [...wrong, ...refusedOptions(options, abilitiesOf(entry)).map(inConfig)]
+    const all = [...wrong, ...refusedOptions(options, videoAbilities(entry)).map(inConfig)]
     if (all.length > 0) return yield* refuse("invalid", all)
     return { model: entry, config: options }
   })
 
-  const toolOf = ({ config, model: info }: VideoPlan): HostedTool => {
-    const abilities = abilitiesOf(info)
+  const videoTool = ({ config, model: info }: VideoPlan): HostedTool => {
+    const abilities = videoAbilities(info)
     return {
       definition: videoToolFor(abilities, config),
       timeout: callTime(settings),
@@ -134,10 +134,10 @@ const makePart = Effect.gen(function* () {
     name: videoPartName,
     plan: VideoPlan,
     concerns: ({ options }) => options !== undefined,
-    refuse: (turn) => Effect.asVoid(planOf(turn)),
+    refuse: (turn) => Effect.asVoid(planVideo(turn)),
     decide: (turn) =>
-      Effect.map(planOf(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan })),
-    tools: (plan) => [toolOf(plan)]
+      Effect.map(planVideo(turn), (plan) => (plan === null || turn.request.sendToModel === false ? null : { plan })),
+    tools: (plan) => [videoTool(plan)]
   }
   return part
 })

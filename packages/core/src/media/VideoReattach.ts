@@ -23,12 +23,12 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { Providers } from "../models/Provider.ts"
 import type { VideoJob } from "../models/VideoModel.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { ChargeId, FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, ChargeId, FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { supplementOf } from "../threads/Supplement.ts"
+import { readSupplement } from "../threads/Supplement.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import { MediaStorage } from "./MediaStorage.ts"
@@ -44,7 +44,7 @@ import {
 } from "./VideoJob.ts"
 import { nextStep } from "./VideoJobStep.ts"
 import { type VideoJobEntry, videoJobsIn, writeJob } from "./VideoJournal.ts"
-import { waitLimitsOf, VideoSettings } from "./VideoSettings.ts"
+import { waitLimits, VideoSettings } from "./VideoSettings.ts"
 
 const reattachKind = "media.video"
 
@@ -110,11 +110,11 @@ export const makeReattachWorker = Effect.gen(function* () {
   })
 
   /** What the turn kept with its answer. The messages of a voice session have ids of their own. */
-  const keptOf = Effect.fnUntraced(function* ({ answerId, runId, threadId }: Work, inSession: boolean) {
+  const readKeptJobs = Effect.fnUntraced(function* ({ answerId, runId, threadId }: Work, inSession: boolean) {
     const answers = inSession
       ? yield* threads.messages([threadId])
       : (yield* runs.messages(runId)).filter(({ id }) => id === answerId)
-    return answers.map((answer) => supplementOf(answer, videoPurpose)?.value)
+    return answers.map((answer) => readSupplement(answer, videoPurpose)?.value)
   })
 
   /** Null: neither a run nor a session waits for the job any more. Otherwise the time for which one may still wait. */
@@ -133,15 +133,25 @@ export const makeReattachWorker = Effect.gen(function* () {
   ) => writeJob(threads, threadId, { job_id: jobId, run_id: runId, model, status, cost_usd: costUsd }, toolCallId)
 
   /** Charged with the id of the follow-up, so that a repetition adds nothing. */
-  const bill = ({ model, provider, runId }: Work, followUp: FollowUp, costUsd: number | null) =>
+  const bill = (
+    { model, provider, runId }: Work,
+    followUp: FollowUp,
+    assistantId: AssistantId,
+    costUsd: number | null
+  ) =>
     chargeOutside(
       account,
-      runId,
+      { runId, assistantId },
       [chargeOfCost({ provider, model, purpose: videoPurpose }, costUsd)],
       ChargeId.make(followUp.id)
     )
 
-  const continueJob = Effect.fnUntraced(function* (work: Work, followUp: FollowUp, billed: boolean, stored: boolean) {
+  const continueJob = Effect.fnUntraced(function* (
+    work: Work,
+    followUp: FollowUp,
+    assistantId: AssistantId,
+    { billed, stored }: { readonly billed: boolean; readonly stored: boolean }
+  ) {
     const model = providers.find(({ id }) => id === work.provider)?.video
     if (model === undefined) return yield* giveUp("The provider of this video is not registered any more.")
     const ordered: OrderedJob = {
@@ -150,12 +160,12 @@ export const makeReattachWorker = Effect.gen(function* () {
       orderedAt: work.orderedAt
     }
     const { job, observation } = yield* observe(model, ordered)
-    const step = nextStep(observation, (yield* Clock.currentTimeMillis) - work.orderedAt, waitLimitsOf(settings))
+    const step = nextStep(observation, (yield* Clock.currentTimeMillis) - work.orderedAt, waitLimits(settings))
     if (step._tag === "Wait") return yield* later("The video is not ready.", step.millis)
     if (job !== null) yield* note(work, job)
     const isOver = step._tag === "Fetch" || step.end === "failed" || step.end === "cancelled" || step.end === "expired"
     if (!billed && (!isOver || step._tag === "Fetch" || job?.costUsd != null)) {
-      yield* bill(work, followUp, job?.costUsd ?? null)
+      yield* bill(work, followUp, assistantId, job?.costUsd ?? null)
     }
     if (step._tag === "End" || stored) return
     yield* fetchClip({ settings, storage }, model, ordered, work.threadId).pipe(
@@ -183,12 +193,12 @@ export const makeReattachWorker = Effect.gen(function* () {
       const pause = yield* remainingWait(work, run)
       if (pause !== null) return yield* later("Its turn is still running.", pause)
       const entry = videoJobsIn(thread.value.metadata).find(({ job_id }) => job_id === work.jobId)
-      const kept = yield* keptOf(work, Option.isNone(run))
+      const kept = yield* readKeptJobs(work, Option.isNone(run))
       const billed = kept.some((value) => billedIn(value).includes(work.jobId))
       if (billed && kept.some((value) => lostIn(value).includes(work.jobId))) return
       const stored = entry?.status === "completed" ? yield* isStored(work) : false
       if (billed && (stored || isLost(entry?.status))) return
-      yield* continueJob(work, followUp, billed, stored)
+      yield* continueJob(work, followUp, thread.value.assistantId, { billed, stored })
     })
   })
   return worker

@@ -49,11 +49,11 @@ export const VideoSettings = Context.Reference<VideoSettings>("@colloquy/core/me
 const longestWait = Duration.minutes(30)
 
 /** The limits of the wait for a job, in milliseconds. */
-export const waitLimitsOf = (settings: VideoSettings) => ({
+export const waitLimits = (settings: VideoSettings) => ({
   limit: Math.min(Duration.toMillis(settings.pollLimit), Duration.toMillis(longestWait)),
   firstPause: Duration.toMillis(settings.firstPause),
   longestPause: Duration.toMillis(settings.longestPause),
   unknownFor: Duration.toMillis(settings.unknownFor)
 })
 
-export type WaitLimits = ReturnType<typeof waitLimitsOf>
+export type WaitLimits = ReturnType<typeof waitLimits>

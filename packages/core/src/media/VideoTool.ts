@@ -41,7 +41,7 @@ interface Modes {
 }
 
 /** If the support is unknown, pictures are tried; sound and video are sent only if the model is known to accept them. */
-const modesOf = ({ audioInput, frameImages, imageInput, videoInput }: VideoAbilities): Modes => {
+const videoModes = ({ audioInput, frameImages, imageInput, videoInput }: VideoAbilities): Modes => {
   const takesFrame = (frame: string) => imageInput !== false && mayBe(frameImages, frame)
   return {
     firstFrame: takesFrame("first_frame"),
@@ -52,7 +52,7 @@ const modesOf = ({ audioInput, frameImages, imageInput, videoInput }: VideoAbili
 }
 
 /** The kinds of references that the model accepts, as text for the tool's description. */
-const kindsOf = ({ audioInput, imageInput, videoInput }: VideoAbilities): string =>
+const inputKinds = ({ audioInput, imageInput, videoInput }: VideoAbilities): string =>
   [imageInput !== false ? "image" : [], audioInput === true ? "audio" : [], videoInput === true ? "video" : []]
     .flat()
     .join(", ")
@@ -61,23 +61,23 @@ const kindsOf = ({ audioInput, imageInput, videoInput }: VideoAbilities): string
 
 const documentId = (description: string) => ({ type: "string", description })
 
-const oneOf = (type: string, list: VideoAbilities["durations"], description: string): Schema.JsonObject =>
+const enumSchema = (type: string, list: VideoAbilities["durations"], description: string): Schema.JsonObject =>
   list === null ? { type, description } : { enum: list, description }
 
 /** Parameters for the options; options that are not in this list are never offered. */
 const optionParameters = (abilities: VideoAbilities): { readonly [Name in VideoOptionName]?: Schema.JsonObject } => ({
   ...(isEmpty(abilities.durations)
     ? {}
-    : { duration: oneOf("number", abilities.durations, "Length of the clip in seconds.") }),
+    : { duration: enumSchema("number", abilities.durations, "Length of the clip in seconds.") }),
   ...(isEmpty(abilities.resolutions)
     ? {}
-    : { resolution: oneOf("string", abilities.resolutions, "Such as 720p. Not together with size.") }),
+    : { resolution: enumSchema("string", abilities.resolutions, "Such as 720p. Not together with size.") }),
   ...(isEmpty(abilities.aspectRatios)
     ? {}
-    : { aspect_ratio: oneOf("string", abilities.aspectRatios, "Such as 16:9. Not together with size.") }),
+    : { aspect_ratio: enumSchema("string", abilities.aspectRatios, "Such as 16:9. Not together with size.") }),
   ...(isEmpty(abilities.sizes)
     ? {}
-    : { size: oneOf("string", abilities.sizes, "WIDTHxHEIGHT, instead of resolution and aspect_ratio.") }),
+    : { size: enumSchema("string", abilities.sizes, "WIDTHxHEIGHT, instead of resolution and aspect_ratio.") }),
   ...(abilities.generateAudio === false
     ? {}
     : { generate_audio: { type: "boolean", description: "Whether the clip has sound." } }),
@@ -99,7 +99,7 @@ const optionParameters = (abilities: VideoAbilities): { readonly [Name in VideoO
 const isEmpty = (list: VideoAbilities["durations"]): boolean => list !== null && list.length === 0
 
 const inputParameters = (abilities: VideoAbilities): Schema.JsonObject => {
-  const modes = modesOf(abilities)
+  const modes = videoModes(abilities)
   return {
     ...(modes.firstFrame ? { input_image_document_id: documentId("Id of a picture that is the first frame.") } : {}),
     ...(modes.lastFrame
@@ -110,7 +110,7 @@ const inputParameters = (abilities: VideoAbilities): Schema.JsonObject => {
           input_reference_document_ids: {
             type: "array",
             items: { type: "string" },
-            description: `Ids of documents (${kindsOf(abilities)}) that guide the clip. Not together with frames.`
+            description: `Ids of documents (${inputKinds(abilities)}) that guide the clip. Not together with frames.`
           }
         }
       : {}),
@@ -209,7 +209,7 @@ const readInputs = (args: Schema.JsonObject) => {
 }
 
 const inputConflicts = (inputs: VideoInputs, abilities: VideoAbilities): ReadonlyArray<VideoProblem> => {
-  const modes = modesOf(abilities)
+  const modes = videoModes(abilities)
   const hasFrames = inputs.firstFrame !== null || inputs.lastFrame !== null
   const hasReferences = inputs.references.length > 0
   const refuse = (isWrong: boolean, input: keyof typeof inputNames, message: string) =>

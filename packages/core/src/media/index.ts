@@ -5,7 +5,7 @@ import { MediaSettings } from "./MediaSettings.ts"
 import { videoPart } from "./VideoPart.ts"
 import { VideoSettings } from "./VideoSettings.ts"
 
-export { GeneratedMedia, mediaGenerated, mediaIn, MediaType, mediumOf, shareMedia } from "./GeneratedMedia.ts"
+export { GeneratedMedia, mediaGenerated, mediaIn, MediaType, readMedium, shareMedia } from "./GeneratedMedia.ts"
 export { imagePartName } from "./ImagePart.ts"
 export { defaultMediaSettings, type MediaSettings } from "./MediaSettings.ts"
 export { MediaRefused } from "./InspectMedia.ts"

@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { OutputForm } from "../models/ChatRequest.ts"
 import { isInstruction } from "./Instructions.ts"
-import { dateOf, dayOf } from "./MemoryDates.ts"
+import { readDate, writeDay } from "./MemoryDates.ts"
 import { memoryKey, type MemoryRecord } from "./MemoryRecord.ts"
 import { hasSecret } from "./Secrets.ts"
 
@@ -104,7 +104,7 @@ const operationFields = {
   from: textOr,
   until: textOr
 }
-const objectOf = (properties: Schema.JsonObject) => ({
+const objectSchema = (properties: Schema.JsonObject) => ({
   type: "object",
   properties,
   required: Object.keys(properties),
@@ -114,7 +114,7 @@ const objectOf = (properties: Schema.JsonObject) => ({
 /** The same for providers that can hold a model to it. What others write is read as far as it can be read. */
 export const extractionForm: OutputForm = {
   name: "memory_operations",
-  schema: objectOf({ operations: { type: "array", items: objectOf(operationFields) } })
+  schema: objectSchema({ operations: { type: "array", items: objectSchema(operationFields) } })
 }
 
 const always = [
@@ -126,28 +126,33 @@ const always = [
   "Never write passwords, keys, card numbers or the like."
 ]
 
-export const systemOf = ({ factPrompt, updatePrompt }: ExtractionCase): string =>
+export const extractionSystem = ({ factPrompt, updatePrompt }: ExtractionCase): string =>
   [...always, factPrompt ?? whatToKeep, updatePrompt ?? howToMerge, form].join("\n\n")
 
-export const promptOf = ({ earlier, known, messages }: ExtractionCase): string =>
+export const extractionPrompt = ({ earlier, known, messages }: ExtractionCase): string =>
   JSON.stringify({
     known_memories: known.map(({ content, updatedAt, validFrom, validUntil }, index) => ({
       number: index + 1,
       text: content,
-      learned: dayOf(updatedAt),
-      ...(validFrom === null ? {} : { from: dayOf(validFrom) }),
-      ...(validUntil === null ? {} : { until: dayOf(validUntil) })
+      learned: writeDay(updatedAt),
+      ...(validFrom === null ? {} : { from: writeDay(validFrom) }),
+      ...(validUntil === null ? {} : { until: writeDay(validUntil) })
     })),
     ...(earlier.length === 0
       ? {}
       : {
           earlier_messages: earlier.map(({ role, saidAt, text }) => ({
             role,
-            day: dayOf(saidAt),
+            day: writeDay(saidAt),
             text: text.slice(0, longestEarlier)
           }))
         }),
-    messages: messages.map(({ role, saidAt, text }, index) => ({ number: index + 1, role, day: dayOf(saidAt), text }))
+    messages: messages.map(({ role, saidAt, text }, index) => ({
+      number: index + 1,
+      role,
+      day: writeDay(saidAt),
+      text
+    }))
   })
 
 /**
@@ -165,9 +170,9 @@ export const readOperations = (text: string): Option.Option<ReadonlyArray<Operat
 
 /** The JSON may stand between other words or in a fence, may be the list alone or one operation alone, and may end too early. */
 const entriesIn = (text: string): ReadonlyArray<unknown> | null => {
-  const whole = entriesOf(parsed(between(text, "{", "}"))) ?? entriesOf(parsed(between(text, "[", "]")))
+  const whole = listedOperations(parsed(between(text, "{", "}"))) ?? listedOperations(parsed(between(text, "[", "]")))
   if (whole !== null) return whole
-  const each = (text.match(flatObject) ?? []).flatMap((object) => entriesOf(parsed(object)) ?? [])
+  const each = (text.match(flatObject) ?? []).flatMap((object) => listedOperations(parsed(object)) ?? [])
   return each.length === 0 ? null : each
 }
 
@@ -188,7 +193,7 @@ const parsed = (text: string): unknown => {
 const decodeFields = Schema.decodeUnknownOption(Schema.Record(Schema.String, Schema.Unknown))
 const decodeEntries = Schema.decodeUnknownOption(Schema.Array(Schema.Unknown))
 
-const entriesOf = (value: unknown): ReadonlyArray<unknown> | null => {
+const listedOperations = (value: unknown): ReadonlyArray<unknown> | null => {
   const list = Option.getOrNull(decodeEntries(value))
   if (list !== null) return list
   const fields = Option.getOrNull(decodeFields(value))
@@ -205,26 +210,26 @@ const coerced = (entry: unknown): unknown => {
   const { from, message, op, target, until } = fields
   return {
     ...fields,
-    op: opOf(op),
-    message: numberOf(message),
-    target: numberOf(target),
+    op: normalizedOp(op),
+    message: readNumber(message),
+    target: readNumber(target),
     from: textOrNull(from),
     until: textOrNull(until)
   }
 }
 
-const opOf = (op: unknown): unknown => {
+const normalizedOp = (op: unknown): unknown => {
   if (typeof op !== "string") return op
   const name = op.trim().toUpperCase()
   return name === "NOOP" ? "NONE" : name
 }
 
-const numberOf = (value: unknown): unknown => {
+const readNumber = (value: unknown): unknown => {
   if (value === undefined) return null
   return typeof value === "string" && /^\s*\d{1,9}\s*$/u.test(value) ? Number(value) : value
 }
 
-/** A date that was not understood is left out, and the fact is kept (`dateOf`). */
+/** A date that was not understood is left out, and the fact is kept (`readDate`). */
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
 
 export const checkOperations = (asked: ExtractionCase, operations: ReadonlyArray<Operation | null>): Checked => {
@@ -259,10 +264,10 @@ const checkOne = (
   if (op !== "ADD" && used.has(number ?? 0)) return "target_used_twice"
   if (op === "DELETE") return target === undefined || message.role !== "user" ? "not_asked_for" : { op, target }
   const text = (operation.text ?? "").replace(promptMark, "").trim()
-  const refusal = refusalOf(text, asked)
+  const refusal = findRefusal(text, asked)
   if (refusal !== null) return refusal
-  const from = dateOf(operation.from)
-  const until = dateOf(operation.until)
+  const from = readDate(operation.from)
+  const until = readDate(operation.until)
   const said = { text: sentencesAround(message.text, quote), at: message.saidAt }
   const fact = { text, message: (operation.message ?? 0) - 1, said, from, until }
   return target === undefined ? { op: "ADD", ...fact } : { op: "UPDATE", target, ...fact }
@@ -302,7 +307,7 @@ const promptMark = /^\s*\[\d+\]\s*(?:\(noted [^)]*\)\s*)?/u
 /** Models may repeat their instructions as facts. Examples of facts are not refused, because they may be true of a user. */
 const ownWords = memoryKey([...always, whatToKeep].join(" "))
 
-const refusalOf = (text: string, { systemPrompt }: ExtractionCase): Refusal | null => {
+const findRefusal = (text: string, { systemPrompt }: ExtractionCase): Refusal | null => {
   const key = memoryKey(text)
   if (key === "" || text.length > longestText) return "wrong_length"
   if (hasSecret(text)) return "secret"

@@ -1,6 +1,7 @@
 /** The supplement of this part with an answer, for code that shows it. A separate module, so that reading it imports nothing else. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { Marks } from "../turns/Citations.ts"
 import { asList, asObject, type JsonRecord, type KeptTexts } from "../threads/RecalledTexts.ts"
 
 /** A recalled memory as it is told, kept with the answer and shown. `cited` is null unless citations were requested. */
@@ -16,7 +17,9 @@ export type RetrievedMemory = typeof RetrievedMemory.Type
 export const KeptMemories = Schema.Struct({
   retrieved: Schema.Array(RetrievedMemory),
   /** If true, memories are learned from the run when it is COMPLETED: the operation has the id of the run. */
-  learns: Schema.Boolean
+  learns: Schema.Boolean,
+  /** Set when the model was asked to cite memories. */
+  marks: Schema.optionalKey(Marks)
 })
 export type KeptMemories = typeof KeptMemories.Type
 

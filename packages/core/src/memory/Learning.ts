@@ -26,6 +26,7 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { EmbeddingModel, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
 import { AssistantId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
@@ -35,15 +36,16 @@ import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWork
 import { RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
+import { withoutMarkers } from "../turns/Citations.ts"
 import {
   type CheckedOperation,
   checkOperations,
   type ExtractionCase,
   extractionForm,
-  promptOf,
+  extractionPrompt,
   readOperations,
   type SaidMessage,
-  systemOf
+  extractionSystem
 } from "./Extraction.ts"
 import {
   embedKind,
@@ -52,7 +54,7 @@ import {
   indexMemories,
   makeFinder,
   newestMemories,
-  vectorsOf,
+  embedTexts,
   retryAfterFailure
 } from "./MemoryIndexing.ts"
 import { MemoryId, type MemoryRecord, type MemorySource } from "./MemoryRecord.ts"
@@ -112,11 +114,12 @@ const makeLearner = Effect.gen(function* () {
   const store = yield* MemoryStore
   const threads = yield* ThreadStore
   const account = { ledger, metering }
-  const { budget, credit } = yield* makeDayBudget
+  const { credit, hold } = yield* makeDayBudget
+  const { count } = yield* TokenCounter
   const finder = yield* makeFinder
 
   const extractor = Effect.fnUntraced(function* (assistant: Assistant, conversationId: string) {
-    const { model, provider } = settings.extraction ?? modelOf(assistant, providers)
+    const { model, provider } = settings.extraction ?? resolveModel(assistant, providers)
     const resolved = yield* Effect.mapError(
       providers.resolve(provider, model),
       ({ message }) => new FollowUpFailed({ message, isRetryable: false })
@@ -127,23 +130,34 @@ const makeLearner = Effect.gen(function* () {
 
   const extract = Effect.fnUntraced(function* (assistant: Assistant, runId: RunId, asked: ExtractionCase) {
     const { chat, target } = yield* extractor(assistant, runId)
-    const question = { system: systemOf(asked), prompt: promptOf(asked), jsonOutput: true, output: extractionForm }
+    const question = {
+      system: extractionSystem(asked),
+      prompt: extractionPrompt(asked),
+      jsonOutput: true,
+      output: extractionForm
+    }
     const payee = { provider: target.provider, model: target.model, purpose: "memory" }
+    const need = { purpose: payee.purpose, amountUsd: null }
+    const promptTokens = count(question.system) + count(question.prompt)
+    const planned = { need, assistantId: assistant.id, promptTokens, model: target.info }
     for (let attempt = 0; attempt < 2; attempt++) {
-      const answer = yield* paid(beginOutside(account, runId), {
+      const answer = yield* paid(beginOutside(account, { runId, assistantId: assistant.id }), {
         payee,
         call: complete(chat, target, question, settings),
         charges: ({ model, usage }) => [{ ...payee, model: model ?? target.model, usage }]
       }).pipe(
-        Effect.catchTag("ModelError", ({ isRetryable, message, retryAfterMillis }) =>
-          Effect.fail(
-            new FollowUpFailed({
-              message,
-              isRetryable,
-              ...(retryAfterMillis === undefined ? {} : { pauseMillis: retryAfterMillis })
-            })
-          )
-        )
+        hold(planned),
+        Effect.catchTags({
+          InsufficientCredit: withoutCredit("to learn from the turn"),
+          ModelError: ({ isRetryable, message, retryAfterMillis }) =>
+            Effect.fail(
+              new FollowUpFailed({
+                message,
+                isRetryable,
+                ...(retryAfterMillis === undefined ? {} : { pauseMillis: retryAfterMillis })
+              })
+            )
+        })
       )
       const operations = readOperations(answer.text)
       if (Option.isSome(operations)) return checkOperations(asked, operations.value)
@@ -159,7 +173,7 @@ const makeLearner = Effect.gen(function* () {
     target: EmbeddingTarget | null
   ) {
     const limit = settings.compared
-    const beginCharge = beginOutside(account, runId)
+    const beginCharge = beginOutside(account, { runId, assistantId })
     const hits = yield* findMemories(finder, { assistantId, text, target, limit, trueAt: null, beginCharge })
     const similar = hits.map(({ memory }) => memory)
     const newest = similar.length < limit ? yield* newestMemories(store, assistantId, limit) : []
@@ -168,7 +182,7 @@ const makeLearner = Effect.gen(function* () {
   })
 
   const learn = tracedFn("Memories.learn")(function* (
-    { assistantId, messageIds, runId, threadId }: typeof LearnOrder.Type,
+    { assistantId, messageIds, runId, threadId: ordered }: typeof LearnOrder.Type,
     { createdAt: orderedAt }: FollowUp
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
     if (Option.isSome(yield* store.applied(runId))) return
@@ -177,11 +191,14 @@ const makeLearner = Effect.gen(function* () {
     const found =
       messageIds === undefined
         ? yield* runs.messages(runId)
-        : (yield* threads.messages([threadId])).filter(({ id }) => messageIds.includes(id))
+        : (yield* threads.messages([ordered])).filter(({ id }) => messageIds.includes(id))
     const messages = found.filter(isSaid)
+    // A rewind may have moved the run to another thread.
+    const threadId = found[0]?.threadId ?? ordered
     if (messages.length > 0) {
       const need = { purpose: "memory", amountUsd: null }
-      yield* Effect.catchTag(credit(need), "InsufficientCredit", withoutCredit("to learn from the turn"))
+      const ensured = credit(need, assistantId)
+      yield* Effect.catchTag(ensured, "InsufficientCredit", withoutCredit("to learn from the turn"))
     }
     const target = finder.targetOf(assistant)
     const [first] = messages
@@ -209,13 +226,13 @@ const makeLearner = Effect.gen(function* () {
       Effect.map(newId(MemoryId), (id) => {
         const heard = messages.slice(fact.message, fact.message + 1)
         const source = { threadId, runId, messageIds: heard.map((message) => message.id) }
-        return memoryOf(fact, { assistantId, id, now, source, speaker: heard[0]?.role ?? "user" })
+        return newMemory(fact, { assistantId, id, now, source, speaker: heard[0]?.role ?? "user" })
       })
     )
     const told = new Map(written.map(({ id }, index) => [id, facts[index]?.said.text ?? ""]))
     const before = operations.flatMap((operation) => (operation.op === "ADD" ? [] : [operation.target]))
     const around = [said, asked.earlier.map(({ text }) => text).join("\n\n"), assistant.systemPrompt ?? ""]
-    const beginCharge = beginOutside(account, runId)
+    const beginCharge = beginOutside(account, { runId, assistantId })
     const made = yield* indexMemories(finder, target, { assistantId, written, before, told, around, beginCharge })
     const changes = operations.flatMap((operation): ReadonlyArray<MemoryChange> => {
       if (operation.op === "DELETE") return [{ _tag: "Delete", id: operation.target.id }]
@@ -249,17 +266,16 @@ const makeLearner = Effect.gen(function* () {
       const wanted = { name: `${target.provider}/${target.model}`, dimensions }
       const missing = yield* store.withoutVectors(assistant.id, wanted, 100)
       if (missing.length === 0) return
-      yield* Effect.catchTag(
-        budget({ purpose: "embedding", amountUsd: null }),
-        "InsufficientCredit",
-        withoutCredit("to embed memories")
-      )
-      const made = yield* vectorsOf(
-        embeddings,
-        beginOutside(account, null),
-        target,
-        missing.map(({ content }) => content),
-        "document"
+      const texts = missing.map(({ content }) => content)
+      const beginCharge = beginOutside(account, { runId: null, assistantId: assistant.id })
+      const made = yield* embedTexts(embeddings, beginCharge, target, texts, "document").pipe(
+        hold({
+          need: { purpose: "embedding", amountUsd: null },
+          assistantId: assistant.id,
+          promptTokens: texts.reduce((sum, text) => sum + count(text), 0),
+          model: null
+        }),
+        Effect.catchTag("InsufficientCredit", withoutCredit("to embed memories"))
       )
       const [first] = made ?? []
       if (made === null || first === undefined) {
@@ -282,19 +298,19 @@ const makeLearner = Effect.gen(function* () {
 const isSaid = ({ content, role, status }: Message): boolean =>
   (content ?? "").trim() !== "" && (role === "user" || status === "COMPLETED")
 
-const toSaid = ({ content, createdAt, role }: Message): SaidMessage => ({
+const toSaid = ({ content, createdAt, role, supplements }: Message): SaidMessage => ({
   role,
-  text: content ?? "",
+  text: withoutMarkers({ content, supplements }),
   saidAt: createdAt
 })
 
-const modelOf = ({ model, provider }: Assistant, { all, defaults }: typeof Providers.Service) => {
+const resolveModel = ({ model, provider }: Assistant, { all, defaults }: typeof Providers.Service) => {
   if (provider === null) return { provider: defaults.provider, model: model ?? defaults.model }
   const own = all.find(({ id }) => id === provider)?.defaultModel
   return { provider, model: model ?? (provider === defaults.provider ? defaults.model : (own ?? "")) }
 }
 
-const memoryOf = (
+const newMemory = (
   operation: Exclude<CheckedOperation, { op: "DELETE" }>,
   {
     assistantId,

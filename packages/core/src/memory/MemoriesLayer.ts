@@ -56,16 +56,16 @@ export const memoriesLayer: Layer.Layer<
     const finder = yield* makeFinder
     const quotas = yield* QuotaStore
     const quotaOf = yield* Quotas
-    const beginCharge = beginOutside({ ledger, metering }, null)
+    const chargeFor = (assistantId: AssistantId) => beginOutside({ ledger, metering }, { runId: null, assistantId })
 
-    const assistantOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
+    const findAssistant = Effect.fnUntraced(function* (assistantId: AssistantId) {
       const found = yield* assistants.get(assistantId)
       return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId })
     })
     const get = Effect.fnUntraced(function* (assistantId: AssistantId, id: MemoryId) {
       const found = yield* store.get(assistantId, id)
       if (Option.isSome(found)) return found.value
-      yield* assistantOf(assistantId)
+      yield* findAssistant(assistantId)
       return yield* new MemoryNotFound({ memoryId: id })
     })
     const quotaOfPrincipal = Principal.useSync(({ ownerId }) => quotaOf(ownerId))
@@ -101,7 +101,14 @@ export const memoriesLayer: Layer.Layer<
       const { id: assistantId, systemPrompt } = assistant
       const around = [written.map(({ content }) => content).join("\n"), systemPrompt ?? ""]
       const told = new Map()
-      const made = yield* indexMemories(finder, target, { assistantId, written, before, told, around, beginCharge })
+      const made = yield* indexMemories(finder, target, {
+        assistantId,
+        written,
+        before,
+        told,
+        around,
+        beginCharge: chargeFor(assistantId)
+      })
       const tag = before.length === 0 ? "Add" : "Update"
       const changes = written.flatMap((memory, index): ReadonlyArray<MemoryChange> => {
         const indexed = made.indexed[index]
@@ -141,7 +148,7 @@ export const memoriesLayer: Layer.Layer<
       get: get,
       list: tracedFn("Memories.list")(function* (assistantId, window) {
         const found = yield* store.list(assistantId, window)
-        if (found.total === 0) yield* assistantOf(assistantId)
+        if (found.total === 0) yield* findAssistant(assistantId)
         return found
       }),
       history: tracedFn("Memories.history")(function* (assistantId, id) {
@@ -150,7 +157,7 @@ export const memoriesLayer: Layer.Layer<
       }),
       add: tracedFn("Memories.add")(function* (assistantId, text) {
         yield* refuseUnusable(text)
-        const assistant = yield* assistantOf(assistantId)
+        const assistant = yield* findAssistant(assistantId)
         const memory = yield* newMemory(assistantId, text, yield* now)
         const [outcome] = (yield* write(assistant, [memory])).outcomes
         return outcome?.event === "Known"
@@ -160,7 +167,7 @@ export const memoriesLayer: Layer.Layer<
       update: tracedFn("Memories.update")(function* (assistantId, id, text) {
         yield* refuseUnusable(text)
         const before = yield* get(assistantId, id)
-        const assistant = yield* assistantOf(assistantId)
+        const assistant = yield* findAssistant(assistantId)
         const memory: MemoryRecord = {
           ...before,
           content: text.content,
@@ -179,14 +186,14 @@ export const memoriesLayer: Layer.Layer<
       remove: tracedFn("Memories.remove")(function* (assistantId, id) {
         const versions = yield* store.history(assistantId, id)
         const known = Option.toArray(yield* store.get(assistantId, id))
-        const { systemPrompt } = yield* assistantOf(assistantId)
+        const { systemPrompt } = yield* findAssistant(assistantId)
         const nothing = {
           assistantId,
           written: [],
           before: known,
           told: new Map(),
           around: [systemPrompt ?? ""],
-          beginCharge
+          beginCharge: chargeFor(assistantId)
         }
         const { beside } = yield* indexMemories(finder, null, nothing)
         const changes = [{ _tag: "Delete", id } as const]
@@ -196,11 +203,11 @@ export const memoriesLayer: Layer.Layer<
         return { memories: 1, versions: versions.length }
       }),
       forgetAll: tracedFn("Memories.forgetAll")(function* (assistantId) {
-        yield* assistantOf(assistantId)
+        yield* findAssistant(assistantId)
         return yield* store.removeAll(assistantId, yield* now)
       }),
       search: tracedFn("Memories.search")(function* (assistantId, query, limit, at = null) {
-        const assistant = yield* assistantOf(assistantId)
+        const assistant = yield* findAssistant(assistantId)
         const target = finder.targetOf(assistant)
         const asked = {
           assistantId,
@@ -208,22 +215,22 @@ export const memoriesLayer: Layer.Layer<
           target,
           limit: at === null ? limit : candidates,
           trueAt: null,
-          beginCharge
+          beginCharge: chargeFor(assistantId)
         }
         const hits = yield* findMemories(finder, asked)
         return at === null ? hits : yield* hitsTrueAt(hits, at, limit)
       }),
       noteOn: noteOnQuery,
       stats: tracedFn("Memories.stats")(function* (assistantId) {
-        yield* assistantOf(assistantId)
+        yield* findAssistant(assistantId)
         return yield* store.survey(assistantId)
       }),
       export: tracedFn("Memories.export")(function* (assistantId) {
-        yield* assistantOf(assistantId)
+        yield* findAssistant(assistantId)
         return yield* runYielding(writingLines((yield* store.list(assistantId, null)).memories))
       }),
       import: tracedFn("Memories.import")(function* (assistantId, text) {
-        const assistant = yield* assistantOf(assistantId)
+        const assistant = yield* findAssistant(assistantId)
         const at = yield* now
         const { lines, problems } = yield* runYielding(readingLines(text, unusableReason))
         if (problems.length > 0) return yield* new MemoryLinesUnusable({ problems })
@@ -244,7 +251,7 @@ export const memoriesLayer: Layer.Layer<
         const [followUp, applied] = yield* Effect.all([followUps.find(learnKind, id), store.applied(id)], {
           concurrency: 2
         })
-        return operationOf(id, Option.getOrNull(followUp), Option.getOrNull(applied))
+        return learningOperation(id, Option.getOrNull(followUp), Option.getOrNull(applied))
       })
     })
   })
@@ -289,7 +296,7 @@ const newMemory = (
 const statuses = { pending: "PENDING", running: "IN_PROGRESS", done: "COMPLETED", dead: "FAILED" } as const
 
 /** What was applied is still known after the follow-up was deleted. */
-const operationOf = (
+const learningOperation = (
   id: RunId,
   followUp: FollowUp | null,
   applied: AppliedRun | null

@@ -1,10 +1,10 @@
 /** Pure: the dates of memories as text, as models and clients write and read them. */
 
 /** "2026-05-03" */
-export const dayOf = (date: Date): string => date.toISOString().slice(0, 10)
+export const writeDay = (date: Date): string => date.toISOString().slice(0, 10)
 
 /** Days and times of the years 1 to 9999; any other text was not understood. */
-export const dateOf = (text: string | null | undefined): Date | null => {
+export const readDate = (text: string | null | undefined): Date | null => {
   if (text === null || text === undefined || !/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/u.test(text))
     return null
   const date = new Date(text)

@@ -16,7 +16,7 @@ import { runYielding } from "../primitives/RunYielding.ts"
 import type { Steps } from "../primitives/Steps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ChunkSearch, VectorModel } from "../retrieval/ChunkIndex.ts"
-import { embeddingOf } from "../retrieval/EmbeddingOf.ts"
+import { assistantEmbedding } from "../retrieval/EmbeddingOf.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage, vectorModel } from "../retrieval/Retrieval.ts"
 import { beginningAndEnd } from "../retrieval/Terms.ts"
@@ -30,7 +30,7 @@ import {
   type MemoryTerms,
   type ReweighedMemory
 } from "./MemoryStore.ts"
-import { passageOf, placesOf, reach, type SessionWrite, weighingSessions } from "./SessionWords.ts"
+import { memoryPassage, touchedPlaces, reach, type SessionWrite, weighingSessions } from "./SessionWords.ts"
 
 export const embedKind = "memory.embed"
 
@@ -58,7 +58,8 @@ export const makeFinder = Effect.gen(function* () {
     store,
     embeddings,
     followUps,
-    targetOf: (assistant) => embeddingOf(assistant, providers) ?? embeddingOf({ embedding: hosts }, providers),
+    targetOf: (assistant) =>
+      assistantEmbedding(assistant, providers) ?? assistantEmbedding({ embedding: hosts }, providers),
     compared: new Map()
   }
   return finder
@@ -94,8 +95,8 @@ export const indexMemories = Effect.fnUntraced(function* (
   const made =
     wanted === null || contents.length === 0
       ? null
-      : yield* vectorsOf(embeddings, write.beginCharge, wanted, contents, "document")
-  const places = placesOf(write)
+      : yield* embedTexts(embeddings, write.beginCharge, wanted, contents, "document")
+  const places = touchedPlaces(write)
   const found = places.length === 0 ? [] : yield* store.beside(assistantId, places, reach)
   const weighed = yield* runYielding(weighing(write, found))
   const indexed = weighed.written.map((terms, index): IndexedMemory => {
@@ -120,7 +121,7 @@ function* weighing(
   const sessions = yield* weighingSessions(write, beside, write.around)
   const written: Array<MemoryTerms> = []
   for (const memory of write.written) {
-    const passage = passageOf(memory, write.told.get(memory.id))
+    const passage = memoryPassage(memory, write.told.get(memory.id))
     written.push(sessions.written.get(memory.id) ?? prepareTurns([passage], write.around))
     yield
   }
@@ -128,7 +129,7 @@ function* weighing(
 }
 
 /** Null: the model failed. */
-export const vectorsOf = (...args: Parameters<typeof embedPaid<StoreUnavailable>>) =>
+export const embedTexts = (...args: Parameters<typeof embedPaid<StoreUnavailable>>) =>
   embedPaid(...args).pipe(
     Effect.map(({ vectors }) => vectors),
     Effect.catchTag(["EmbeddingFailed", "ModelError"], () => Effect.succeed(null))
@@ -163,7 +164,7 @@ export const findMemories = Effect.fnUntraced(function* (
   const { embeddings, store } = finder
   const asked = beginningAndEnd(text)
   const made =
-    target === null || !store.keepsVectors ? null : yield* vectorsOf(embeddings, beginCharge, target, [asked], "query")
+    target === null || !store.keepsVectors ? null : yield* embedTexts(embeddings, beginCharge, target, [asked], "query")
   const [values] = made ?? []
   const vector: ChunkSearch["vector"] =
     values === undefined || target === null ? null : { model: vectorModel(target, values), values }
@@ -198,7 +199,7 @@ const rebuildOutdated = Effect.fnUntraced(
 )
 
 /** Follow-ups on one assistant's memories run in order. */
-export const sequenceOf = (assistantId: AssistantId): string => `memory:${assistantId}`
+export const memorySequence = (assistantId: AssistantId): string => `memory:${assistantId}`
 
 /** `dimensions` is the wanted length of the vectors, if it is known. */
 export const embedLater = (
@@ -211,7 +212,7 @@ export const embedLater = (
       kind: embedKind,
       key: assistantId,
       payload: { assistantId, dimensions },
-      sequence: sequenceOf(assistantId),
+      sequence: memorySequence(assistantId),
       delayMillis,
       createdAt: new Date(yield* Clock.currentTimeMillis)
     }

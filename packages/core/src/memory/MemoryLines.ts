@@ -6,7 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Steps } from "../primitives/Steps.ts"
 import { eachLine } from "../retrieval/Cutting.ts"
-import { dateOf } from "./MemoryDates.ts"
+import { readDate } from "./MemoryDates.ts"
 import { isUsableName, type MemoryRecord, type MemoryUnusable } from "./MemoryRecord.ts"
 
 export interface MemoryLine {
@@ -84,7 +84,7 @@ export function* readingLines(
   const lines: Array<MemoryLine> = []
   const problems: Array<MemoryLineProblem> = []
   let number = 0
-  for (const source of eachLineOf(typeof text === "string" ? [text] : text)) {
+  for (const source of splitLines(typeof text === "string" ? [text] : text)) {
     number++
     if (number % 16 === 0) yield
     if (source.trim() === "") continue
@@ -96,7 +96,7 @@ export function* readingLines(
   return { lines, problems }
 }
 
-function* eachLineOf(pieces: ReadonlyArray<string>): Generator<string> {
+function* splitLines(pieces: ReadonlyArray<string>): Generator<string> {
   let open = ""
   for (const piece of pieces) {
     for (const line of eachLine(piece)) {
@@ -122,11 +122,12 @@ const readLine = (
   if (line === null) return "it is no JSON object with a text `content`, nested at most 100 levels deep."
   const { content, from, learned, metadata = null, said_at, session = null, speaker = null, until } = line
   for (const [name, moment] of Object.entries({ learned, from, until, said_at })) {
-    if (moment !== undefined && moment !== null && dateOf(moment) === null) return `\`${name}\` is no date of ISO 8601.`
+    if (moment !== undefined && moment !== null && readDate(moment) === null)
+      return `\`${name}\` is no date of ISO 8601.`
   }
   const reason = [session, speaker].every(isUsableName) ? reasonAgainst(content) : "name"
   if (reason !== null) return facts[reason]
-  const dates = { learned: dateOf(learned), from: dateOf(from), until: dateOf(until), saidAt: dateOf(said_at) }
+  const dates = { learned: readDate(learned), from: readDate(from), until: readDate(until), saidAt: readDate(said_at) }
   return { content, metadata, ...dates, session, speaker }
 }
 

@@ -18,24 +18,22 @@ import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
 import { paid } from "../metering/PaidCall.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import type { RunId } from "../primitives/Ids.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
-import { RunStore } from "../runs/RunStore.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
-import { supplementOf } from "../threads/Supplement.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { FollowUpOrder, SessionExchange, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
+import { outputsPartName } from "../turns/WantedOutput.ts"
 import { type KeptMemories, readKept, shownMemories } from "./KeptMemories.ts"
 import { learnKind } from "./Learning.ts"
-import { findMemories, makeFinder, sequenceOf } from "./MemoryIndexing.ts"
+import { findMemories, makeFinder, memorySequence } from "./MemoryIndexing.ts"
 import { makeMemorySession, memoryTool } from "./MemorySession.ts"
 import { MemorySettings } from "./MemorySettings.ts"
 import { MemoryId } from "./MemoryRecord.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
-import { chooseHits, promptOfHits, queryOf, retrievedOf, withCitations } from "./Recollection.ts"
+import { chooseHits, promptOfHits, memoryQuery, retrievedMemory, withCited } from "./Recollection.ts"
 import { inOrder, listwise, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 
 export const memoryPartName = "memory"
@@ -61,7 +59,7 @@ type Plan = typeof Plan.Type
 export const layerMemoryPart: Layer.Layer<
   never,
   never,
-  EmbeddingModel | FollowUps | MemoryStore | Providers | RecalledTexts | RunStore | TurnParts
+  EmbeddingModel | FollowUps | MemoryStore | Providers | RecalledTexts | TurnParts
 > = Layer.effectDiscard(
   Effect.gen(function* () {
     const part = yield* makeMemoryPart
@@ -88,9 +86,7 @@ const makeMemoryPart = Effect.gen(function* () {
   const keys = yield* ProviderKeys
   const providers = yield* Providers
   const reranker = yield* Reranker
-  const runs = yield* RunStore
   const settings = yield* MemorySettings
-  const recalledInLeg = makeLegCache<KeptMemories>()
 
   const rerankerFor = (turn: LiveTurn) =>
     reranker !== null
@@ -127,16 +123,6 @@ const makeMemoryPart = Effect.gen(function* () {
       )
     )
 
-  /** The memories that an earlier leg of the run recalled. */
-  const keptBefore = (runId: RunId) =>
-    Effect.map(
-      Effect.orElseSucceed(runs.messages(runId), () => []),
-      (messages) => {
-        const kept = messages.flatMap((message) => readKept(supplementOf(message, memoryPartName)?.value) ?? [])
-        return kept.at(-1) ?? null
-      }
-    )
-
   const part: TurnPart<Plan> = {
     name: memoryPartName,
     plan: Plan,
@@ -145,16 +131,21 @@ const makeMemoryPart = Effect.gen(function* () {
       if (options === undefined) return Effect.succeed(null)
       const decoded = Option.getOrNull(decodeOptions(options))
       if (decoded === null) return Effect.fail(refused)
-      const { citation = false, mode, pro = false } = decoded
+      const { mode, pro = false } = decoded
+      // In an answer of a schema, markers would be part of its values.
+      const mayCite = request.citations !== false && request.options?.[outputsPartName] === undefined
+      const citation = decoded.citation === true && mayCite
       const plan = { mode, pro, citation, embedding: finder.targetOf(assistant) }
       // A message that is only saved gets no answer, so the user's message keeps the supplement.
       const isSaved = request.sendToModel === false && mode === "Auto"
       const supplement: KeptMemories = { retrieved: [], learns: true }
-      return Effect.succeed({ plan, ...(isSaved ? { supplement } : {}) })
+      const because = request.citations === false ? "citations is false" : "the answer is JSON of a schema"
+      const ignored = decoded.citation === true && !mayCite ? [{ option: "memory_response_citation", because }] : []
+      return Effect.succeed({ plan, ignored, ...(isSaved ? { supplement } : {}) })
     },
     recall: ({ citation, embedding, mode, pro }, turn, history) =>
       Effect.gen(function* () {
-        const query = queryOf(turn.content, history.messages)
+        const query = memoryQuery(turn.content, history.messages)
         const limit = pro ? settings.reranked : settings.recalled * 3
         const trueAt = new Date(yield* Clock.currentTimeMillis)
         const place = {
@@ -169,24 +160,24 @@ const makeMemoryPart = Effect.gen(function* () {
         const ranked = pro ? yield* rerank(turn, query, hits) : hits
         // The scores of a search are not compared after reranking, because the reranker judges better.
         const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
-        const retrieved = chosen.map((hit) => retrievedOf(hit, citation ? false : null))
+        const retrieved = chosen.map((hit) => retrievedMemory(hit, citation ? false : null))
         const kept = { retrieved, learns: mode === "Auto" }
         if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
-        turn.keep(kept)
-        recalledInLeg.set(turn.runId, kept)
+        turn.keep(citation && retrieved.length > 0 ? withCited(kept, "") : kept)
         return chosen.length === 0 ? [] : [promptOfHits(chosen, citation, yield* newFrameWord)]
       }),
     speak: ({ citation, mode }, turn, words) =>
       Effect.gen(function* () {
-        const now = recalledInLeg.take(turn.runId)
-        const before = now ?? (yield* keptBefore(turn.runId)) ?? { retrieved: [], learns: mode === "Auto" }
-        if (now === null) turn.keep(before)
+        const kept = readKept(turn.kept())
+        // What could not be recalled is kept as nothing.
+        if (kept === null) turn.keep({ retrieved: [], learns: mode === "Auto" })
+        if (!citation || kept === null || kept.retrieved.length === 0) return
         const answer = yield* Stream.runFold(
           words,
           () => "",
           (text, word) => text + word
         )
-        if (citation) turn.keep({ ...before, retrieved: withCitations(before.retrieved, answer) })
+        turn.keep(withCited(kept, answer))
       }),
     followUps: ({ mode }, { assistantId, runId, status, threadId }) =>
       mode === "Auto" && (status === "COMPLETED" || status === "SAVED")
@@ -205,24 +196,5 @@ const learnOrder = (
   kind: learnKind,
   key: order.runId,
   payload: { ...order },
-  sequence: sequenceOf(order.assistantId)
+  sequence: memorySequence(order.assistantId)
 })
-
-/**
- * Passes values from one step of a leg to a later one. Entries of legs that were stopped in between are removed when there are too many.
- */
-const makeLegCache = <A>() => {
-  const entries = new Map<RunId, A>()
-  return {
-    set: (id: RunId, value: A): void => {
-      entries.set(id, value)
-      const [oldest] = entries.keys()
-      if (entries.size > 1_000 && oldest !== undefined) entries.delete(oldest)
-    },
-    take: (id: RunId): A | null => {
-      const value = entries.get(id) ?? null
-      entries.delete(id)
-      return value
-    }
-  }
-}

@@ -12,7 +12,7 @@ import type { FollowUpOrder, SessionExchange, SessionShare } from "../turns/Turn
 import { findMemories, newestMemories } from "./MemoryIndexing.ts"
 import { readKept } from "./KeptMemories.ts"
 import type { MemorySettingsPort } from "./MemorySettings.ts"
-import { chooseHits, promptOfHits, retrievedOf } from "./Recollection.ts"
+import { chooseHits, promptOfHits, retrievedMemory } from "./Recollection.ts"
 
 interface Surroundings {
   readonly finder: Parameters<typeof findMemories>[0]
@@ -32,7 +32,7 @@ export const makeMemorySession = (
   const newest = Effect.fnUntraced(function* (assistantId: AssistantId) {
     const memories = yield* newestMemories(finder.store, assistantId, settings.recalled)
     const hits = memories.map((memory) => ({ memory, score: 1, lexical: null, semantic: null }))
-    return textOf(chooseHits(hits, settings, counter), yield* newFrameWord)
+    return sessionText(chooseHits(hits, settings, counter), yield* newFrameWord)
   })
 
   const tool = (plan: SessionPlan): HostedTool => ({
@@ -57,9 +57,9 @@ export const makeMemorySession = (
       const before = readKept(call.kept())?.retrieved ?? []
       // What was found is kept with the answer, so that it is shown only as long as its memories exist.
       if (chosen.length > 0) {
-        call.keep({ retrieved: [...before, ...chosen.map((hit) => retrievedOf(hit, null))], learns: false })
+        call.keep({ retrieved: [...before, ...chosen.map((hit) => retrievedMemory(hit, null))], learns: false })
       }
-      return textOf(chosen, yield* newFrameWord) ?? "Nothing was found."
+      return sessionText(chosen, yield* newFrameWord) ?? "Nothing was found."
     })
   })
 
@@ -73,7 +73,7 @@ export const makeMemorySession = (
   })
 }
 
-const textOf = (hits: Parameters<typeof promptOfHits>[0], word: FrameWord): string | null => {
+const sessionText = (hits: Parameters<typeof promptOfHits>[0], word: FrameWord): string | null => {
   if (hits.length === 0) return null
   const { intro, items } = promptOfHits(hits, false, word)
   return [intro, ...items.map(({ text }) => text)].join("\n")

@@ -17,12 +17,12 @@ const lends = Math.max(turnWeighting.before.length, turnWeighting.behind.length)
 /** The memories on each side of a place that are needed to weigh those next to it, and the memory of the place itself. */
 export const reach = 2 * lends + 1
 
-const momentOf = ({ createdAt, saidAt }: MemoryRecord): Date => saidAt ?? createdAt
+const saidOrCreatedAt = ({ createdAt, saidAt }: MemoryRecord): Date => saidAt ?? createdAt
 
 const isLending = ({ session, source }: MemoryRecord): boolean => session !== null && source === null
 
 /** `told` are sentences that it was learned from. */
-export const passageOf = ({ content, saidAt, speaker }: MemoryRecord, told = ""): Passage => ({
+export const memoryPassage = ({ content, saidAt, speaker }: MemoryRecord, told = ""): Passage => ({
   text: content,
   label: speaker ?? "",
   context: told,
@@ -37,11 +37,11 @@ export interface SessionWrite {
 }
 
 /** Where `MemoryStore.beside` looks for the memories that a write concerns. A new memory comes after those of the same moment. */
-export const placesOf = ({ before, written }: SessionWrite): ReadonlyArray<SessionPlace> => {
+export const touchedPlaces = ({ before, written }: SessionWrite): ReadonlyArray<SessionPlace> => {
   const known = new Set(before.map(({ id }) => id))
   const places = [...before, ...written].filter(isLending).flatMap((memory): ReadonlyArray<SessionPlace> => {
     const { id, session } = memory
-    return session === null ? [] : [{ session, at: momentOf(memory), id: known.has(id) ? id : null }]
+    return session === null ? [] : [{ session, at: saidOrCreatedAt(memory), id: known.has(id) ? id : null }]
   })
   return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()]
 }
@@ -61,7 +61,7 @@ export function* weighingSessions(
 ): Steps<SessionTerms> {
   const changed = new Set([...write.before, ...write.written].map(({ id }) => id))
   const terms = new Map<MemoryId, MemoryTerms>()
-  for (const sequence of sequencesOf(write, beside)) {
+  for (const sequence of sessionSequences(write, beside)) {
     for (const [id, indexed] of yield* weighingOne(sequence, changed, around)) terms.set(id, indexed)
   }
   const contents = new Map(beside.map((memory) => [memory.id, memory]))
@@ -80,7 +80,10 @@ interface Sequence {
 }
 
 /** Each session before and after the write. */
-const sequencesOf = ({ before, written }: SessionWrite, beside: ReadonlyArray<MemoryRecord>): Iterable<Sequence> => {
+const sessionSequences = (
+  { before, written }: SessionWrite,
+  beside: ReadonlyArray<MemoryRecord>
+): Iterable<Sequence> => {
   const old = new Set(before.map(({ id }) => id))
   const changedTo = new Map(written.map((memory) => [memory.id, memory]))
   const kept = beside.flatMap((memory) => {
@@ -88,23 +91,23 @@ const sequencesOf = ({ before, written }: SessionWrite, beside: ReadonlyArray<Me
     return now === undefined || !isLending(now) || now.session !== memory.session ? [] : [now]
   })
   const places = new Set(kept.map(({ id }) => id))
-  const keys = new Set(kept.map(keyOf))
+  const keys = new Set(kept.map(wordsKey))
   const added = written.filter((memory) => {
     if (!isLending(memory) || places.has(memory.id)) return false
     // A copy of a memory will not be stored.
-    const isCopy = keys.has(keyOf(memory))
-    keys.add(keyOf(memory))
+    const isCopy = keys.has(wordsKey(memory))
+    keys.add(wordsKey(memory))
     return !isCopy
   })
   const was = Map.groupBy(beside, ({ session }) => session)
   const is = Map.groupBy([...kept, ...added], ({ session }) => session)
   return [...new Set([...was.keys(), ...is.keys()])].map((session) => ({
     was: was.get(session) ?? [],
-    is: (is.get(session) ?? []).toSorted((a, b) => momentOf(a).getTime() - momentOf(b).getTime())
+    is: (is.get(session) ?? []).toSorted((a, b) => saidOrCreatedAt(a).getTime() - saidOrCreatedAt(b).getTime())
   }))
 }
 
-const keyOf = ({ content, session }: MemoryRecord): string => JSON.stringify([session, memoryKey(content)])
+const wordsKey = ({ content, session }: MemoryRecord): string => JSON.stringify([session, memoryKey(content)])
 
 /** The new terms of the changed memories of a session and of those near them. */
 function* weighingOne(
@@ -114,7 +117,7 @@ function* weighingOne(
 ): Steps<ReadonlyMap<MemoryId, MemoryTerms>> {
   const near = new Set([...nearChanged(was, changed), ...nearChanged(is, changed)])
   const { chunks, language } = yield* preparingTurns(
-    is.map((memory) => passageOf(memory)),
+    is.map((memory) => memoryPassage(memory)),
     around
   )
   return new Map(

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import { Providers } from "../models/Provider.ts"
 import { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { layerLearning } from "./Learning.ts"
+import { layerUnlearning } from "./Unlearning.ts"
 import { memoriesLayer } from "./MemoriesLayer.ts"
 import { layerMemoryPart } from "./MemoryPart.ts"
 import { MemorySettings } from "./MemorySettings.ts"
@@ -58,7 +59,7 @@ const layerWarning = Layer.effectDiscard(
 )
 
 /** The whole wing over a kernel: the use cases, the part of turns, and the workers that learn. */
-const wing = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerWarning).pipe(
+const wing = Layer.mergeAll(memoriesLayer, layerMemoryPart, layerLearning, layerUnlearning, layerWarning).pipe(
   Layer.provide(EmbeddingModel.layer)
 )
 

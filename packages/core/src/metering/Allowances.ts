@@ -9,10 +9,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Principal } from "../access/Principal.ts"
-import type { OwnerId } from "../primitives/Ids.ts"
+import type { AssistantId, OwnerId } from "../primitives/Ids.ts"
 import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { traced } from "../primitives/Traced.ts"
+import { tracedFn } from "../primitives/Traced.ts"
 import { type OverLimit, overLimit, type Quota, Quotas } from "./Quota.ts"
 import { QuotaStore, type UsedRate } from "./QuotaStore.ts"
 
@@ -41,7 +41,8 @@ export class Allowances extends Context.Service<
   {
     /** Counts one request of the principal. */
     readonly takeRequest: Effect.Effect<void, OverLimit | StoreUnavailable, Principal>
-    readonly report: Effect.Effect<AllowanceReport, StoreUnavailable, Principal>
+    /** With an assistant, tokens and costs are those of this assistant, with its limits. */
+    readonly report: (assistantId?: AssistantId) => Effect.Effect<AllowanceReport, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/metering/Allowances") {
   static readonly layer: Layer.Layer<Allowances, never, QuotaStore> = Layer.effect(
@@ -98,16 +99,26 @@ export class Allowances extends Context.Service<
       const takeRequest = Principal.use(({ ownerId }) => {
         const quota = quotaOf(ownerId)
         if (quota.requestsPerMinute === null) return Effect.void
-        return takeFrom(entryOf(requests, ownerId), quota, quota.requestsPerMinute)
+        return takeFrom(takenAheadEntry(requests, ownerId), quota, quota.requestsPerMinute)
       })
 
-      const report = Effect.gen(function* () {
+      const report = tracedFn("Allowances.report")(function* (
+        assistantId?: AssistantId
+      ): Effect.fn.Return<AllowanceReport, StoreUnavailable, Principal> {
         const { ownerId } = yield* Principal
-        const quota = quotaOf(ownerId)
+        const quota = quotaOf(ownerId, assistantId)
+        const tokensPerDay = assistantId === undefined ? quota.tokensPerDay : quota.tokensPerDayOfAssistant
+        const usdPerDay = assistantId === undefined ? quota.usdPerDay : quota.usdPerDayOfAssistant
         const now = yield* Clock.currentTimeMillis
         const day = new Date(now).toISOString().slice(0, 10)
         const { requestsPerMinute, turnsPerMinute } = quota
-        const used = yield* store.used({ requestsPerMinute, turnsPerMinute, day })
+        const used = yield* store.used({
+          requestsPerMinute,
+          turnsPerMinute,
+          day,
+          assistantId: assistantId ?? null,
+          assumedPrices: usdPerDay === null ? null : quota.assumedPrices
+        })
         const ahead = requests.get(ownerId)
         const notSent = ahead !== undefined && ahead.until > now ? ahead.left : 0
         const rate = (taken: UsedRate, limit: number | null): Allowance => ({
@@ -121,15 +132,15 @@ export class Allowances extends Context.Service<
         return {
           requests: rate({ ...used.requests, used: Math.max(used.requests.used - notSent, 0) }, requestsPerMinute),
           turns: rate(used.turns, turnsPerMinute),
-          inputTokens: ofDay(used.inputTokens, quota.tokensPerDay),
-          outputTokens: ofDay(used.outputTokens, quota.tokensPerDay),
-          costUsd: ofDay(used.costUsd, quota.usdPerDay),
+          inputTokens: ofDay(used.inputTokens, tokensPerDay),
+          outputTokens: ofDay(used.outputTokens, tokensPerDay),
+          costUsd: ofDay(used.costUsd, usdPerDay),
           bytes: kept(used.bytes, quota.bytes),
           documents: kept(used.documents, quota.documents),
           memories: kept(used.memories, quota.memories),
           sessions: kept(used.sessions, quota.sessionsAtOnce)
         }
-      }).pipe(traced("Allowances.report"))
+      })
 
       return Allowances.of({ takeRequest, report })
     })
@@ -156,7 +167,7 @@ const keptOwners = 10_000
 /** At most what a tenth of a minute allows. */
 const mostAhead = (perMinute: number): number => Math.max(1, Math.floor(perMinute / 10))
 
-const entryOf = (requests: RecentlyUsed<TakenAhead>, ownerId: OwnerId): TakenAhead => {
+const takenAheadEntry = (requests: RecentlyUsed<TakenAhead>, ownerId: OwnerId): TakenAhead => {
   const known = requests.get(ownerId)
   if (known !== undefined) return known
   const entry: TakenAhead = { left: 0, atOnce: 0, until: 0, fullUntil: 0, taking: null }

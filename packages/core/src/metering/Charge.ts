@@ -21,7 +21,7 @@ export const chargeOfCost = (
 ): Charge => ({ ...charge, usage: { ...noUsage, costUsd } })
 
 /** The sum of the charges; null when the cost of one is unknown, or when there is none. */
-export const costOf = (charges: ReadonlyArray<Charge>): number | null => {
+export const totalCost = (charges: ReadonlyArray<Charge>): number | null => {
   let sum: number | null = null
   for (const { usage } of charges) {
     if (usage.costUsd === null) return null

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
-import { ChargeId, newId, type RunId } from "../primitives/Ids.ts"
+import { type AssistantId, ChargeId, newId, type RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Charge } from "./Charge.ts"
 import type { MeteringPort } from "./Metering.ts"
@@ -21,14 +21,22 @@ export interface Account {
   readonly metering: MeteringPort
 }
 
+/** For what something is spent; null: it concerns no run, or no assistant. */
+export interface SpentFor {
+  readonly runId: RunId | null
+  readonly assistantId: AssistantId | null
+}
+
 /** Notes calls in the ledger, each under an id of its own. */
 export const beginOutside =
-  (to: Account, runId: RunId | null): BeginCharge<StoreUnavailable> =>
+  (to: Account, spentFor: SpentFor): BeginCharge<StoreUnavailable> =>
   (payee) =>
     Effect.gen(function* () {
       const id = yield* newId(ChargeId)
-      yield* to.ledger.begin(id, [unknownCharge(payee)])
-      return (charges) => (charges.length === 0 ? to.ledger.add(id, charges) : chargeOutside(to, runId, charges, id))
+      const { assistantId } = spentFor
+      yield* to.ledger.begin(id, [unknownCharge(payee)], assistantId)
+      return (charges) =>
+        charges.length === 0 ? to.ledger.add(id, charges, assistantId) : chargeOutside(to, spentFor, charges, id)
     })
 
 /** Longer than any call of a vendor takes. */
@@ -53,14 +61,14 @@ export const endBegunCharges: Layer.Layer<never, never, UsageLedger> = Layer.eff
 
 export const chargeOutside = Effect.fnUntraced(function* (
   to: Account,
-  runId: RunId | null,
+  { assistantId, runId }: SpentFor,
   charges: ReadonlyArray<Charge>,
   /** If the same work may be repeated, an id that is the same for every repeat. */
   knownId?: ChargeId
 ): Effect.fn.Return<void, StoreUnavailable, Principal> {
   if (charges.length === 0) return
   const id = knownId ?? (yield* newId(ChargeId))
-  yield* to.ledger.add(id, charges)
+  yield* to.ledger.add(id, charges, assistantId)
   const { recordCharges } = to.metering
   if (recordCharges === undefined) return
   yield* recordCharges({ id, runId, charges }).pipe(

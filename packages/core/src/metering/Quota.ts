@@ -4,7 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
-import type { OwnerId } from "../primitives/Ids.ts"
+import type { AssistantId, OwnerId } from "../primitives/Ids.ts"
 
 /** The limits of an owner. Null: no limit. */
 export interface Quota {
@@ -24,6 +24,19 @@ export interface Quota {
   /** Of one run, with all its legs. */
   readonly tokensPerRun: number | null
   readonly usdPerRun: number | null
+  /** Of one assistant with all its threads, by UTC day. They hold beside those of the owner. */
+  readonly tokensPerDayOfAssistant: number | null
+  readonly usdPerDayOfAssistant: number | null
+  /** Where there is a limit in US dollars: what the tokens of a call count whose price nobody knows. */
+  readonly assumedPrices: AssumedPrices
+}
+
+/** US dollars. */
+export interface AssumedPrices {
+  readonly inputCostPerMillionTokens: number
+  readonly outputCostPerMillionTokens: number
+  /** Of charges with the purpose `embedding`. */
+  readonly embeddingCostPerMillionTokens: number
 }
 
 export const noQuota: Quota = {
@@ -37,13 +50,26 @@ export const noQuota: Quota = {
   tokensPerDay: null,
   usdPerDay: null,
   tokensPerRun: null,
-  usdPerRun: null
+  usdPerRun: null,
+  tokensPerDayOfAssistant: null,
+  usdPerDayOfAssistant: null,
+  assumedPrices: {
+    inputCostPerMillionTokens: 3,
+    outputCostPerMillionTokens: 15,
+    embeddingCostPerMillionTokens: 0.2
+  }
 }
 
-/** The quota of an owner: `Layer.succeed(Quotas, () => ({ ...noQuota, turnsPerMinute: 60 }))`. It is asked for each turn. */
-export const Quotas = Context.Reference<(ownerId: OwnerId) => Quota>("@colloquy/core/metering/Quotas", {
-  defaultValue: () => () => noQuota
-})
+/**
+ * The quota of an owner: `Layer.succeed(Quotas, () => ({ ...noQuota, turnsPerMinute: 60 }))`. It is asked for each turn. The assistant is
+ * told where something is spent for one, so that each may have limits of its own.
+ */
+export const Quotas = Context.Reference<(ownerId: OwnerId, assistantId?: AssistantId) => Quota>(
+  "@colloquy/core/metering/Quotas",
+  {
+    defaultValue: () => () => noQuota
+  }
+)
 
 const limits = {
   requestsPerMinute: "requests a minute",
@@ -56,10 +82,12 @@ const limits = {
   tokensPerDay: "tokens a day",
   usdPerDay: "US dollars a day",
   tokensPerRun: "tokens a run",
-  usdPerRun: "US dollars a run"
-} as const satisfies { readonly [Name in keyof Quota]: string }
+  usdPerRun: "US dollars a run",
+  tokensPerDayOfAssistant: "tokens a day of the assistant",
+  usdPerDayOfAssistant: "US dollars a day of the assistant"
+} as const satisfies { readonly [Name in Exclude<keyof Quota, "assumedPrices">]: string }
 
-export type LimitName = keyof Quota
+export type LimitName = keyof typeof limits
 
 export const LimitName = Schema.Literals([
   "requestsPerMinute",
@@ -72,7 +100,9 @@ export const LimitName = Schema.Literals([
   "tokensPerDay",
   "usdPerDay",
   "tokensPerRun",
-  "usdPerRun"
+  "usdPerRun",
+  "tokensPerDayOfAssistant",
+  "usdPerDayOfAssistant"
 ])
 
 /** Why a store refused. `waitMillis` is null when only the owner can make room. */

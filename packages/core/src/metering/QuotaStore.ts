@@ -3,9 +3,13 @@
  * `MemoryStore.apply`, `SessionStore.open`); this port counts requests, which store nothing, and reads the figures.
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import type { AssistantId, ChargeId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Amount, BudgetRequest } from "./Budget.ts"
+import type { AssumedPrices, RefusedByLimit } from "./Quota.ts"
 
 /** `waitMillis`: when the minute ends, and all requests are free again. */
 export interface TakenRequests {
@@ -47,11 +51,28 @@ export class QuotaStore extends Context.Service<
     ) => Effect.Effect<TakenRequests, StoreUnavailable, Principal>
     /** MUST be the number of the principal's memories, with all assistants. */
     readonly memories: Effect.Effect<number, StoreUnavailable, Principal>
-    /** MUST count what belongs to the principal only. `day` is a UTC day, `2026-01-31`; a rate without a limit is not counted. */
+    /**
+     * Reserves a part of the day's budget for work that is no run: MUST grant and refuse as `RunStore.begin` does, and what is reserved MUST
+     * count for runs and for other work until it is released, or until `lifetime` is over. A repeat with the same id MUST replace what the
+     * first one reserved.
+     */
+    readonly hold: (
+      id: ChargeId,
+      request: BudgetRequest,
+      lifetime: Duration.Duration
+    ) => Effect.Effect<Amount | RefusedByLimit, StoreUnavailable, Principal>
+    /** MUST change nothing if the principal holds nothing with this id. */
+    readonly release: (id: ChargeId) => Effect.Effect<void, StoreUnavailable, Principal>
+    /**
+     * MUST count what belongs to the principal only. `day` is a UTC day, `2026-01-31`; a rate without a limit is not counted. With an
+     * assistant, tokens and costs MUST be those of this assistant. With assumed prices, a charge of unknown cost counts its tokens at them.
+     */
     readonly used: (of: {
       readonly requestsPerMinute: number | null
       readonly turnsPerMinute: number | null
       readonly day: string
+      readonly assistantId: AssistantId | null
+      readonly assumedPrices: AssumedPrices | null
     }) => Effect.Effect<UsedOfQuota, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/metering/QuotaStore") {}

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import type { ChargeId } from "../primitives/Ids.ts"
+import type { AssistantId, ChargeId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
@@ -28,12 +28,20 @@ export class UsageLedger extends Context.Service<
      * Notes what a call that is about to be made is charged with if its end is never seen. MUST leave the sums as they are, and MUST change
      * nothing if the id is known.
      */
-    readonly begin: (id: ChargeId, charges: ReadonlyArray<Charge>) => Effect.Effect<void, StoreUnavailable, Principal>
+    readonly begin: (
+      id: ChargeId,
+      charges: ReadonlyArray<Charge>,
+      assistantId: AssistantId | null
+    ) => Effect.Effect<void, StoreUnavailable, Principal>
     /**
      * MUST add the charges to the principal's sums of this day, once per id, even if the call is repeated. What was begun with this id MUST
-     * be dropped.
+     * be dropped. They count for the day's budget of the assistant, too; null: they concern none.
      */
-    readonly add: (id: ChargeId, charges: ReadonlyArray<Charge>) => Effect.Effect<void, StoreUnavailable, Principal>
+    readonly add: (
+      id: ChargeId,
+      charges: ReadonlyArray<Charge>,
+      assistantId: AssistantId | null
+    ) => Effect.Effect<void, StoreUnavailable, Principal>
     /**
      * For all owners: MUST add charges to the sums that were begun longer ago than `age` and have no end, at most `limit`, and return their
      * number. A later `add` of such an id MUST change nothing.

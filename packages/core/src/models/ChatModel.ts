@@ -22,8 +22,8 @@ import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
-import { ModelError } from "./ModelError.ts"
-import { attributesOf, measured, type ModelOperation, recordFirstChunk, recordTokens } from "./ModelMetrics.ts"
+import { isRefusedRequest, ModelError } from "./ModelError.ts"
+import { metricAttributes, measured, type ModelOperation, recordFirstChunk, recordTokens } from "./ModelMetrics.ts"
 import { pauseBeforeRetry } from "./RetryPause.ts"
 
 export interface ChatPolicy {
@@ -57,6 +57,9 @@ export interface Listener {
   readonly pause: () => void
   /** Called after `pause`. When it is not null, the next events wait for it; false ends the step, as if the provider had finished. */
   readonly hold?: () => Effect.Effect<boolean> | null
+  /** Called when the provider has refused the request before it ran the model, and `again` when it is asked once more after that. */
+  readonly refused?: (at: number) => void
+  readonly again?: (at: number) => void
 }
 
 /** One model call, with the listener of its events. */
@@ -81,12 +84,12 @@ export const converse = (
 /** Like `converse`, with deadlines that many steps share. */
 export const converseWithin = (deadlines: DeadlinesPort, step: ModelStep): Effect.Effect<void, ModelError> =>
   attempt(deadlines, step, 0).pipe(
-    measured(operationOf(step.request)),
+    measured(chatOperation(step.request)),
     Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
     traced(`chat ${step.request.model}`, {
       kind: "client",
       attributes: {
-        ...attributesOf(operationOf(step.request)),
+        ...metricAttributes(chatOperation(step.request)),
         "gen_ai.conversation.id": step.request.conversationId
       }
     })
@@ -105,13 +108,19 @@ const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): E
       lastAt: clock.currentTimeMillisUnsafe()
     }
     return listen(deadlines, step, heard, clock).pipe(
-      Effect.catch((error) =>
-        Effect.flatMap(pauseBeforeRetry(error, step.policy, failures), (pause) =>
+      Effect.catch((error) => {
+        const { listener } = step
+        const isRefused = heard.events === 0 && isRefusedRequest(error)
+        if (isRefused) listener.refused?.(clock.currentTimeMillisUnsafe())
+        return Effect.flatMap(pauseBeforeRetry(error, step.policy, failures), (pause) =>
           heard.events > 0 || pause === null
             ? Effect.fail(error)
-            : Effect.andThen(Effect.sleep(pause), attempt(deadlines, step, failures + 1))
+            : Effect.flatMap(Effect.sleep(pause), () => {
+                if (isRefused) listener.again?.(clock.currentTimeMillisUnsafe())
+                return attempt(deadlines, step, failures + 1)
+              })
         )
-      )
+      })
     )
   })
 
@@ -157,7 +166,7 @@ const listen = (
         ? Effect.void
         : Effect.flatMap(whileHeld(heard, clock, held), (goesOn) => (goesOn ? Effect.void : finished))
     return wasSilent && heard.events > 0
-      ? Effect.andThen(recordFirstChunk(operationOf(request), heard.lastAt - startedAt), end)
+      ? Effect.andThen(recordFirstChunk(chatOperation(request), heard.lastAt - startedAt), end)
       : end
   }
   return deadlines
@@ -171,7 +180,12 @@ const listen = (
           startedAt + Duration.toMillis(policy.stepTimeout)
         ),
       () =>
-        failure(request, "timeout", undefined, timeoutOf(heard, clock.currentTimeMillisUnsafe() - startedAt, policy))
+        failure(
+          request,
+          "timeout",
+          undefined,
+          exceededTimeout(heard, clock.currentTimeMillisUnsafe() - startedAt, policy)
+        )
     )
     .pipe(
       Effect.ensuring(
@@ -227,7 +241,7 @@ const failure = (
   )
 
 /** The setting of `ChatPolicy` that has ended the step. */
-const timeoutOf = ({ events }: Heard, elapsed: number, { stepTimeout }: ChatPolicy): keyof ChatPolicy => {
+const exceededTimeout = ({ events }: Heard, elapsed: number, { stepTimeout }: ChatPolicy): keyof ChatPolicy => {
   if (elapsed >= Duration.toMillis(stepTimeout)) return "stepTimeout"
   return events === 0 ? "firstEventTimeout" : "idleTimeout"
 }
@@ -240,13 +254,13 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
     )
   )
 
-const operationOf = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
+const chatOperation = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
 
 /** Adds a finished step to the span and the metrics. */
 const recordStep = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> =>
   usage === null
     ? annotate(events, usage)
-    : Effect.andThen(recordTokens(operationOf(request), usage), annotate(events, usage))
+    : Effect.andThen(recordTokens(chatOperation(request), usage), annotate(events, usage))
 
 const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> => {
   const end = events.findLast((event) => event._tag === "Finished")

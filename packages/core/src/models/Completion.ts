@@ -68,7 +68,7 @@ export const complete = (
         }
       }
     }
-    return Effect.flatMap(converse(chat, asked, policyOf(settings), listener), () =>
+    return Effect.flatMap(converse(chat, asked, completionPolicy(settings), listener), () =>
       heard.isFiltered
         ? Effect.fail(new ModelError({ reason: "refused", provider, model }))
         : Effect.succeed({
@@ -79,7 +79,7 @@ export const complete = (
     )
   })
 
-const policyOf = ({ retries, longestRetryPause, timeout }: CompletionPolicy) => ({
+const completionPolicy = ({ retries, longestRetryPause, timeout }: CompletionPolicy) => ({
   ...defaultChatPolicy,
   retries,
   longestRetryPause,

@@ -16,7 +16,7 @@ import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { type BeginCharge, paid } from "../metering/PaidCall.ts"
 import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
 import { ModelError } from "./ModelError.ts"
-import { attributesOf, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
+import { metricAttributes, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
 import { Providers } from "./Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
@@ -143,7 +143,7 @@ const embedOnce = (
     Effect.tapError((error) =>
       Effect.annotateCurrentSpan("error.type", "reason" in error ? error.reason : error.problem)
     ),
-    traced(`embeddings ${request.model}`, { kind: "client", attributes: attributesOf(operation) })
+    traced(`embeddings ${request.model}`, { kind: "client", attributes: metricAttributes(operation) })
   )
 }
 

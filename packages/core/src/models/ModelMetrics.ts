@@ -17,7 +17,7 @@ export interface ModelOperation {
 }
 
 /** The attributes that spans and metrics of a call share. */
-export const attributesOf = ({ model, operation, provider }: ModelOperation) => ({
+export const metricAttributes = ({ model, operation, provider }: ModelOperation) => ({
   "gen_ai.operation.name": operation,
   "gen_ai.provider.name": provider,
   "gen_ai.request.model": model
@@ -48,7 +48,7 @@ const tokens = metricSeries(() =>
   })
 )
 
-const reasonOf = (exit: Exit.Exit<unknown, { readonly reason: string } | { readonly problem: string }>): string =>
+const exitReason = (exit: Exit.Exit<unknown, { readonly reason: string } | { readonly problem: string }>): string =>
   Option.match(Exit.findErrorOption(exit), {
     onSome: (error) => ("reason" in error ? error.reason : error.problem),
     onNone: () => (Exit.hasInterrupts(exit) ? "cancelled" : "_OTHER")
@@ -64,22 +64,22 @@ export const measured =
       const startedAt = clock.currentTimeMillisUnsafe()
       return Effect.onExit(call, (exit) =>
         Effect.contextWith((context: Context.Context<never>) => {
-          const failed = Exit.isSuccess(exit) ? {} : { "error.type": reasonOf(exit) }
+          const failed = Exit.isSuccess(exit) ? {} : { "error.type": exitReason(exit) }
           const seconds = (clock.currentTimeMillisUnsafe() - startedAt) / 1000
-          durations({ ...attributesOf(operation), ...failed }).updateUnsafe(seconds, context)
+          durations({ ...metricAttributes(operation), ...failed }).updateUnsafe(seconds, context)
           return Effect.void
         })
       )
     })
 
 export const recordFirstChunk = (operation: ModelOperation, millis: number): Effect.Effect<void> =>
-  Metric.update(firstChunks(attributesOf(operation)), millis / 1000)
+  Metric.update(firstChunks(metricAttributes(operation)), millis / 1000)
 
 /** Records the tokens that the provider reported; estimated figures are not recorded. */
 export const recordTokens = (operation: ModelOperation, usage: Usage): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) => {
     if (usage.estimated) return Effect.void
-    const attributes = attributesOf(operation)
+    const attributes = metricAttributes(operation)
     tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(usage.inputTokens, context)
     if (operation.operation === "chat") {
       tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(usage.outputTokens, context)

@@ -51,11 +51,11 @@ const withoutQuotations = (whole: string, sent: string): string => {
 }
 
 /** The sentence of an error with those of its causes, such as `fetch failed: connect ECONNREFUSED 127.0.0.1:1`. */
-export const sentenceOf = (error: unknown, depth = 0): string => {
+export const errorSentence = (error: unknown, depth = 0): string => {
   if (!(error instanceof Error)) return typeof error === "string" ? error : ""
   const { cause, message } = error
   const own = message === "" && "code" in error && typeof error.code === "string" ? error.code : message
   const inner = error instanceof AggregateError ? error.errors[0] : cause
-  const rest = depth < 3 && inner !== undefined ? sentenceOf(inner, depth + 1) : ""
+  const rest = depth < 3 && inner !== undefined ? errorSentence(inner, depth + 1) : ""
   return [own, rest].filter((part) => part !== "").join(": ")
 }

@@ -9,7 +9,7 @@ import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import type { ModelError } from "./ModelError.ts"
+import { isRefusedRequest, type ModelError } from "./ModelError.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
 
 /** The states of a job. Only `completed` gives a video; the last four are final. */
@@ -102,7 +102,7 @@ export interface VideoModel {
   readonly listModels?: Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
 }
 
-/** Reasons that leave open whether the order arrived. All other reasons mean that it was refused. */
+/** Reasons that leave open whether the order arrived, where the status does not say that it was refused. All other reasons mean that it was. */
 const ambiguous: ReadonlySet<ModelError["reason"]> = new Set([
   "overloaded",
   "timeout",
@@ -113,4 +113,5 @@ const ambiguous: ReadonlySet<ModelError["reason"]> = new Set([
 ])
 
 /** Whether a failed `submit` may have begun a job nevertheless. */
-export const mayHaveBeenOrdered = ({ reason }: ModelError): boolean => ambiguous.has(reason)
+export const mayHaveBeenOrdered = (error: ModelError): boolean =>
+  !isRefusedRequest(error) && ambiguous.has(error.reason)

@@ -1,11 +1,11 @@
 /** From what a model wrote to the value that was asked for, and from what is wrong with it to words for the model. Pure. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { SchemaProblem } from "../tools/CheckedSchema.ts"
+import { isJsonObject, type SchemaProblem } from "../tools/CheckedSchema.ts"
 
 /** Whether a provider that takes only objects at the top takes this schema. */
 const isObjectSchema = (schema: Schema.Json): schema is Schema.JsonObject =>
-  isRecord(schema) && schema["type"] === "object"
+  isJsonObject(schema) && schema["type"] === "object"
 
 /** The schema of an object, with the schema that was asked for as its field `value` where that is not one of an object itself. */
 export const objectSchema = (schema: Schema.Json): Schema.JsonObject =>
@@ -20,12 +20,12 @@ export const objectSchema = (schema: Schema.Json): Schema.JsonObject =>
 
 /** The value that was asked for, in what was written for `objectSchema`. A model may have left the object around it out. */
 export const unwrapped = (schema: Schema.Json, written: Schema.Json): Schema.Json =>
-  isObjectSchema(schema) || !isRecord(written) ? written : (written["value"] ?? written)
+  isObjectSchema(schema) || !isJsonObject(written) ? written : (written["value"] ?? written)
 
 /** A schema that stands at another place of its document: references into the document name the new place. */
 const moved = (schema: Schema.Json, place: string): Schema.Json => {
   if (Array.isArray(schema)) return schema.map((each) => moved(each, place))
-  if (!isRecord(schema)) return schema
+  if (!isJsonObject(schema)) return schema
   return Object.fromEntries(
     Object.entries(schema).map(([name, value]) => {
       if (name === "$ref" && typeof value === "string") return [name, value.replace("#", place)]
@@ -53,7 +53,7 @@ const inFence = (text: string): Option.Option<string> => {
 export const instruction = (schema: Schema.Json): string =>
   `Answer with one JSON value that fits the following JSON Schema, and with nothing else: no words around it, no fence of code.\n${JSON.stringify(schema)}`
 
-export const repairOf = (problems: ReadonlyArray<SchemaProblem>): string =>
+export const repairRequest = (problems: ReadonlyArray<SchemaProblem>): string =>
   [
     "Your answer cannot be used. It has these problems:",
     ...problems.map(
@@ -61,6 +61,3 @@ export const repairOf = (problems: ReadonlyArray<SchemaProblem>): string =>
     ),
     "Answer again, with the whole corrected JSON value and nothing else."
   ].join("\n")
-
-const isRecord = (value: Schema.Json): value is Schema.JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)

@@ -17,7 +17,7 @@ import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { type KeptOutput, outputsPartName, type OutputVerdict } from "../turns/WantedOutput.ts"
-import { instruction, jsonIn, objectSchema, repairOf, unwrapped } from "./OutputText.ts"
+import { instruction, jsonIn, objectSchema, repairRequest, unwrapped } from "./OutputText.ts"
 import { PartialJson } from "./PartialJson.ts"
 
 /** The options of a message for this part. */
@@ -35,12 +35,12 @@ const Name = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/))
 const read = Schema.decodeUnknownOption(AskedOutput)
 const isName = Schema.is(Name)
 
-const planOf = ({ options, request }: TurnCase): Effect.Effect<OutputPlan | null, TurnRefused> => {
+const planOutput = ({ options, request }: TurnCase): Effect.Effect<OutputPlan | null, TurnRefused> => {
   if (options === undefined || request.sendToModel === false) return Effect.succeed(null)
   const asked = Option.getOrNull(read(options))
   if (asked === null) return refuse([{ path: ["schema"], message: "Give a JSON Schema." }])
   const { name = "output", schema } = asked
-  const checked = checkedSchema(schema)
+  const checked = readOnce(schema)
   const problems = Result.isFailure(checked)
     ? checked.failure.map(({ message, path }) => ({ path: ["schema", ...path], message }))
     : []
@@ -53,6 +53,15 @@ const planOf = ({ options, request }: TurnCase): Effect.Effect<OutputPlan | null
   return Effect.succeed({ schema, name })
 }
 
+/** A schema is read when a message is refused, when it is decided, and when its answer is checked. The plan has the schema of the message. */
+const readOnce = (schema: Schema.Json): ReturnType<typeof checkedSchema> => {
+  if (typeof schema !== "object" || schema === null) return checkedSchema(schema)
+  const checked = known.get(schema) ?? checkedSchema(schema)
+  known.set(schema, checked)
+  return checked
+}
+const known = new WeakMap<object, ReturnType<typeof checkedSchema>>()
+
 const refuse = (problems: ReadonlyArray<SchemaProblem>) =>
   Effect.fail(new TurnRefused({ part: outputsPartName, reason: "invalid", problems }))
 
@@ -60,16 +69,16 @@ const part = (counter: typeof TokenCounter.Service): TurnPart<OutputPlan> => ({
   name: outputsPartName,
   plan: OutputPlan,
   concerns: ({ options }) => options !== undefined,
-  refuse: (turn) => Effect.asVoid(planOf(turn)),
+  refuse: (turn) => Effect.asVoid(planOutput(turn)),
   decide: (turn) =>
-    Effect.map(planOf(turn), (plan) => plan && { plan, tokens: counter.count(instruction(plan.schema)) }),
+    Effect.map(planOutput(turn), (plan) => plan && { plan, tokens: counter.count(instruction(plan.schema)) }),
   output: ({ name, schema }) => ({
     form: { name, schema: objectSchema(schema) },
     instruction: instruction(objectSchema(schema)),
     check: (text, { isNative, isRepair }) => {
       const written = Option.map(jsonIn(text), (json) => unwrapped(schema, json))
       if (Option.isNone(written)) return unfit([{ path: [], message: "is no JSON" }], isRepair)
-      const problems = Result.match(checkedSchema(schema), {
+      const problems = Result.match(readOnce(schema), {
         // Another version of the kernel has taken this schema.
         onFailure: (found) => found,
         onSuccess: ({ problemsOf }: CheckedSchema) => problemsOf(written.value)
@@ -102,7 +111,7 @@ const part = (counter: typeof TokenCounter.Service): TurnPart<OutputPlan> => ({
 const largestShare = 32
 
 const unfit = (problems: ReadonlyArray<SchemaProblem>, isRepair: boolean): OutputVerdict => {
-  if (!isRepair) return { _tag: "Repair", words: repairOf(problems) }
+  if (!isRepair) return { _tag: "Repair", words: repairRequest(problems) }
   return {
     _tag: "Unusable",
     keep: { value: null, method: "repaired" } satisfies KeptOutput,

@@ -83,7 +83,7 @@ export class Erasures extends Context.Service<
           // The erasure is stored before its follow-up, and until it ends the owner can begin no turn.
           lost: Effect.flatMap(store.unattended(eraseKind, lostAtOnce), (found) =>
             Effect.forEach(found, ({ erasure, ownerId }) =>
-              Effect.map(workOf(erasure), (followUp) => ({ ownerId, followUp }))
+              Effect.map(erasureFollowUp(erasure), (followUp) => ({ ownerId, followUp }))
             )
           ),
           run: Effect.fnUntraced(function* ({ erasureId }) {
@@ -105,7 +105,7 @@ export class Erasures extends Context.Service<
         const erasure = yield* store.beginErasure(yield* newId(ErasureId), at)
         yield* audit.record("owner_erased", erasure.id)
         // Of two follow-ups with one key the second is not stored.
-        yield* followUps.add([yield* workOf(erasure)])
+        yield* followUps.add([yield* erasureFollowUp(erasure)])
         return erasure
       })
 
@@ -137,7 +137,7 @@ const pauseForWork = 1000
 
 const lostAtOnce = 100
 
-const workOf = ({ createdAt, id: erasureId }: Erasure): Effect.Effect<NewFollowUp> =>
+const erasureFollowUp = ({ createdAt, id: erasureId }: Erasure): Effect.Effect<NewFollowUp> =>
   Effect.map(newId(FollowUpId), (id) => ({
     id,
     kind: eraseKind,

@@ -39,6 +39,15 @@ export type AuditEntryId = typeof AuditEntryId.Type
 export const ChargeId = Schema.NonEmptyString.pipe(Schema.brand("ChargeId"))
 export type ChargeId = typeof ChargeId.Type
 
+export const ScheduleId = Schema.NonEmptyString.pipe(Schema.brand("ScheduleId"))
+export type ScheduleId = typeof ScheduleId.Type
+
+export const WebhookId = Schema.NonEmptyString.pipe(Schema.brand("WebhookId"))
+export type WebhookId = typeof WebhookId.Type
+
+export const DeliveryId = Schema.NonEmptyString.pipe(Schema.brand("DeliveryId"))
+export type DeliveryId = typeof DeliveryId.Type
+
 export const DocumentId = Schema.NonEmptyString.pipe(Schema.brand("DocumentId"))
 export type DocumentId = typeof DocumentId.Type
 

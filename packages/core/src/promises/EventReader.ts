@@ -1,41 +1,46 @@
 /**
- * The events of a turn as an async iterable. The first step of a loop begins it; the terminal event, the reader (`break`, `return`) or the
+ * Events as an async iterable. The first step of a loop begins to read them; the last event, the reader (`break`, `return`) or the
  * watch (a signal, the end of the kernel) ends it. The source is informed when the reader leaves before the end.
  */
 import type * as Stream from "effect/Stream"
-import { isTerminal, type TurnEvent } from "../turns/TurnEvent.ts"
 import type { Calls, Watch } from "./Calls.ts"
 
-export interface Source {
-  readonly events: Stream.Stream<TurnEvent, unknown>
+export interface Source<Event> {
+  readonly events: Stream.Stream<Event, unknown>
   readonly watch: Watch
   /** Called when the reader leaves before the terminal event. */
   readonly leave: () => Promise<void>
 }
 
-/** `show` gives each event as the caller gets it. */
-export const readable = <Services, Shown>(
+export interface ReadableEvents<Event, Shown> {
+  /** Each event as the caller gets it. */
+  readonly show: (event: Event) => Shown
+  readonly isLast: (event: Event) => boolean
+}
+
+export const readable = <Services, Event, Shown>(
   calls: Calls<Services>,
-  show: (event: TurnEvent) => Shown,
-  open: () => Promise<Source>
+  events: ReadableEvents<Event, Shown>,
+  open: () => Promise<Source<Event>>
 ): AsyncIterable<Shown> => ({
-  [Symbol.asyncIterator]: () => new Reader(calls, show, open)
+  [Symbol.asyncIterator]: () => new Reader(calls, events, open)
 })
 
 /** Written by hand instead of as a generator, so that `return` works at once, also while the next event is awaited. */
-class Reader<Services, Shown> implements AsyncIterator<Shown> {
+class Reader<Services, Event, Shown> implements AsyncIterator<Shown> {
   private readonly calls: Calls<Services>
-  private readonly show: (event: TurnEvent) => Shown
-  private readonly open: () => Promise<Source>
-  private reading: Promise<{ readonly events: AsyncIterator<TurnEvent>; readonly leave: Source["leave"] }> | null = null
+  private readonly events: ReadableEvents<Event, Shown>
+  private readonly open: () => Promise<Source<Event>>
+  private reading: Promise<{ readonly events: AsyncIterator<Event>; readonly leave: Source<Event>["leave"] }> | null =
+    null
   private leaving: Promise<void> | null = null
   private last: Promise<unknown> = Promise.resolve()
   private isOver = false
   private unwatch = () => false
 
-  constructor(calls: Calls<Services>, show: (event: TurnEvent) => Shown, open: () => Promise<Source>) {
+  constructor(calls: Calls<Services>, events: ReadableEvents<Event, Shown>, open: () => Promise<Source<Event>>) {
     this.calls = calls
-    this.show = show
+    this.events = events
     this.open = open
   }
 
@@ -59,8 +64,8 @@ class Reader<Services, Shown> implements AsyncIterator<Shown> {
       this.end()
       return { done: true, value: undefined }
     }
-    if (isTerminal(step.value)) this.end()
-    return { done: false, value: this.show(step.value) }
+    if (this.events.isLast(step.value)) this.end()
+    return { done: false, value: this.events.show(step.value) }
   }
 
   async return(): Promise<IteratorResult<Shown>> {

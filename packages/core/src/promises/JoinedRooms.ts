@@ -1,11 +1,12 @@
 /** All rooms of a kernel as one: what they change of a message, of a reply and of an event. */
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import { ModelOptions } from "../models/ModelOptions.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
 import type { TurnEvent } from "../turns/TurnEvent.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import type { TurnRequest } from "../turns/TurnRequest.ts"
-import { type Reply, replyOf } from "./Reply.ts"
+import { type Reply, plainReply } from "./Reply.ts"
 import { type SendRequest, turnRequest } from "./Requests.ts"
 import type { OpenRooms, RunCall } from "./Room.ts"
 
@@ -22,7 +23,9 @@ export interface JoinedRooms {
 /** Every field of a message without rooms. The type makes a field that is missing here an error. */
 const ownFields: { readonly [Field in keyof Required<SendRequest>]: true } = {
   assistantId: true,
+  assistantVersion: true,
   busy: true,
+  citations: true,
   content: true,
   customTimestamp: true,
   idempotency: true,
@@ -50,6 +53,8 @@ export const joinedRooms = ({ all }: typeof OpenRooms.Service): JoinedRooms => {
     const known = new Set([...Object.keys(ownFields), ...rooms.flatMap(({ fields }) => fields)])
     const unknown = Object.keys(request).filter((field) => !known.has(field))
     if (unknown.length > 0) throw unknownField(unknown, [...known])
+    const options = Object.keys(request.modelOptions ?? {}).filter((name) => !Object.hasOwn(ModelOptions.fields, name))
+    if (options.length > 0) throw unknownOption(options)
     const fields = rooms.flatMap((room) => room.fields)
     const own = Object.fromEntries(Object.entries(request).filter(([field]) => !fields.includes(field)))
     const next = rooms.reduceRight<Start>((rest, room) => (turn) => room.begin(request, turn, rest), start)
@@ -61,7 +66,7 @@ export const joinedRooms = ({ all }: typeof OpenRooms.Service): JoinedRooms => {
     reply: (turn) =>
       Effect.map(
         Effect.forEach(rooms, ({ reply }) => reply?.(turn) ?? Effect.succeed({})),
-        (added) => Object.assign({}, replyOf(turn), ...added)
+        (added) => Object.assign({}, plainReply(turn), ...added)
       ),
     show: (event) => {
       if (event._tag !== "PartTold") return event
@@ -75,6 +80,11 @@ export const joinedRooms = ({ all }: typeof OpenRooms.Service): JoinedRooms => {
     calls: (run) => Object.assign({}, ...rooms.map((room) => room.calls(run)))
   }
 }
+
+const unknownOption = (unknown: ReadonlyArray<string>): TypeError =>
+  new TypeError(
+    `\`modelOptions\` has no field ${unknown.map((name) => `"${name}"`).join(", ")}. Fields: ${Object.keys(ModelOptions.fields).toSorted().join(", ")}.`
+  )
 
 const unknownField = (unknown: ReadonlyArray<string>, known: ReadonlyArray<string>): TypeError =>
   new TypeError(

@@ -8,14 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import type { AuditLog } from "../access/AuditLog.ts"
-import type { Keys } from "../access/Keys.ts"
 import type { Principal } from "../access/Principal.ts"
-import type { Assistants } from "../assistants/Assistants.ts"
-import type { Catalog } from "../catalog/Catalog.ts"
-import type { Billing } from "../metering/Billing.ts"
 import { UnderWay } from "../primitives/UnderWay.ts"
-import type { Threads } from "../threads/Threads.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type CallOptions, Calls } from "./Calls.ts"
 import { joinedRooms } from "./JoinedRooms.ts"
@@ -23,9 +17,7 @@ import { type TurnCalls, turnCalls } from "./OpenTurn.ts"
 import { type RecordCalls, recordCalls } from "./RecordCalls.ts"
 import { processLife } from "./ProcessLife.ts"
 import { type NoRooms, OpenRooms, type RoomTypes } from "./Room.ts"
-
-/** The use cases that the promises cover. */
-export type UseCases = Assistants | Threads | Turns | Keys | AuditLog | Catalog | Billing
+import type { UseCases } from "./UseCases.ts"
 
 interface RunAnything<Services> {
   /** Runs any other effect over the kernel's services. */
@@ -73,7 +65,7 @@ export const openKernel = async <Services, E, Types extends RoomTypes = NoRooms>
   ).finally(opened)
   const calls = new Calls(services)
   const rooms = joinedRooms(calls.service(OpenRooms))
-  const callsOf = (bound: CallOptions) => {
+  const boundCalls = (bound: CallOptions) => {
     const run = <A, E2>(effect: () => Effect.Effect<A, E2, Principal>, given?: CallOptions) =>
       calls.run(effect, { ...bound, ...given })
     const all = {
@@ -101,8 +93,8 @@ export const openKernel = async <Services, E, Types extends RoomTypes = NoRooms>
   const close = () => (ended ??= end())
 
   return {
-    ...callsOf(options),
-    as: (owner) => callsOf({ owner }),
+    ...boundCalls(options),
+    as: (owner) => boundCalls({ owner }),
     drain: () => calls.runForAll(calls.service(Turns).drain, undefined),
     close,
     [Symbol.asyncDispose]: close,

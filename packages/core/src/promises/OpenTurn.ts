@@ -4,12 +4,13 @@
  */
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import { type AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
-import { firstPage } from "../primitives/Page.ts"
+import { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { Inbox } from "../runs/Inbox.ts"
 import type { Run } from "../runs/Run.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
-import type { TurnEvent } from "../turns/TurnEvent.ts"
-import { type RunList, type RunReport, Turns } from "../turns/TurnUseCases.ts"
+import { isTerminal, type TurnEvent } from "../turns/TurnEvent.ts"
+import { type RunReport, Turns } from "../turns/TurnUseCases.ts"
+import { type ApprovalCalls, approvalCalls } from "./ApprovalCalls.ts"
 import { type CallOptions, type Calls, unlessLeft, type Watch, watchSignal } from "./Calls.ts"
 import { readable, type Source } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
@@ -23,9 +24,12 @@ import {
   type WantedOutput
 } from "./Output.ts"
 import { type GoodReply, orThrow, type Reply } from "./Reply.ts"
+import { type RunCalls, runCalls } from "./OpenRuns.ts"
 import type { JoinedRooms } from "./JoinedRooms.ts"
 import {
-  type RunsRequest,
+  type AgainRequest,
+  type EditRequest,
+  readInstead,
   type FollowRequest,
   outputsRequest,
   type OutputsRequest,
@@ -33,30 +37,17 @@ import {
   type SendRequest
 } from "./Requests.ts"
 import type { NoRooms, RoomTypes } from "./Room.ts"
-
-export interface TurnOptions extends CallOptions {
-  /** What happens to the run when the caller breaks out of its events or aborts the signal. Default: `continue`. */
-  readonly onLeave?: "continue" | "cancel" | undefined
-}
-
-export interface SendOptions extends TurnOptions {
-  /** True: a failed turn rejects with `TurnFailed`. Otherwise it is a reply with the status `FAILED`. */
-  readonly throw?: boolean | undefined
-}
-
-/** A turn that has begun. */
-export interface OpenTurn<Types extends RoomTypes = NoRooms, Answer = Reply> {
-  readonly threadId: ThreadId
-  readonly assistantId: AssistantId
-  readonly runId: RunId
-  /** The events of this leg, live, from its first to its terminal event. Every loop begins at the first event. */
-  readonly events: AsyncIterable<TurnEvent | Types["event"]>
-  /** Waits for the end of the leg. */
-  readonly reply: () => Promise<Answer & Types["reply"]>
-}
+import type { OpenTurn, SendOptions, TurnOptions } from "./TurnOptions.ts"
 
 /** A message whose answer is to be an object. */
 type Asking<Types extends RoomTypes, Wanted> = SendRequest & Types["request"] & WantedOutput<Wanted>
+
+/** A run that nobody waits for. */
+export interface BackgroundRun {
+  readonly threadId: ThreadId
+  readonly runId: RunId
+  readonly status: Run["status"]
+}
 
 export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   /** Begins a turn. When this resolves, the message and the run are stored. */
@@ -69,7 +60,8 @@ export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   }
   /**
    * Begins a turn and waits for its reply. Its `content` is what the model said, also if the run failed. With `output` the reply has the
-   * object that the model wrote: `output`, which fits the schema when the status is `COMPLETED`, and is null otherwise.
+   * object that the model wrote: `output`, which fits the schema when the status is `COMPLETED`, and is null otherwise. With
+   * `background: true` it waits for nothing: the run goes on, and is found in `runs.list` and `runs.events`.
    */
   readonly send: {
     <Wanted extends OutputSchema>(
@@ -84,6 +76,10 @@ export interface TurnCalls<Types extends RoomTypes = NoRooms> {
       request: SendRequest & Types["request"],
       options: SendOptions & { readonly throw: true }
     ): Promise<GoodReply & Types["reply"]>
+    (
+      request: SendRequest & Types["request"] & { readonly background: true },
+      options?: TurnOptions
+    ): Promise<BackgroundRun>
     (request: SendRequest & Types["request"], options?: SendOptions): Promise<Reply & Types["reply"]>
   }
   /** Begins a turn with the first step of the loop and returns its events live. Each loop begins a new turn. */
@@ -91,24 +87,39 @@ export interface TurnCalls<Types extends RoomTypes = NoRooms> {
     request: SendRequest & Types["request"] & Partial<WantedOutput<OutputSchema>>,
     options?: TurnOptions
   ) => AsyncIterable<TurnEvent | Types["event"]>
+  /**
+   * Begins a turn that sends a question again, in place of it and of everything after it, with the options of the first time.
+   * `reply.keptAs` is the thread that has the conversation as it was.
+   */
+  readonly regenerate: (
+    request: AgainRequest & Omit<Types["request"], "content">,
+    options?: TurnOptions
+  ) => Promise<OpenTurn<Types>>
+  /** The same with another text. */
+  readonly edit: (
+    request: EditRequest & Omit<Types["request"], "content">,
+    options?: TurnOptions
+  ) => Promise<OpenTurn<Types>>
   /** Resumes a run that waits for the outputs of the client's tools. */
   readonly submitToolOutputs: (request: OutputsRequest, options?: TurnOptions) => Promise<OpenTurn<Types>>
+  /** Calls of tools with `needsApproval`: those that wait, and what a person decides about them. */
+  readonly approvals: ApprovalCalls<Types>
   /** Ends a run; the text so far is kept. An ended run stays as it is. */
   readonly cancel: (run: RunPlace, options?: CallOptions) => Promise<Run>
   /** The events of a run up to the next terminal event, also when another process works on it. */
   readonly follow: (request: FollowRequest, options?: CallOptions) => AsyncIterable<TurnEvent | Types["event"]>
-  /** The runs of a thread, newest first; those that wait for their turn (`status: "QUEUED"`) come before all others. */
-  readonly runs: (request: RunsRequest, options?: CallOptions) => Promise<RunList>
+  readonly runs: RunCalls
   /** The run, its ignored options, and the explanation of its last prompt. */
   readonly report: (run: RunPlace, options?: CallOptions) => Promise<RunReport>
 }
 
 export const turnCalls = <Services>(
-  calls: Calls<Services | Turns>,
+  calls: Calls<Services | Turns | Inbox>,
   rooms: JoinedRooms,
   bound: CallOptions
 ): TurnCalls => {
   const turns = calls.service(Turns)
+  const shown = { show: rooms.show, isLast: isTerminal }
 
   const cancel: TurnCalls["cancel"] = ({ runId, threadId }, options) =>
     calls.run(() => turns.cancel(readId(ThreadId, threadId), readId(RunId, runId)), { ...bound, ...options })
@@ -128,7 +139,7 @@ export const turnCalls = <Services>(
     })
   }
 
-  const sourceOf = (turn: StartedTurn, options: TurnOptions): Source => ({
+  const turnSource = (turn: StartedTurn, options: TurnOptions): Source<TurnEvent> => ({
     events: turn.events,
     watch: watching(options),
     leave: () => leaver(options)(turn)
@@ -138,7 +149,7 @@ export const turnCalls = <Services>(
     threadId: turn.threadId,
     assistantId: turn.assistantId,
     runId: turn.runId,
-    events: readable(calls, rooms.show, async () => sourceOf(turn, options)),
+    events: readable(calls, shown, async () => turnSource(turn, options)),
     reply: async () => {
       const reply = await unlessLeft(
         calls.runToItsEnd(() => Effect.flatMap(turn.reply, rooms.reply), options),
@@ -173,11 +184,35 @@ export const turnCalls = <Services>(
     options?: SendOptions
   ): Promise<OutputReply<OutputOf<Wanted>>>
   async function send(request: SendRequest, options: SendOptions & { readonly throw: true }): Promise<GoodReply>
+  async function send(
+    request: SendRequest & { readonly background: true },
+    options?: TurnOptions
+  ): Promise<BackgroundRun>
   async function send(request: SendRequest, options?: SendOptions): Promise<Reply>
-  async function send(request: SendRequest, options: SendOptions = {}): Promise<Reply> {
+  async function send(
+    { background, ...request }: SendRequest & { readonly background?: boolean },
+    options: SendOptions = {}
+  ): Promise<Reply | BackgroundRun> {
     const turn = await start({ ...request, stream: false }, options)
+    if (background === true) {
+      const { runId, threadId } = turn
+      const { run } = await calls.run(() => turns.report(threadId, runId), {
+        ...bound,
+        owner: options.owner ?? bound.owner
+      })
+      return { threadId, runId, status: run.status }
+    }
     const reply = await turn.reply()
     return options.throw === true ? orThrow(reply) : reply
+  }
+
+  const again = async (request: AgainRequest & { readonly content?: string }, given: TurnOptions | undefined) => {
+    const options = { ...bound, ...given }
+    const instead = readInstead(request)
+    const { in: _in, messageId: _message, ...message } = request
+    const startIt = () =>
+      rooms.begin({ ...message, content: request.content ?? "" }, (turn) => turns.start({ ...turn, instead }))
+    return opened(await begin(startIt, options), options)
   }
 
   return {
@@ -186,25 +221,29 @@ export const turnCalls = <Services>(
     stream: (request, given) => {
       const options = { ...bound, ...given }
       const startIt = () => startTurn({ stream: true, ...readOutput(request).request })
-      return readable(calls, rooms.show, async () => sourceOf(await begin(startIt, options), options))
+      return readable(calls, shown, async () => turnSource(await begin(startIt, options), options))
     },
+    regenerate: (request, given) => again(request, given),
+    edit: (request, given) => again(request, given),
     submitToolOutputs: async (request, given) => {
       const options = { ...bound, ...given }
       return opened(await begin(() => turns.submitToolOutputs(outputsRequest(request)), options), options)
     },
+    approvals: approvalCalls(calls, turns, bound, async (request, options) =>
+      opened(await begin(() => turns.decide(request), options), options)
+    ),
     cancel,
     follow: ({ after = 0, runId, threadId }, given) => {
       const options = { ...bound, ...given }
       const follow = () => turns.follow(readId(ThreadId, threadId), readId(RunId, runId), after)
       const watch: Watch = (leave) => calls.watch(options.signal, leave)
-      return readable(calls, rooms.show, async () => ({
+      return readable(calls, shown, async () => ({
         events: await calls.run(follow, options),
         watch,
         leave: async () => {}
       }))
     },
-    runs: ({ limit = firstPage.limit, threadId, ...page }, options) =>
-      calls.run(() => turns.list(readId(ThreadId, threadId), { ...page, limit }), { ...bound, ...options }),
+    runs: runCalls(calls, bound),
     report: ({ runId, threadId }, options) =>
       calls.run(() => turns.report(readId(ThreadId, threadId), readId(RunId, runId)), { ...bound, ...options })
   }

@@ -57,7 +57,8 @@ export const readOutput = (given: SendRequest & Partial<WantedOutput<OutputSchem
   if (given.output === undefined) return { request: given, finish: asItIs }
   const { output: wanted, outputName, ...request } = given
   const { isChecked, jsonSchema, validate } = readSchema(wanted)
-  const schema = isChecked ? jsonSchema : withoutUnchecked(jsonSchema)
+  // A copy: the host may change its object before the answer is there.
+  const schema = isChecked ? structuredClone(jsonSchema) : withoutUnchecked(jsonSchema)
   const asked = { schema, ...(outputName === undefined ? {} : { name: outputName }) }
   return {
     request: { ...request, options: Object.assign({}, request.options, { [outputsPartName]: asked }) },

@@ -71,7 +71,7 @@ export const guard = ({
             judge: ({ text, ...piece }) =>
               Effect.map(
                 forOwner((context) => after(text, { ...piece, ...context })),
-                verdictOf
+                readVerdict
               )
           })
         })
@@ -81,7 +81,7 @@ export const guard = ({
 const forOwner = <A>(ask: (context: GuardContext) => A | Promise<A>): Effect.Effect<A, never, Principal> =>
   Effect.flatMap(Principal, ({ ownerId }) => Effect.promise(async (signal) => ask({ owner: ownerId, signal })))
 
-const verdictOf = (
+const readVerdict = (
   found: string | { readonly stop: string } | { readonly replace: string } | null | undefined
 ): Verdict => {
   if (found === undefined || found === null) return { _tag: "Pass" }

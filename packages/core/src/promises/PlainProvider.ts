@@ -11,7 +11,7 @@ import type { ChatRequest } from "../models/ChatRequest.ts"
 import type { EmbeddingRequest } from "../models/EmbeddingDriver.ts"
 import { describeModel, type ModelInfo } from "../models/ModelInfo.ts"
 import { ModelError, reasonOfStatus } from "../models/ModelError.ts"
-import { operatorDetail, sentenceOf } from "../models/OperatorDetail.ts"
+import { operatorDetail, errorSentence } from "../models/OperatorDetail.ts"
 import type { Provider } from "../models/Provider.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 
@@ -77,7 +77,7 @@ export const provider = ({ chat, embed, embedding, id, models = [] }: PlainProvi
     ...(embedding === undefined
       ? {}
       : { defaultEmbedding: { model: embedding.model, dimensions: embedding.dimensions } }),
-    ...(chat === undefined ? {} : { chat: (request) => answerOf(chat, request) }),
+    ...(chat === undefined ? {} : { chat: (request) => streamAnswer(chat, request) }),
     ...(embed === undefined
       ? {}
       : {
@@ -86,8 +86,8 @@ export const provider = ({ chat, embed, embedding, id, models = [] }: PlainProvi
             maxCharacters: 250_000,
             embed: (request) =>
               Effect.tryPromise({
-                try: async (signal) => embeddedOf(await embed(plain(request), { signal })),
-                catch: (error) => modelErrorOf(error, request)
+                try: async (signal) => readEmbedded(await embed(plain(request), { signal })),
+                catch: (error) => modelErrorFrom(error, request)
               })
           }
         })
@@ -102,7 +102,7 @@ const plain = <Request extends Pick<ChatRequest, "apiKey">>({
   apiKey: apiKey === null ? null : Redacted.value(apiKey)
 })
 
-const embeddedOf = (answer: Vectors | { readonly vectors: Vectors; readonly usage?: Partial<Usage> }) => {
+const readEmbedded = (answer: Vectors | { readonly vectors: Vectors; readonly usage?: Partial<Usage> }) => {
   const { usage, vectors } = "vectors" in answer ? answer : { vectors: answer, usage: undefined }
   return {
     vectors: vectors.map((vector) => Float32Array.from(vector)),
@@ -113,14 +113,14 @@ const embeddedOf = (answer: Vectors | { readonly vectors: Vectors; readonly usag
 const wholeUsage = (usage: Partial<Usage>): Usage => ({ ...noUsage, ...usage })
 
 /** Each run of the stream is one call of the function. */
-const answerOf = (
+const streamAnswer = (
   chat: NonNullable<PlainProvider["chat"]>,
   request: ChatRequest
 ): Stream.Stream<ChatEvent, ModelError> =>
   Stream.suspend(() => {
     const controller = new AbortController()
-    const events = abortable(() => eventsOf(chat(plain(request), { signal: controller.signal })), controller)
-    return Stream.fromAsyncIterable(events, (error) => modelErrorOf(error, request))
+    const events = abortable(() => chatEvents(chat(plain(request), { signal: controller.signal })), controller)
+    return Stream.fromAsyncIterable(events, (error) => modelErrorFrom(error, request))
   })
 
 /** A reader that leaves aborts the signal and does not wait: the function may stand at an `await` that only the signal ends. */
@@ -138,20 +138,20 @@ const abortable = <A>(open: () => AsyncIterable<A>, controller: AbortController)
   }
 })
 
-async function* eventsOf(pieces: AsyncIterable<AnswerPiece>): AsyncGenerator<ChatEvent> {
+async function* chatEvents(pieces: AsyncIterable<AnswerPiece>): AsyncGenerator<ChatEvent> {
   let calls = 0
   let end: Pick<AnswerMembers, "model" | "providerData" | "stop"> = {}
   for await (const piece of pieces) {
     const members = typeof piece === "string" ? { text: piece } : piece
     if (members.toolCall !== undefined) calls++
-    yield* contentOf(members)
+    yield* contentEvents(members)
     end = { ...end, ...members }
   }
   const reason = end.stop ?? (calls > 0 ? "tool_calls" : "stop")
   yield { _tag: "Finished", reason, model: end.model ?? null, providerData: end.providerData ?? null }
 }
 
-function* contentOf({ media, reasoning, source, text, toolCall, usage }: AnswerMembers): Generator<ChatEvent> {
+function* contentEvents({ media, reasoning, source, text, toolCall, usage }: AnswerMembers): Generator<ChatEvent> {
   if (reasoning !== undefined) yield { _tag: "ReasoningDelta", text: reasoning }
   if (text !== undefined) yield { _tag: "TextDelta", text }
   if (media !== undefined) yield { _tag: "Media", ...media }
@@ -168,13 +168,13 @@ function* contentOf({ media, reasoning, source, text, toolCall, usage }: AnswerM
 }
 
 /** Any error that was thrown. A `status`, as the errors of vendors' libraries have it, gives the reason; a failed connection gives its own. */
-export const modelErrorOf = (
+export const modelErrorFrom = (
   error: unknown,
   { model, provider: id }: Pick<ChatRequest, "model" | "provider">
 ): ModelError => {
   if (error instanceof ModelError) return error
-  const status = statusOf(error)
-  const sentence = sentenceOf(error)
+  const status = readStatus(error)
+  const sentence = errorSentence(error)
   const isConnection = /\b(?:fetch failed|E[A-Z]{4,}|socket|network)\b/u.test(sentence)
   return new ModelError({
     reason: status === null ? (isConnection ? "connection" : "unknown") : reasonOfStatus(status),
@@ -185,7 +185,7 @@ export const modelErrorOf = (
   })
 }
 
-const statusOf = (error: unknown): number | null =>
+const readStatus = (error: unknown): number | null =>
   typeof error === "object" && error !== null && "status" in error && isStatus(error.status) ? error.status : null
 
 const isStatus = (value: unknown): value is number =>

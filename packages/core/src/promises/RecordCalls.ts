@@ -8,26 +8,54 @@ import {
   type AssistantUpdate,
   type ClonedAssistant,
   type CloneRequest,
-  type NewAssistant
+  type NewAssistant,
+  type VersionList
 } from "../assistants/Assistants.ts"
+import type { VersionedAssistant } from "../assistants/AssistantVersions.ts"
 import { Catalog, type CatalogEntry, type CatalogFilter } from "../catalog/Catalog.ts"
 import { Billing } from "../metering/Billing.ts"
 import type { UsageOfDay } from "../metering/UsageLedger.ts"
-import { AssistantId, AuditEntryId, KeyId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, AuditEntryId, KeyId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage, type Page } from "../primitives/Page.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
 import { Threads, type ThreadWithMessages } from "../threads/Threads.ts"
+import {
+  Conversations,
+  type ForkRequest,
+  type ImportRequest,
+  type RewindRequest,
+  type Rewound
+} from "../turns/Conversations.ts"
+import type { ImportedMessage } from "../turns/Import.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
 import { readId } from "./PlainIds.ts"
 
+export interface VersionCalls {
+  /** Newest first. `before` is `next` of the page before. */
+  readonly list: (
+    id: string,
+    page?: { readonly limit?: number; readonly before?: number },
+    options?: CallOptions
+  ) => Promise<VersionList>
+  /** The assistant as it was in this version. `assistantDiff` compares two. */
+  readonly get: (id: string, version: number, options?: CallOptions) => Promise<VersionedAssistant>
+  /** Makes an earlier version the next one. */
+  readonly restore: (id: string, version: number, options?: ChangeOptions) => Promise<Assistant>
+}
+
+/** With `ifVersion`, the change is refused (`AssistantChanged`) if the assistant has another version. */
+export type ChangeOptions = CallOptions & { readonly ifVersion?: number }
+
 export interface AssistantCalls {
+  readonly versions: VersionCalls
   readonly create: (assistant: NewAssistant, options?: CallOptions) => Promise<Assistant>
   readonly get: (id: string, options?: CallOptions) => Promise<Assistant>
   readonly list: (
     filter?: Partial<Page> & { readonly name?: string },
     options?: CallOptions
   ) => Promise<ReadonlyArray<Assistant>>
-  readonly update: (id: string, update: AssistantUpdate, options?: CallOptions) => Promise<Assistant>
+  /** Makes the next version; an update that changes nothing makes none. */
+  readonly update: (id: string, update: AssistantUpdate, options?: ChangeOptions) => Promise<Assistant>
   /** Copies the configuration to a new id, with documents and memories if there are any. Threads stay with the source. */
   readonly clone: (id: string, request?: CloneRequest, options?: CallOptions) => Promise<ClonedAssistant>
   /** Deletes the assistant with all its threads. */
@@ -36,15 +64,41 @@ export interface AssistantCalls {
 
 export interface ThreadCalls {
   readonly create: (
-    thread: { readonly assistantId: string; readonly metadata?: Metadata | null },
+    thread: {
+      readonly assistantId: string
+      readonly metadata?: Metadata | null
+      /** The version of the assistant that answers. Absent: the present one. */
+      readonly assistantVersion?: number | null
+    },
     options?: CallOptions
   ) => Promise<Thread>
+  /** From now on this version of the assistant answers in the thread. Null: the present one. */
+  readonly pin: (id: string, assistantVersion: number | null, options?: CallOptions) => Promise<Thread>
   readonly get: (id: string, options?: CallOptions) => Promise<ThreadWithMessages>
   readonly list: (
     filter?: Partial<Page> & { readonly assistantId?: string; readonly includeMessages?: boolean },
     options?: CallOptions
   ) => Promise<ReadonlyArray<ThreadWithMessages>>
   readonly remove: (id: string, options?: CallOptions) => Promise<void>
+  /** Makes a thread of messages that were said elsewhere: without runs and without usage. Nothing, when one of them is wrong. */
+  readonly import: (
+    request: Omit<ImportRequest, "assistantId" | "messages"> & {
+      readonly assistantId: string
+      readonly messages: ReadonlyArray<ImportedMessage>
+    },
+    options?: CallOptions
+  ) => Promise<Thread>
+}
+
+export interface ConversationCalls {
+  /** A new thread with the messages up to and with one of this thread; without `messageId`, with all of them. */
+  readonly fork: (request: PlainIds<ForkRequest>, options?: CallOptions) => Promise<Thread>
+  /** Takes back everything after a message. The whole conversation as it was is the thread `keptAs`. */
+  readonly rewind: (request: PlainIds<RewindRequest>, options?: CallOptions) => Promise<Rewound>
+}
+
+type PlainIds<Request> = {
+  readonly [Field in keyof Request]: Request[Field] extends string | undefined ? string : Request[Field]
 }
 
 export interface KeyCalls {
@@ -85,7 +139,7 @@ export interface BillingCalls {
   ) => Promise<{ readonly days: ReadonlyArray<UsageOfDay>; readonly total: number }>
 }
 
-export interface RecordCalls {
+export interface RecordCalls extends ConversationCalls {
   readonly assistants: AssistantCalls
   readonly threads: ThreadCalls
   readonly keys: KeyCalls
@@ -94,20 +148,23 @@ export interface RecordCalls {
   readonly billing: BillingCalls
 }
 
-const pageOf = ({ limit = firstPage.limit, skip = firstPage.skip }: Partial<Page>): Page => ({ skip, limit })
+const readPage = ({ limit = firstPage.limit, skip = firstPage.skip }: Partial<Page>): Page => ({ skip, limit })
 
-const grantOf = ({ expiresAt, scope }: KeyGrant = {}): KeyGrant => ({
+const readGrant = ({ expiresAt, scope }: KeyGrant = {}): KeyGrant => ({
   ...(expiresAt === undefined ? {} : { expiresAt }),
   ...(scope === undefined ? {} : { scope })
 })
 
+const wantedVersions = ({ ifVersion }: ChangeOptions = {}) => (ifVersion === undefined ? undefined : [ifVersion])
+
 export const recordCalls = <Services>(
-  calls: Calls<Services | Assistants | Threads | Keys | AuditLog | Catalog | Billing>,
+  calls: Calls<Services | Assistants | Threads | Conversations | Keys | AuditLog | Catalog | Billing>,
   bound: CallOptions
 ): RecordCalls => {
   const asked = (options: CallOptions | undefined): CallOptions => ({ ...bound, ...options })
   const assistants = calls.service(Assistants)
   const threads = calls.service(Threads)
+  const conversations = calls.service(Conversations)
   const keys = calls.service(Keys)
   const audit = calls.service(AuditLog)
   const catalog = calls.service(Catalog)
@@ -116,31 +173,62 @@ export const recordCalls = <Services>(
     assistants: {
       create: (assistant, options) => calls.run(() => assistants.create(assistant), asked(options)),
       get: (id, options) => calls.run(() => assistants.get(readId(AssistantId, id)), asked(options)),
-      list: ({ name, ...page } = {}, options) => calls.run(() => assistants.list(pageOf(page), name), asked(options)),
+      list: ({ name, ...page } = {}, options) => calls.run(() => assistants.list(readPage(page), name), asked(options)),
       update: (id, update, options) =>
-        calls.run(() => assistants.update(readId(AssistantId, id), update), asked(options)),
+        calls.run(() => assistants.update(readId(AssistantId, id), update, wantedVersions(options)), asked(options)),
+      versions: {
+        list: (id, { before, limit = firstPage.limit } = {}, options) => {
+          const page = before === undefined ? { limit } : { limit, before }
+          return calls.run(() => assistants.versions(readId(AssistantId, id), page), asked(options))
+        },
+        get: (id, version, options) =>
+          calls.run(() => assistants.version(readId(AssistantId, id), version), asked(options)),
+        restore: (id, version, options) =>
+          calls.run(() => assistants.restore(readId(AssistantId, id), version, wantedVersions(options)), asked(options))
+      },
       clone: (id, request = {}, options) =>
         calls.run(() => assistants.clone(readId(AssistantId, id), request), asked(options)),
       remove: (id, options) => calls.run(() => assistants.remove(readId(AssistantId, id)), asked(options))
     },
     threads: {
-      create: ({ assistantId, metadata = null }, options) =>
-        calls.run(() => assistants.createThread(readId(AssistantId, assistantId), metadata), asked(options)),
+      create: ({ assistantId, assistantVersion = null, metadata = null }, options) =>
+        calls.run(
+          () => assistants.createThread(readId(AssistantId, assistantId), metadata, assistantVersion),
+          asked(options)
+        ),
+      pin: (id, version, options) =>
+        calls.run(() => assistants.pinThread(readId(ThreadId, id), version), asked(options)),
       get: (id, options) => calls.run(() => threads.get(readId(ThreadId, id)), asked(options)),
       list: ({ assistantId, includeMessages = false, ...page } = {}, options) => {
-        const listing = { page: pageOf(page), includeMessages }
+        const listing = { page: readPage(page), includeMessages }
         const under = (id: string) => ({ ...listing, assistantId: readId(AssistantId, id) })
         return calls.run(() => threads.list(assistantId === undefined ? listing : under(assistantId)), asked(options))
       },
-      remove: (id, options) => calls.run(() => threads.remove(readId(ThreadId, id)), asked(options))
+      remove: (id, options) => calls.run(() => threads.remove(readId(ThreadId, id)), asked(options)),
+      import: ({ assistantId, ...request }, options) =>
+        calls.run(
+          () => conversations.import({ ...request, assistantId: readId(AssistantId, assistantId) }),
+          asked(options)
+        )
+    },
+    fork: ({ messageId, threadId, ...request }, options) => {
+      const at = messageId === undefined ? {} : { messageId: readId(MessageId, messageId) }
+      return calls.run(
+        () => conversations.fork({ ...request, ...at, threadId: readId(ThreadId, threadId) }),
+        asked(options)
+      )
+    },
+    rewind: ({ messageId, threadId, ...request }, options) => {
+      const to = { threadId: readId(ThreadId, threadId), messageId: readId(MessageId, messageId) }
+      return calls.run(() => conversations.rewind({ ...request, ...to }), asked(options))
     },
     keys: {
       make: async (name, options) => {
-        const { key, summary } = await calls.run(() => keys.make(name, grantOf(options)), asked(options))
+        const { key, summary } = await calls.run(() => keys.make(name, readGrant(options)), asked(options))
         return { key: Redacted.value(key), summary }
       },
       register: (name, key, options) =>
-        calls.run(() => keys.register(name, Redacted.make(key), grantOf(options)), asked(options)),
+        calls.run(() => keys.register(name, Redacted.make(key), readGrant(options)), asked(options)),
       list: (options) => calls.run(() => keys.list, asked(options)),
       revoke: (id, options) => calls.run(() => keys.revoke(readId(KeyId, id)), asked(options))
     },
@@ -152,14 +240,14 @@ export const recordCalls = <Services>(
     },
     models: {
       list: ({ limit, skip, ...filter } = {}, options) => {
-        const page = pageOf({ ...(limit === undefined ? {} : { limit }), ...(skip === undefined ? {} : { skip }) })
+        const page = readPage({ ...(limit === undefined ? {} : { limit }), ...(skip === undefined ? {} : { skip }) })
         return calls.runForAll(catalog.list(filter, page), options?.signal)
       },
       find: (name, options) => calls.runForAll(catalog.find(name), options?.signal)
     },
     billing: {
       balance: (options) => calls.run(() => billing.balance, asked(options)),
-      recentUsage: (page = {}, options) => calls.run(() => billing.recentUsage(pageOf(page)), asked(options))
+      recentUsage: (page = {}, options) => calls.run(() => billing.recentUsage(readPage(page)), asked(options))
     }
   }
 }

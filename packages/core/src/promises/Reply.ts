@@ -31,7 +31,7 @@ export class TurnFailed extends Schema.TaggedError<TurnFailed>()("TurnFailed", {
   content: Schema.String
 }) {}
 
-export const replyOf = ({ fault, status, ...reply }: TurnReply): Reply =>
+export const plainReply = ({ fault, status, ...reply }: TurnReply): Reply =>
   status === "FAILED" ? { ...reply, status, fault: fault ?? unexplained } : { ...reply, status }
 
 const unexplained: RunFault = { code: "unknown", message: "The run failed.", retryable: false }

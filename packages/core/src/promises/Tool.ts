@@ -9,7 +9,7 @@ import type { StandardSchemaV1 } from "effect/StandardSchema"
 import { Principal } from "../access/Principal.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import { ToolName } from "../tools/ToolDefinition.ts"
-import { type ArgumentsOf, readParameters, type ToolParameters } from "./ToolParameters.ts"
+import { type ArgumentsOf, type ReadParameters, readParameters, type ToolParameters } from "./ToolParameters.ts"
 
 /** The owner and the turn for which a tool runs. */
 export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" | "ensureCredit"> {
@@ -18,7 +18,10 @@ export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" 
   readonly signal: AbortSignal
 }
 
-export interface ToolOptions<Parameters extends ToolParameters> extends Omit<HostedTool, "definition" | "run"> {
+export interface ToolOptions<Parameters extends ToolParameters> extends Omit<
+  HostedTool,
+  "check" | "definition" | "needsApproval" | "run"
+> {
   /** 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-`. */
   readonly name: string
   readonly description: string
@@ -30,6 +33,13 @@ export interface ToolOptions<Parameters extends ToolParameters> extends Omit<Hos
   /** Asks the provider to enforce the schema, if it can. */
   readonly strict?: boolean
   /**
+   * True, or a function that says it of one call: the call waits until a person approves it (`approvals`). A function that throws makes the
+   * call wait.
+   */
+  readonly needsApproval?:
+    | boolean
+    | ((args: ArgumentsOf<Parameters>, context: Omit<ToolContext, "signal">) => boolean | Promise<boolean>)
+  /**
    * A text goes to the model unchanged, nothing as `null`, any other value as JSON. Throw `HostedToolFailed` to tell the model what failed.
    * For any other error the model only learns that the tool failed; the error is logged.
    */
@@ -37,19 +47,26 @@ export interface ToolOptions<Parameters extends ToolParameters> extends Omit<Hos
 }
 
 export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Parameters>): HostedTool => {
-  const { description, execute, name, parameters, strict, ...rest } = options
+  const { description, execute, name, needsApproval = false, parameters, strict, ...rest } = options
   if (!isToolName(name))
     throw new TypeError(`"${name}" is not a valid tool name. Use 1 to 64 characters of A-Z, a-z, 0-9, _ and -.`)
   const { check, jsonSchema } = readParameters(parameters)
   return {
     ...rest,
     definition: { name, description, parameters: jsonSchema, ...(strict === undefined ? {} : { strict }) },
+    ...(needsApproval === false
+      ? {}
+      : { needsApproval: needsApproval === true ? needsApproval : condition(check, needsApproval) }),
+    check: (args) =>
+      Effect.map(
+        Effect.promise(async () => check(args)),
+        ({ issues = [] }) => issues.map(({ message, path = [] }) => ({ path: path.map(keyOf), message }))
+      ),
     run: (args, call) => {
       const answer = async (owner: string, signal: AbortSignal) => {
         const checked = await check(args)
         if (checked.issues !== undefined) throw badCall(checked.issues)
-        const { beginCharge: _beginCharge, ensureCredit: _ensureCredit, journal: _journal, ...turn } = call
-        return textOf(await execute(checked.value, { ...turn, owner, signal }))
+        return resultText(await execute(checked.value, { ...turnOf(call), owner, signal }))
       }
       return Effect.flatMap(Principal, ({ ownerId }) =>
         Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, failureForModel)))
@@ -57,6 +74,27 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
     }
   }
 }
+
+const turnOf = ({
+  beginCharge: _beginCharge,
+  ensureCredit: _ensureCredit,
+  journal: _journal,
+  ...turn
+}: HostedCall): Omit<ToolContext, "owner" | "signal"> => turn
+
+/** A call whose arguments do not fit is refused by `check` before the function is asked. */
+const condition =
+  <Arguments>(
+    check: ReadParameters<Arguments>["check"],
+    needs: (args: Arguments, context: Omit<ToolContext, "signal">) => boolean | Promise<boolean>
+  ): NonNullable<HostedTool["needsApproval"]> =>
+  (args, call) =>
+    Effect.flatMap(Principal, ({ ownerId }) =>
+      Effect.promise(async () => {
+        const checked = await check(args)
+        return checked.issues !== undefined || (await needs(checked.value, { ...turnOf(call), owner: ownerId }))
+      })
+    )
 
 /** `HostedToolFailed` goes to the model. Any other error is a defect of the tool. */
 const failureForModel = (error: unknown): Effect.Effect<never, HostedToolFailed> => {
@@ -66,7 +104,7 @@ const failureForModel = (error: unknown): Effect.Effect<never, HostedToolFailed>
 
 const isToolName: (name: string) => boolean = Schema.is(ToolName)
 
-const textOf = (result: unknown): string => {
+const resultText = (result: unknown): string => {
   const text: unknown = typeof result === "string" ? result : JSON.stringify(result ?? null)
   if (typeof text === "string") return text
   throw new TypeError("The tool returned a function or a symbol. Return a text or a JSON value.")
@@ -74,7 +112,7 @@ const textOf = (result: unknown): string => {
 
 /** Lists every problem with its path, so that the model can correct all of them in one call. */
 const badCall = (issues: ReadonlyArray<StandardSchemaV1.Issue>): HostedToolFailed => {
-  const problems = issues.map(({ message, path }) => `- ${placeOf(path ?? [])}: ${message}`)
+  const problems = issues.map(({ message, path }) => `- ${issuePath(path ?? [])}: ${message}`)
   return new HostedToolFailed({
     message: [
       "the arguments do not fit, and the tool was not run.",
@@ -84,10 +122,14 @@ const badCall = (issues: ReadonlyArray<StandardSchemaV1.Issue>): HostedToolFaile
   })
 }
 
+const keyOf = (segment: PropertyKey | StandardSchemaV1.PathSegment): string | number => {
+  const key = typeof segment === "object" ? segment.key : segment
+  return typeof key === "number" ? key : String(key)
+}
+
 /** Like `list[0].name`. */
-const placeOf = (path: NonNullable<StandardSchemaV1.Issue["path"]>): string =>
-  path.reduce<string>((place, segment) => {
-    const key = typeof segment === "object" ? segment.key : segment
+const issuePath = (path: NonNullable<StandardSchemaV1.Issue["path"]>): string =>
+  path.map(keyOf).reduce<string>((place, key) => {
     if (typeof key === "number") return `${place}[${key}]`
-    return place === "" ? String(key) : `${place}.${String(key)}`
+    return place === "" ? key : `${place}.${key}`
   }, "") || "(the whole object)"

@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "effect/StandardSchema"
 import { checkedSchema } from "../tools/CheckedSchema.ts"
 
-/** A Standard Schema of version 1 with the JSON Schema part of the specification. */
+/** A Standard Schema of version 1 that can be written as JSON Schema. */
 export interface DescribedSchema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>
 }
@@ -55,7 +55,7 @@ const read = (parameters: ToolParameters): Described => {
     throw new TypeError("A tool has `parameters`: a schema of what it takes, or null where nothing is described.")
   }
   if (parameters === null) return { jsonSchema: null, validate: (value) => ({ value }) }
-  if (Schema.isSchema(parameters)) return describe(standardOf(parameters))
+  if (Schema.isSchema(parameters)) return describe(standardSchema(parameters))
   if (isStandard(parameters)) return describe(parameters)
   return describeJsonSchema(parameters)
 }
@@ -73,7 +73,7 @@ export const readSchema = (schema: DescribedSchema | Schema.Codec<unknown, unkno
 }
 
 /** Effect schemas read JSON: a `Schema.Date` accepts the text that its JSON Schema describes. */
-const standardOf = (schema: Schema.Codec<unknown, unknown>): DescribedSchema => {
+const standardSchema = (schema: Schema.Codec<unknown, unknown>): DescribedSchema => {
   const codec = Schema.toCodecJson(schema)
   return Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(codec, { parseOptions: { errors: "all" } }))
 }

@@ -1,10 +1,14 @@
 /** The kernel without Effect: promises, async iterables, and tools from plain functions. */
 
 /** Opening a kernel, and its calls. */
-export { type KernelCalls, openKernel, type OpenKernel, type OpenKernelOptions, type UseCases } from "./OpenKernel.ts"
+export { type KernelCalls, openKernel, type OpenKernel, type OpenKernelOptions } from "./OpenKernel.ts"
+export type { UseCases } from "./UseCases.ts"
 export { type CallOptions, KernelClosed, OwnerMissing } from "./Calls.ts"
 export { readId } from "./PlainIds.ts"
-export type { OpenTurn, SendOptions, TurnCalls, TurnOptions } from "./OpenTurn.ts"
+export { type ApprovalCalls, CallNotFound, type CallOrId, type PendingCall } from "./ApprovalCalls.ts"
+export type { RunCalls, RunsFilter } from "./OpenRuns.ts"
+export type { BackgroundRun, TurnCalls } from "./OpenTurn.ts"
+export type { OpenTurn, SendOptions, TurnOptions } from "./TurnOptions.ts"
 export type { FollowRequest, OutputsRequest, RunPlace, SendRequest } from "./Requests.ts"
 export { type FailedReply, type GoodReply, type Reply, TurnFailed } from "./Reply.ts"
 export type {
@@ -38,7 +42,7 @@ export {
   type AnswerMembers,
   type AnswerPiece,
   type KnownModel,
-  modelErrorOf,
+  modelErrorFrom,
   type PlainChatRequest,
   type PlainEmbeddingRequest,
   type PlainProvider,

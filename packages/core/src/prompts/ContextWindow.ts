@@ -51,11 +51,11 @@ interface OpenUnit extends Unit {
 
 const add = (unit: OpenUnit, message: Message): void => {
   unit.messages.push(message)
-  unit.tokens += sizeOf(message)
+  unit.tokens += messageSize(message)
   unit.stored += message.tokens
 }
 
-export const sizeOf = (message: Message): number =>
+export const messageSize = (message: Message): number =>
   message.tokens + tokensPerMessage * (1 + 2 * message.toolCalls.length + 2 * message.steps.length)
 
 /**
@@ -70,16 +70,16 @@ export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget
     places.push((places.at(-1) ?? 0) + unit.stored)
     offsets.push((offsets.at(-1) ?? 0) + unit.tokens)
   }
-  const placeOf = (index: number): number => places[index] ?? 0
+  const placeAt = (index: number): number => places[index] ?? 0
   const sizeFrom = (index: number): number => (offsets.at(-1) ?? 0) - (offsets[index] ?? 0)
 
   // The store may have left out the beginning of the first unit. An answer without its question is not put into the prompt.
   let barely = older.messages > 0 && units[0]?.messages[0]?.role !== "user" ? Math.min(1, units.length) : 0
   while (barely < units.length && sizeFrom(barely) > budget) barely++
   const isWhole = barely === 0 && older.messages === 0
-  const target = isWhole ? 0 : Math.ceil(placeOf(barely) / stride) * stride
+  const target = isWhole ? 0 : Math.ceil(placeAt(barely) / stride) * stride
   let even = barely
-  while (even < units.length && placeOf(even) < target) even++
+  while (even < units.length && placeAt(even) < target) even++
 
   // With a unit larger than a stride, the stride would leave out many newer units too. In that case only as much as necessary is left out.
   const first = sizeFrom(even) * 2 >= sizeFrom(barely) ? even : barely
@@ -88,7 +88,7 @@ export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget
     keptTokens: sizeFrom(first),
     leftOut: {
       messages: older.messages + units.slice(0, first).reduce((sum, unit) => sum + unit.messages.length, 0),
-      tokens: placeOf(first)
+      tokens: placeAt(first)
     }
   }
 }

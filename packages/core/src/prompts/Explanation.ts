@@ -31,7 +31,7 @@ export type Explanation = typeof Explanation.Type
 export const historyLeftOut = (explanation: Explanation | null): number =>
   explanation?.leftOut.find(({ part }) => part === "history")?.messages ?? 0
 
-export const contextUsageOf = (explanation: Explanation): ContextUsage => ({
+export const summarizeUsage = (explanation: Explanation): ContextUsage => ({
   model: explanation.model,
   usedTokens: explanation.usedTokens,
   contextLimit: explanation.contextLimit,

@@ -11,9 +11,9 @@ import type { RunId } from "../primitives/Ids.ts"
 import type { History, Message, Step } from "../threads/Message.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import { ContextTooLong } from "./ContextTooLong.ts"
-import { pack, sizeOf, tokensPerMessage, toUnits } from "./ContextWindow.ts"
+import { pack, messageSize, tokensPerMessage, toUnits } from "./ContextWindow.ts"
 import type { Explanation } from "./Explanation.ts"
-import { addMessage, addStep, type Rendered, textOf } from "./PromptMessages.ts"
+import { addMessage, addStep, type Rendered, messageText } from "./PromptMessages.ts"
 import { fitPart, type FittedPart, historyWeight, type PromptPart, shareRoom, sizeOfPart } from "./PromptPart.ts"
 
 /** The room in the model's window, before any history. */
@@ -38,7 +38,7 @@ export interface Preamble {
   readonly toolTokens: number
 }
 
-export const preambleOf = (
+export const makePreamble = (
   system: string | null,
   tools: ReadonlyArray<ToolDefinition>,
   counter: TokenCounterPort
@@ -93,8 +93,8 @@ export const assemble = (input: PromptInput): Result.Result<AssembledPrompt, Con
   for (const step of input.steps) addStep(stepMessages, step, [], provider)
   stepMessages.push(...input.asides)
   const turnTokens =
-    current.reduce((sum, message) => sum + sizeOf(message), 0) +
-    stepMessages.reduce((sum, message) => sum + counter.count(textOf(message)) + tokensPerMessage, 0)
+    current.reduce((sum, message) => sum + messageSize(message), 0) +
+    stepMessages.reduce((sum, message) => sum + counter.count(messageText(message)) + tokensPerMessage, 0)
   const fixed = preamble.systemTokens + preamble.toolTokens + turnTokens
   if (fixed > room.forPrompt) {
     return Result.fail(new ContextTooLong({ needed: fixed, available: room.forPrompt, model: input.model }))
@@ -108,12 +108,12 @@ export const assemble = (input: PromptInput): Result.Result<AssembledPrompt, Con
   const packed = pack(units, history.older, shares.history, Math.max(1, room.forPrompt >> 3))
   const recalledTokens = shares.recalled.reduce((sum, part) => sum + part.tokens, 0)
   const messages: Array<ChatMessage> = []
-  const past = textsOf(shares.recalled, "history")
+  const past = partTexts(shares.recalled, "history")
   const keptMessages = packed.kept.flatMap((unit) => unit.messages)
   keptMessages.forEach((message, index) =>
     addMessage(messages, message, provider, input.rendered, index === 0 ? past : [])
   )
-  const material = textsOf(shares.recalled, "turn")
+  const material = partTexts(shares.recalled, "turn")
   current.forEach((message, index) => {
     const before = index > 0 ? [] : keptMessages.length === 0 ? [...past, ...material] : material
     addMessage(messages, message, provider, input.rendered, before)
@@ -178,5 +178,5 @@ interface PlacedPart extends FittedPart {
   readonly place: PromptPart["place"]
 }
 
-const textsOf = (parts: ReadonlyArray<PlacedPart>, place: PromptPart["place"]): ReadonlyArray<string> =>
+const partTexts = (parts: ReadonlyArray<PlacedPart>, place: PromptPart["place"]): ReadonlyArray<string> =>
   parts.filter((part) => part.place === place && part.text !== "").map(({ text }) => text)

@@ -9,6 +9,26 @@ import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 /** The output of a call that was never answered, because its run was cancelled, superseded or cut. */
 const unansweredCall = "No result: the conversation went on before this call was answered."
 
+/** The output of a call that was approved and has none, because its run ended first. */
+const approvedCall = {
+  notRun: "No result: the call was approved, but the conversation went on before it was run.",
+  unknown: "No result: the call was approved and begun, and the server stopped before its result was known."
+}
+
+/** The model reads which arguments ran, if they are not its own. */
+export const promptOutput = ({ decided, output }: ToolResult): string =>
+  decided?.arguments === undefined
+    ? output
+    : `(Who approved this call changed its arguments to ${decided.arguments}.)\n${output}`
+
+const readable =
+  ({ status }: Message) =>
+  (result: ToolResult): ToolResult => {
+    if (result.isPending === true)
+      return { ...result, output: status === "CANCELLED" ? approvedCall.notRun : approvedCall.unknown }
+    return result.decided === undefined ? result : { ...result, output: promptOutput(result) }
+  }
+
 /** What a model reads of a user's message besides its text. */
 export interface RenderedMessage {
   /** Pictures, audio and files, which follow the text. */
@@ -42,7 +62,7 @@ export const addMessage = (
     into.push({ role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content })
     if (more !== undefined) into.push(...more.after)
   } else if (message.steps.length > 0) {
-    for (const step of message.steps) addStep(into, step, message.toolResults, provider)
+    for (const step of message.steps) addStep(into, step, message.toolResults.map(readable(message)), provider)
   } else if (message.content !== null) {
     into.push({ role: "assistant", content: message.content, toolCalls: [], providerData: null })
   }
@@ -69,7 +89,7 @@ const toolMessage = (call: ToolCall, result: ToolResult | undefined): ChatMessag
 })
 
 /** The text of a message, for counting. */
-export const textOf = (message: ChatMessage): string => {
+export const messageText = (message: ChatMessage): string => {
   switch (message.role) {
     case "user":
       return message.content.map((part) => (part.type === "text" ? part.text : "")).join("")

@@ -81,10 +81,10 @@ export const shareRoom = (
   let left = Math.max(0, room)
   while (open.length > 0) {
     const weights = open.reduce((sum, index) => sum + (claims[index]?.weight ?? 0), 0)
-    const shareOf = (index: number) => Math.floor((left * (claims[index]?.weight ?? 0)) / weights)
-    const satisfied = open.filter((index) => (claims[index]?.wants ?? 0) <= shareOf(index))
+    const weightedShare = (index: number) => Math.floor((left * (claims[index]?.weight ?? 0)) / weights)
+    const satisfied = open.filter((index) => (claims[index]?.wants ?? 0) <= weightedShare(index))
     if (satisfied.length === 0) {
-      for (const index of open) given[index] = shareOf(index)
+      for (const index of open) given[index] = weightedShare(index)
       return given
     }
     for (const index of satisfied) {

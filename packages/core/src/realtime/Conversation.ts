@@ -41,7 +41,7 @@ export interface Conversation {
 
 export const emptyConversation: Conversation = { entries: [], speaking: null }
 
-const entryOf = (key: string, role: Entry["role"], at: number): Entry => ({
+const newEntry = (key: string, role: Entry["role"], at: number): Entry => ({
   key,
   role,
   items: [],
@@ -55,9 +55,9 @@ const entryOf = (key: string, role: Entry["role"], at: number): Entry => ({
   stored: 0
 })
 
-const isSpoken = (entry: Entry): boolean => entry.calls.length > 0 || textOf(entry).trim() !== ""
+const isSpoken = (entry: Entry): boolean => entry.calls.length > 0 || entryText(entry).trim() !== ""
 
-export const textOf = (entry: Entry): string =>
+export const entryText = (entry: Entry): string =>
   entry.items
     .map(({ text }) => text)
     .filter((text) => text !== "")
@@ -103,7 +103,7 @@ export const hear = (conversation: Conversation, event: VendorEvent, now: number
   }
 }
 
-const ownerOf = ({ entries }: Conversation, toolCallId: string): Entry | undefined =>
+const entryWithCall = ({ entries }: Conversation, toolCallId: string): Entry | undefined =>
   entries.findLast(({ calls }) => calls.some(({ id }) => id === toolCallId))
 
 /** Keeps a part's value with the answer that made the call. The last value is stored. */
@@ -113,18 +113,18 @@ export const keepWith = (
   part: string,
   value: Schema.Json
 ): Conversation => {
-  const owner = ownerOf(conversation, toolCallId)
+  const owner = entryWithCall(conversation, toolCallId)
   return owner === undefined
     ? conversation
     : change(conversation, owner.key, (entry) => ({ ...entry, kept: Object.assign({}, entry.kept, { [part]: value }) }))
 }
 
 export const keptWith = (conversation: Conversation, toolCallId: string, part: string): Schema.Json | null =>
-  ownerOf(conversation, toolCallId)?.kept[part] ?? null
+  entryWithCall(conversation, toolCallId)?.kept[part] ?? null
 
 /** Adds the result of a call to the answer that made it. */
 export const addResult = (conversation: Conversation, result: ToolResult): Conversation => {
-  const owner = ownerOf(conversation, result.toolCallId)
+  const owner = entryWithCall(conversation, result.toolCallId)
   return owner === undefined
     ? conversation
     : change(conversation, owner.key, (entry) => ({
@@ -183,7 +183,7 @@ const placeUser = (conversation: Conversation, key: string, before: string | nul
     ...conversation,
     entries: [
       ...entries.slice(0, place),
-      { ...entryOf(key, "user", now), items: [silence(key)] },
+      { ...newEntry(key, "user", now), items: [silence(key)] },
       ...entries.slice(place)
     ]
   }
@@ -211,7 +211,7 @@ const begin = (conversation: Conversation, key: string, now: number): Conversati
   const isEmpty = known !== undefined && known.isDone && known.stored === 0 && !isSpoken(known)
   if (known !== undefined && !isEmpty) return { ...conversation, speaking: key }
   const others = conversation.entries.filter((entry) => entry !== known)
-  return { entries: [...others, entryOf(key, "assistant", now)], speaking: key }
+  return { entries: [...others, newEntry(key, "assistant", now)], speaking: key }
 }
 
 /** Some vendors never end a response that was interrupted; the next response shows that it is over. */

@@ -71,7 +71,7 @@ export class RealtimeSession extends Context.Service<
                 : failed("internal_error", "The service cannot reach its store. Try again.", "fault")
             )
           ),
-          Effect.raceFirst(Effect.map(door.left, ({ close, error }) => farewellOf(error, ended(0, false), close))),
+          Effect.raceFirst(Effect.map(door.left, ({ close, error }) => makeFarewell(error, ended(0, false), close))),
           Effect.catchCause((cause) =>
             Cause.hasInterruptsOnly(cause)
               ? Effect.succeed<Farewell>({ events: [ended(0, false)], close: "shutdown" })
@@ -109,7 +109,7 @@ export class RealtimeSession extends Context.Service<
           kept: (toolCallId, part) => relay.kept(toolCallId, part),
           spend: (charge) => keeper.spend(charge)
         })
-        const relay = makeRelay(door.socket, termsOf(opening, limits), {
+        const relay = makeRelay(door.socket, sessionTerms(opening, limits), {
           now: () => clock.currentTimeMillisUnsafe(),
           wakeAt: open.wakeAt,
           runHosted: tools.start,
@@ -131,7 +131,7 @@ export class RealtimeSession extends Context.Service<
           source: relay,
           followUpsOf: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
           onFollowUps: wakeFollowUps,
-          onCharged: Effect.catchTags(dayBudget.budget(audioCredit), {
+          onCharged: Effect.catchTags(dayBudget.budget(audioCredit, assistantId), {
             InsufficientCredit: ({ message }) =>
               Effect.sync(() => {
                 const end = { error: { code: "insufficient_credit", message }, close: "refused" } as const
@@ -153,7 +153,7 @@ export class RealtimeSession extends Context.Service<
         return yield* Effect.uninterruptibleMask((restore) =>
           Effect.gen(function* () {
             const exit = yield* Effect.exit(restore(Effect.raceFirst(Effect.scoped(talk), Deferred.await(over))))
-            const ending = yield* endingOf(exit)
+            const ending = yield* endingFromExit(exit)
             relay.input({ _tag: "Ended", ending, atOnce: true })
             yield* tools.stopAll
             yield* Fiber.interrupt(keeping)
@@ -187,7 +187,7 @@ export class RealtimeSession extends Context.Service<
         if (keeper.owes()) {
           return failed("billing_pending", "The usage is stored, but not charged yet. It will be later.", "fault")
         }
-        return farewellOf(error, endedWith(relay.usage(), ownKey), close)
+        return makeFarewell(error, endedWith(relay.usage(), ownKey), close)
       })
 
       /** Stores later what could not be saved in time, and releases the thread afterwards. */
@@ -203,7 +203,7 @@ export class RealtimeSession extends Context.Service<
   )
 }
 
-const farewellOf = (error: Ending["error"], words: ServiceEvent, close: CloseReason): Farewell => ({
+const makeFarewell = (error: Ending["error"], words: ServiceEvent, close: CloseReason): Farewell => ({
   events: [error === null ? words : { _tag: "Error", ...error }],
   close
 })
@@ -213,7 +213,7 @@ const failed = (code: ErrorCode, message: string, close: CloseReason): Farewell 
   close
 })
 
-const termsOf = ({ held, place, plan, prepared, request }: Opening, limits: SessionLimits) => ({
+const sessionTerms = ({ held, place, plan, prepared, request }: Opening, limits: SessionLimits) => ({
   limits,
   hosted: new Set(plan.hosted.map(({ tool }) => tool.definition.name)),
   canCancel: prepared.canCancel,
@@ -228,7 +228,7 @@ const termsOf = ({ held, place, plan, prepared, request }: Opening, limits: Sess
   }
 })
 
-const endingOf = (exit: Exit.Exit<Ending, VendorUnavailable>): Effect.Effect<Ending> => {
+const endingFromExit = (exit: Exit.Exit<Ending, VendorUnavailable>): Effect.Effect<Ending> => {
   if (Exit.isSuccess(exit)) return Effect.succeed(exit.value)
   const failure = Cause.findErrorOption(exit.cause)
   if (failure._tag === "Some") {

@@ -25,7 +25,7 @@ import { OpenSessions } from "./OpenSessions.ts"
 import { RealtimeSession } from "./RealtimeSession.ts"
 import { SessionAdmission } from "./SessionAdmission.ts"
 import { makeDoor, type SessionDoor } from "./SessionDoor.ts"
-import { reportOf } from "./SessionKeeper.ts"
+import { sessionReport } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
 import { SessionPlaces } from "./SessionPlace.ts"
 import type { Ending } from "./SessionSteps.ts"
@@ -129,4 +129,4 @@ const reportCharges = (store: typeof SessionStore.Service, metering: MeteringPor
   )
 
 const report = (metering: MeteringPort, { number, ownerId, sessionId, threadId, ...charge }: SessionCharge) =>
-  Effect.provideService(metering.record(reportOf({ sessionId, threadId }, number, charge)), Principal, { ownerId })
+  Effect.provideService(metering.record(sessionReport({ sessionId, threadId }, number, charge)), Principal, { ownerId })

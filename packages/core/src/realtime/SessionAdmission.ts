@@ -201,7 +201,7 @@ export class SessionAdmission extends Context.Service<
           apiKey: yield* providerKeys.find(request.provider)
         }
         yield* refuseIf(historyProblem(0, [], (yield* prepare(model, setup)).instructions, limits))
-        yield* Effect.catchTag(credit(audioCredit), "InsufficientCredit", withoutCredit)
+        yield* Effect.catchTag(credit(audioCredit, place.assistant.id), "InsufficientCredit", withoutCredit)
         yield* unknownPlace(places.store(place))
         const { held, messages, total } = yield* takeThread(place)
         const history = spokenHistory(messages, place.summary)

@@ -50,7 +50,7 @@ export interface FeatureSources {
 export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFeatures => ({
   prepare: Effect.fnUntraced(function* (request, place, info) {
     const { assistant, hasDocuments, isNewThread, summary, thread } = place
-    const options = optionsOf(request.selection)
+    const options = selectedOptions(request.selection)
     const joining = parts().filter((part) => part.has("session") || options[part.name] !== undefined)
     const turn = {
       request: { content: "", options, ...(request.tools === null ? {} : { tools: request.tools }) },
@@ -117,18 +117,18 @@ const titles: Readonly<Record<string, string>> = {
 }
 
 /** The options of the parts, as a message would contain them. */
-const optionsOf = ({ image, memory, memoryPro, video, webSearch }: ServiceSelection): Schema.JsonObject => {
+const selectedOptions = ({ image, memory, memoryPro, video, webSearch }: ServiceSelection): Schema.JsonObject => {
   const isPro = memoryPro !== "off"
   const mode = isPro ? memoryPro : memory
   return {
     ...(mode === "off" ? {} : { memory: { mode, pro: isPro } }),
     ...(webSearch ? { search: { mode: "Auto" } } : {}),
-    ...(image === null ? {} : { image: mediaOf(image) }),
-    ...(video === null ? {} : { video: mediaOf(video) })
+    ...(image === null ? {} : { image: mediaOptions(image) }),
+    ...(video === null ? {} : { video: mediaOptions(video) })
   }
 }
 
-const mediaOf = ({ config, model, provider }: NonNullable<ServiceSelection["image"]>): Schema.JsonObject => ({
+const mediaOptions = ({ config, model, provider }: NonNullable<ServiceSelection["image"]>): Schema.JsonObject => ({
   provider,
   model,
   ...(config === null ? {} : { config })

@@ -14,11 +14,11 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { NewMessage } from "../threads/Message.ts"
-import { supplementsOf } from "../threads/Supplement.ts"
+import { makeSupplements } from "../threads/Supplement.ts"
 import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder } from "../turns/TurnPart.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
-import { type Entry, isCutShort, textOf } from "./Conversation.ts"
+import { type Entry, isCutShort, entryText } from "./Conversation.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
 
 /** The source of the entries: the relay. */
@@ -46,7 +46,7 @@ export interface SessionKeeper {
 export const audioPurpose = "realtime"
 
 /** Each charge of a session is reported like a leg of a run. */
-export const reportOf = (
+export const sessionReport = (
   { sessionId, threadId }: Pick<SessionLease, "sessionId" | "threadId">,
   number: number,
   { model, provider, purpose, usage }: Charge
@@ -89,7 +89,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   const exchanged = new Set<MessageId>()
   let followUps: ReadonlyArray<NewFollowUp> = []
 
-  const messageOf = Effect.fnUntraced(function* (entry: Entry) {
+  const storedMessage = Effect.fnUntraced(function* (entry: Entry) {
     const id = ids.get(entry.key) ?? (yield* newId(MessageId))
     ids.set(entry.key, id)
     return toMessage(entry, id, setup)
@@ -102,7 +102,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
       if (id === undefined || !entry.isDone || exchanged.has(id)) continue
       exchanged.add(id)
       unfinished = [...unfinished, id]
-      if (entry.role === "user" || textOf(entry) === "") continue
+      if (entry.role === "user" || entryText(entry) === "") continue
       const exchange = unfinished
       unfinished = []
       followUps = [...followUps, ...(yield* ordered(setup.followUpsOf(yield* newId(RunId), exchange)))]
@@ -113,7 +113,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     const entries = source.unsaved()
     const written = unsaved
     if (entries.length === 0 && written.length === 0) return "saved" as const
-    const messages = yield* Effect.forEach(entries, messageOf)
+    const messages = yield* Effect.forEach(entries, storedMessage)
     yield* orderFollowUps(entries)
     const ordering = followUps
     const at = new Date(yield* Clock.currentTimeMillis)
@@ -131,7 +131,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   const meter = Effect.gen(function* () {
     const told = unmetered
     if (told.length === 0) return
-    for (const charge of told) yield* metering.record(reportOf(lease, charge.number, charge))
+    for (const charge of told) yield* metering.record(sessionReport(lease, charge.number, charge))
     yield* store.reported(told)
     unmetered = unmetered.filter((charge) => !told.includes(charge))
   }).pipe(
@@ -168,7 +168,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
 
 const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage => {
   const { counter, lease, model, provider } = setup
-  const text = textOf(entry)
+  const text = entryText(entry)
   const isUser = entry.role === "user"
   const hostedIds = new Set(entry.results.flatMap(({ hosted, toolCallId }) => (hosted ? [toolCallId] : [])))
   const sized = text + entry.calls.map(({ arguments: given, name }) => name + given).join("")
@@ -197,10 +197,11 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
           ],
     provider: isUser ? null : provider,
     model: isUser ? null : model,
+    assistant: null,
     usage: entry.usage,
     // An unfinished answer is stored as an interrupted one, because it stays so if the process dies.
     metadata: isCutShort(entry) || !entry.isDone ? { interrupted: true } : null,
-    supplements: supplementsOf(Object.entries(entry.kept).map(([part, value]) => [part, { value }] as const)),
+    supplements: makeSupplements(Object.entries(entry.kept).map(([part, value]) => [part, { value }] as const)),
     tokens: counter.count(sized + output),
     createdAt: new Date(entry.at)
   }

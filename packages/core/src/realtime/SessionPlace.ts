@@ -35,10 +35,14 @@ export class SessionPlaces extends Context.Service<
     Effect.map(PlaceRecords, (records) =>
       SessionPlaces.of({
         find: ({ assistantId, threadId }) =>
-          records.find({
-            ...(threadId === null ? {} : { threadId: idOf(ThreadId, threadId) }),
-            ...(assistantId === null ? {} : { assistantId: idOf(AssistantId, assistantId) })
-          }),
+          Effect.flatMap(
+            records.find({
+              ...(threadId === null ? {} : { threadId: idOrNone(ThreadId, threadId) }),
+              ...(assistantId === null ? {} : { assistantId: idOrNone(AssistantId, assistantId) })
+            }),
+            // Versions go with their assistant only, and then its threads are gone too.
+            (place) => Effect.catchTag(records.atVersion(place), "AssistantVersionUnknown", () => Effect.succeed(place))
+          ),
         store: records.storeNew
       })
     )
@@ -46,5 +50,5 @@ export class SessionPlaces extends Context.Service<
 }
 
 /** A malformed id counts as unknown. */
-const idOf = <Id>(brand: { readonly make: (value: string) => Id }, text: string): Id =>
+const idOrNone = <Id>(brand: { readonly make: (value: string) => Id }, text: string): Id =>
   brand.make(text === "" ? "none" : text)

@@ -183,11 +183,11 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
         actions: [
           { _tag: "DropAudio" },
           tell({ _tag: "Interrupted" }),
-          ...(event.cut === null ? nothing : heardOf(state, event.cut))
+          ...(event.cut === null ? nothing : cutActions(state, event.cut))
         ]
       }
     case "CutShort":
-      return { state, actions: heardOf(state, event.cut) }
+      return { state, actions: cutActions(state, event.cut) }
     case "Used":
       return {
         state: { ...state, usage: addUsage(state.usage, event.usage) },
@@ -245,7 +245,7 @@ const onCancelled = (state: SessionState, toolCallIds: ReadonlyArray<string>): D
 }
 
 /** The client is told to remove the words that were not heard. */
-const heardOf = ({ conversation }: SessionState, { itemId }: Cut): ReadonlyArray<Action> => {
+const cutActions = ({ conversation }: SessionState, { itemId }: Cut): ReadonlyArray<Action> => {
   const item = conversation.entries.flatMap(({ items }) => items).find((each) => each.itemId === itemId)
   return item === undefined ? nothing : [tell({ _tag: "TranscriptFinal", role: "assistant", itemId, text: item.text })]
 }

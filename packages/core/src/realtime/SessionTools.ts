@@ -17,7 +17,7 @@ import { MessageId } from "../primitives/Ids.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
-import { answererOf, runHosted } from "../turns/HostedCalls.ts"
+import { findAnswerer, needsApproval, runHosted } from "../turns/HostedCalls.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import type { Opening } from "./SessionAdmission.ts"
 import type { Input } from "./SessionSteps.ts"
@@ -60,8 +60,8 @@ export class SessionTools extends Context.Service<
           const running = new Map<string, Fiber.Fiber<void>>()
           const tools = new Map(plan.hosted.map((offered) => [offered.tool.definition.name, offered]))
           const { assistantId, id: threadId } = place.thread
-          const outputOf = (call: ToolCall) => {
-            const answerer = answererOf(call, new Set(), tools, true)
+          const runCall = (call: ToolCall) => {
+            const answerer = findAnswerer(call, new Set(), tools, true)
             if (answerer._tag !== "Hosted") return Effect.succeed(answerer._tag === "Refused" ? answerer.output : "")
             const { part } = answerer
             const toolCallId = call.id
@@ -86,7 +86,7 @@ export class SessionTools extends Context.Service<
               beginCharge: (payee) =>
                 beginOutside(
                   { ledger, metering },
-                  null
+                  { runId: null, assistantId }
                 )(payee).pipe(
                   Effect.map((end): EndCharge => (charges) => {
                     charges.forEach(spend)
@@ -96,10 +96,16 @@ export class SessionTools extends Context.Service<
                     Effect.succeed<EndCharge>((charges) => Effect.sync(() => charges.forEach(spend)))
                   )
                 ),
+              beginRun: () => Effect.succeed(null),
+              handOver: () => Effect.succeed("A voice session cannot be handed over."),
               journal: (fields) => Effect.asVoid(threads.mergeMetadata(threadId, fields)),
-              ensureCredit: (need) => credit(need)
+              ensureCredit: (need) => credit(need, assistantId)
             }
-            return runHosted(answerer.tool, answerer.args, from, { deadlines, settings })
+            const limits = { deadlines, settings }
+            return Effect.flatMap(needsApproval(answerer, from, limits), (by) => {
+              if (by._tag === "Approval") return Effect.succeed(withoutApproval)
+              return by._tag === "Refused" ? Effect.succeed(by.output) : runHosted(by.tool, by.args, from, limits)
+            })
           }
           const stop = (ids: ReadonlyArray<string>): void => {
             for (const id of ids) running.get(id)?.interruptUnsafe()
@@ -109,7 +115,7 @@ export class SessionTools extends Context.Service<
               // What a call tells is decided separately, after the decision that started the call.
               const answered = Effect.andThen(
                 Effect.yieldNow,
-                Effect.map(outputOf(call), (output) => {
+                Effect.map(runCall(call), (output) => {
                   running.delete(call.id)
                   input({ _tag: "HostedDone", toolCallId: call.id, output })
                 })
@@ -125,6 +131,10 @@ export class SessionTools extends Context.Service<
       })
     )
 }
+
+/** A session goes on while it speaks, so nothing in it waits for a person. */
+const withoutApproval =
+  "Error: not run. A person has to approve this call first, and that is not possible in a voice session. Tell the user to ask for it in writing."
 
 /** The event by which a part announces a medium, as in a turn. */
 const mediaGenerated = "media_generated"

@@ -35,7 +35,7 @@ export const answerCalls = (
   }
   const answered = new Map(ledger)
   for (const { name, toolCallId } of outputs) {
-    const problem = problemOf(answered.get(toolCallId), name)
+    const problem = callProblem(answered.get(toolCallId), name)
     if (problem !== null)
       return Result.fail(`The call ${quoted(toolCallId)} ${problem}. Nothing of this frame was taken.`)
     move(answered, toolCallId, "answered")
@@ -46,7 +46,7 @@ export const answerCalls = (
 /** Ids come from outside, so they are shown short and as JSON. */
 const quoted = (id: string): string => JSON.stringify(id.slice(0, 100))
 
-const problemOf = (entry: LedgerEntry | undefined, name: string): string | null => {
+const callProblem = (entry: LedgerEntry | undefined, name: string): string | null => {
   if (entry === undefined) return "is not known in this session"
   if (entry.hosted) return "is run by the service"
   if (entry.state === "cancelled") return "was cancelled"

@@ -7,6 +7,11 @@ export interface Chunk extends Place {
   readonly text: string
   /** The length of the beginning of the text that is also part of an earlier chunk (UTF-16 units). */
   readonly repeated: number
+  /**
+   * The place of its own text in the text of its document (UTF-16 units). Absent: it is no part of a document, or was indexed by an older
+   * version.
+   */
+  readonly start?: number
 }
 
 /** The text without the repeated beginning. The own texts of a section's chunks, joined, are the section's text. */

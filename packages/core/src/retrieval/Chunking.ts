@@ -5,10 +5,10 @@
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { type Chunk, ownText } from "./Chunk.ts"
-import { definitionsOf } from "./Code.ts"
-import { type CountTokens, eachLine, fit, fits, linesOf, tailOf } from "./Cutting.ts"
+import { findDefinitions } from "./Code.ts"
+import { type CountTokens, eachLine, fit, fits, splitLines, textTail } from "./Cutting.ts"
 import { type Block, headedParts } from "./Markdown.ts"
-import { recordsOf } from "./Records.ts"
+import { splitRecords } from "./Records.ts"
 import { emptyPlace, type Place, type Section } from "./Section.ts"
 
 export interface ChunkSize {
@@ -19,20 +19,33 @@ export interface ChunkSize {
   readonly count: CountTokens
 }
 
-export const chunksOf = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
+export const cutChunks = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
   runSteps(chunking(sections, size))
 
 export function* chunking(sections: ReadonlyArray<Section>, size: ChunkSize): Steps<ReadonlyArray<Chunk>> {
   const chunks: Array<Unnumbered> = []
+  /** What stands before the next chunk: space that is left out, and the ends of sections. */
+  let space = ""
+  let isOnLine = true
+  const leaveOut = (text: string) => {
+    space += text
+    if (text !== "") isOnLine = text.endsWith("\n")
+  }
   const add = (chunk: Unnumbered) => {
-    if (ownText(chunk).trim() !== "") chunks.push(chunk)
+    const own = ownText(chunk)
+    if (own.trim() === "") return leaveOut(own)
+    chunks.push({ ...chunk, space: space.length })
+    space = ""
+    isOnLine = own.endsWith("\n")
   }
   /** Titles with nothing below them: they stand before the next text, so that no chunk is a title alone. */
   let waiting: Array<string> = []
   for (const section of yield* joined(sections)) {
-    for (const { blocks, place, title } of yield* partsOf(section)) {
+    if (!isOnLine && waiting.length === 0) leaveOut(sectionBreak)
+    for (const { blocks, place, title } of yield* cutParts(section)) {
       if (blocks.length === 0) {
         if (waiting.length > 0 || title.trim() !== "") waiting.push(title)
+        else leaveOut(title)
         continue
       }
       const pieces = yield* piecesBelow(onLines([...waiting, title, ""]), blocks, place, size)
@@ -41,9 +54,17 @@ export function* chunking(sections: ReadonlyArray<Section>, size: ChunkSize): St
       yield
     }
   }
-  for (const chunk of yield* ending(chunks.pop(), onLines(waiting), size)) add(chunk)
-  return chunks.map((chunk, ordinal) => ({ ...chunk, ordinal }))
+  chunks.push(...(yield* ending(chunks.pop(), onLines(waiting), space, size)))
+  let end = 0
+  return chunks.map(({ space: before, ...chunk }, ordinal) => {
+    const start = end + before
+    end = start + ownText(chunk).length
+    return { ...chunk, ordinal, start }
+  })
 }
+
+/** In the text of a document, an empty line stands between sections. */
+const sectionBreak = "\n\n"
 
 /** Texts below each other, without a break before the first or behind the last. */
 const onLines = (texts: ReadonlyArray<string>): string => {
@@ -51,14 +72,29 @@ const onLines = (texts: ReadonlyArray<string>): string => {
   return above.map((text) => (text.endsWith("\n") ? text : `${text}\n\n`)).join("") + (texts.at(-1) ?? "")
 }
 
-/** Titles at the end of a file stand below its last text. */
-function* ending(last: Unnumbered | undefined, titles: string, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
+/** Titles at the end of a file stand below its last text, with the space between them. */
+function* ending(
+  last: Unnumbered | undefined,
+  titles: string,
+  space: string,
+  size: ChunkSize
+): Steps<ReadonlyArray<Unnumbered>> {
   if (titles.trim() === "") return last === undefined ? [] : [last]
-  const chunk = last ?? { ...emptyPlace, text: "", repeated: 0 }
+  const chunk = last ?? { ...emptyPlace, text: "", repeated: 0, space: space.length }
   const [before, end] = yield* linesAtEnd(titles, size)
-  const own = onLines([ownText(chunk), before, ""])
+  const own = onLines([last === undefined ? "" : ownText(last) + space, before, ""])
   const pieces = yield* fit(own, size.tokens - size.count(end), size.count)
-  return [...pieces.slice(0, -1), (pieces.at(-1) ?? "") + end].map((text) => ({ ...chunk, text, repeated: 0 }))
+  const chunks: Array<Unnumbered> = []
+  let leftOut = chunk.space
+  for (const text of [...pieces.slice(0, -1), (pieces.at(-1) ?? "") + end]) {
+    if (text.trim() === "") {
+      leftOut += text.length
+    } else {
+      chunks.push({ ...chunk, text, repeated: 0, space: leftOut })
+      leftOut = 0
+    }
+  }
+  return chunks
 }
 
 /** Joins prose sections with the same place, because extractors may write one section for each paragraph. */
@@ -109,8 +145,8 @@ interface Piece {
   readonly startsChunk?: true
 }
 
-function* partsOf({ form, text, ...place }: Section): Steps<ReadonlyArray<Part>> {
-  const title = titleOf(text, place)
+function* cutParts({ form, text, ...place }: Section): Steps<ReadonlyArray<Part>> {
+  const title = chunkTitle(text, place)
   const rest = text.slice(title.length)
   switch (form) {
     case "prose":
@@ -130,7 +166,7 @@ const part = (place: Place, title: string, kind: PartBlock["kind"], text: string
   text.trim() === "" ? { place, title: title + text, blocks: [] } : { place, title, blocks: [{ kind, text }] }
 
 /** Extractors write the last title of a heading as the first line of the text below it. */
-const titleOf = (text: string, { heading }: Place): string => {
+const chunkTitle = (text: string, { heading }: Place): string => {
   const [line = ""] = eachLine(text.slice(0, longestTitle))
   const title = line.trim()
   if (heading === null || title === "" || (heading !== title && !heading.endsWith(` > ${title}`))) return ""
@@ -161,7 +197,7 @@ function* piecesBelow(
   for (const block of blocks) {
     const isFirst = pieces.length === first
     const room = isFirst ? { ...size, tokens: size.tokens - size.count(title) } : size
-    for (const piece of yield* piecesOf(block, place, room)) {
+    for (const piece of yield* cutPieces(block, place, room)) {
       pieces.push(pieces.length === first ? { ...piece, text: title + piece.text } : piece)
     }
     yield
@@ -172,7 +208,7 @@ function* piecesBelow(
 /** The last lines that take at most half of a chunk, behind the lines before them. */
 function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly [before: string, end: string]> {
   if (fits(text, tokens / 2, count)) return ["", text]
-  const all = yield* linesOf(text)
+  const all = yield* splitLines(text)
   let from = all.length
   let room = tokens / 2
   for (; from > 0; from--) {
@@ -183,7 +219,7 @@ function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly
   return [all.slice(0, from).join(""), all.slice(from).join("")]
 }
 
-function* piecesOf({ kind, text }: PartBlock, place: Place, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+function* cutPieces({ kind, text }: PartBlock, place: Place, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
   switch (kind) {
     case "text":
       return yield* prose(text, size)
@@ -191,11 +227,11 @@ function* piecesOf({ kind, text }: PartBlock, place: Place, size: ChunkSize): St
     case "code":
       return yield* code(text, size)
     case "table":
-      return withoutRows(yield* table(yield* linesOf(text), 2, 1, size))
+      return withoutRows(yield* table(yield* splitLines(text), 2, 1, size))
     case "records":
-      return yield* table(yield* recordsOf(text), 1, place.row ?? 1, size)
+      return yield* table(yield* splitRecords(text), 1, place.row ?? 1, size)
     case "lines":
-      return yield* recordPieces(yield* linesOf(text), "", place.row ?? 1, size)
+      return yield* recordPieces(yield* splitLines(text), "", place.row ?? 1, size)
   }
 }
 
@@ -247,7 +283,7 @@ const deepestDefinition = 8
 function* code(text: string, size: ChunkSize, above = "", depth = 0): Steps<ReadonlyArray<Piece>> {
   const room = size.tokens - size.count(above)
   if (fits(text, room, size.count)) return [{ text, prefix: above, row: null }]
-  const definitions = depth === deepestDefinition ? [] : yield* definitionsOf(text)
+  const definitions = depth === deepestDefinition ? [] : yield* findDefinitions(text)
   if (definitions.length < 2) return yield* lines(text, above, size)
   const pieces: Array<Piece> = []
   for (const { signature, text: body } of definitions) {
@@ -272,10 +308,13 @@ function* inside(
 }
 
 function* lines(text: string, prefix: string, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
-  return withoutRows(yield* recordPieces(yield* linesOf(text), prefix, 0, size))
+  return withoutRows(yield* recordPieces(yield* splitLines(text), prefix, 0, size))
 }
 
-type Unnumbered = Omit<Chunk, "ordinal">
+interface Unnumbered extends Omit<Chunk, "ordinal" | "start"> {
+  /** How many characters stand between the chunk before and this one. */
+  readonly space: number
+}
 
 /** Puts as many pieces into a chunk as fit. */
 function* packed(pieces: ReadonlyArray<Piece>, whole: Place, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
@@ -291,7 +330,13 @@ function* packed(pieces: ReadonlyArray<Piece>, whole: Place, size: ChunkSize): S
     } else {
       const wanted = piece.prefix ?? overlap(last, size, tokens)
       const prefix = size.count(wanted) + tokens > size.tokens ? "" : wanted
-      chunks.push({ ...place, row: piece.row ?? place.row, text: prefix + piece.text, repeated: prefix.length })
+      chunks.push({
+        ...place,
+        row: piece.row ?? place.row,
+        text: prefix + piece.text,
+        repeated: prefix.length,
+        space: 0
+      })
       yield
       room = size.tokens - tokens - size.count(prefix)
     }
@@ -308,5 +353,5 @@ const shortened = (title: string | null): string | null =>
 const overlap = (before: Unnumbered | undefined, size: ChunkSize, tokens: number): string => {
   const room = Math.min(size.overlap, size.tokens - tokens)
   if (before === undefined || room <= 0) return ""
-  return tailOf(before.text.slice(before.repeated), room, size.count)
+  return textTail(before.text.slice(before.repeated), room, size.count)
 }

@@ -62,7 +62,7 @@ const isSelector = (line: string): boolean =>
   line.length <= longestSignature && !/^\s/u.test(line) && line.trimEnd().endsWith(",") && !/[{}();=]/u.test(line)
 
 /** The indent of a line that opens a definition. */
-const indentOf = (text: string): number | null => {
+const lineIndent = (text: string): number | null => {
   const line = text.slice(0, longestSignature).trimEnd()
   const bare = line.trimStart()
   const head = withoutModifiers(bare)
@@ -85,14 +85,14 @@ interface Start {
 }
 
 /** The definitions of the outermost level that has any, and the text before them. Joined, they are the whole text. */
-export function* definitionsOf(text: string): Steps<ReadonlyArray<Definition>> {
+export function* findDefinitions(text: string): Steps<ReadonlyArray<Definition>> {
   const lines: Array<string> = []
   const starts: Array<Start> = []
   /** The first of the comments directly above. */
   let comments: number | null = null
   yield* forEachLine(text, (line, index) => {
     lines.push(line)
-    const indent = indentOf(line)
+    const indent = lineIndent(line)
     if (indent !== null) starts.push({ line: index, from: comments ?? index, indent })
     const belongs = commentLine.test(line.slice(0, longestSignature).trimStart()) || isSelector(line)
     comments = belongs ? (comments ?? index) : null

@@ -66,12 +66,12 @@ function* packed(
 }
 
 /** Whole sentences (otherwise whole words) from the end of a text, with at most `limit` tokens. */
-export const tailOf = (text: string, limit: number, count: CountTokens): string => {
-  const lastSentences = lastOf(runSteps(segments(text, sentences)), limit, count)
-  return lastSentences === "" ? lastOf(runSteps(segments(text, words)), limit, count) : lastSentences
+export const textTail = (text: string, limit: number, count: CountTokens): string => {
+  const lastSentences = lastParts(runSteps(segments(text, sentences)), limit, count)
+  return lastSentences === "" ? lastParts(runSteps(segments(text, words)), limit, count) : lastSentences
 }
 
-const lastOf = (parts: ReadonlyArray<string>, limit: number, count: CountTokens): string => {
+const lastParts = (parts: ReadonlyArray<string>, limit: number, count: CountTokens): string => {
   let tail = ""
   for (const part of parts.toReversed()) {
     if (!fits(part + tail, limit, count)) break
@@ -104,7 +104,7 @@ export function* forEachLine(text: string, work: (line: string, index: number) =
   }
 }
 
-export function* linesOf(text: string): Steps<ReadonlyArray<string>> {
+export function* splitLines(text: string): Steps<ReadonlyArray<string>> {
   const lines: Array<string> = []
   yield* forEachLine(text, (line) => lines.push(line))
   return lines
@@ -139,14 +139,14 @@ const windows = new Map([
   [words, { length: 1_024, finer: graphemes }]
 ])
 const shortWindow = { length: 1_024, finer: null }
-const windowOf = (segmenter: Intl.Segmenter) => windows.get(segmenter) ?? shortWindow
+const segmenterWindow = (segmenter: Intl.Segmenter) => windows.get(segmenter) ?? shortWindow
 
 /** The segments of a segmenter, without boundaries inside of a grapheme, which its rules do not consider. */
 function* segments(text: string, segmenter: Intl.Segmenter): Steps<ReadonlyArray<string>> {
   const parts: Array<string> = []
   let from = 0
   while (from < text.length) {
-    const end = Math.min(from + windowOf(segmenter).length, text.length)
+    const end = Math.min(from + segmenterWindow(segmenter).length, text.length)
     const part = text.slice(from, end)
     const ends = end < text.length ? endsBefore(part, segmenter) : boundariesIn(part, segmenter)
     let start = 0
@@ -164,7 +164,7 @@ function* segments(text: string, segmenter: Intl.Segmenter): Steps<ReadonlyArray
 const endsBefore = (text: string, segmenter: Intl.Segmenter): ReadonlyArray<number> => {
   const ends = boundariesIn(text, segmenter).slice(0, -1)
   if (ends.length > 0) return ends
-  const { finer } = windowOf(segmenter)
+  const { finer } = segmenterWindow(segmenter)
   if (finer !== null) return endsBefore(text, finer).slice(-1)
   return [/[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length]
 }

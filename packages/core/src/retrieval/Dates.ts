@@ -71,8 +71,8 @@ const weekdaysIn = (spoken: string, said: Date): ReadonlyArray<string> =>
 const ago = (spoken: string, said: Date): ReadonlyArray<string> =>
   Array.from(
     spoken.matchAll(/\b(\d{1,4}|[a-z]+|a (?:couple of|few)) (day|week|month|year)s? ago\b/gu),
-    ([, count = "", unit = ""]) => shifted(said, -amountOf(count), toUnit(unit))
+    ([, count = "", unit = ""]) => shifted(said, -readAmount(count), toUnit(unit))
   )
 
-const amountOf = (count: string): number =>
+const readAmount = (count: string): number =>
   Number(count) || counts[count] || aCouple[count.replace(/^a /u, "").replace(/ of$/u, "")] || 1

@@ -7,7 +7,7 @@ import type { Assistant } from "../assistants/Assistant.ts"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { Provider } from "../models/Provider.ts"
 
-export const embeddingOf = (
+export const assistantEmbedding = (
   { embedding }: Pick<Assistant, "embedding">,
   providers: ReadonlyArray<Provider>
 ): EmbeddingTarget | null => {

@@ -1,6 +1,6 @@
 /**
- * Pure: selects the hits of a search that go into a prompt: the best that fit a token budget, each text once. Adjacent hits become one
- * excerpt. The excerpts of a document are in its own order, and the document with the best hit comes first.
+ * Pure: selects the hits of a search that go into a prompt: the best that fit a token budget, each text once. Adjacent hits of one page become
+ * one excerpt. The excerpts of a document are in its own order, and the document with the best hit comes first.
  */
 import type { IndexKey } from "./ChunkIndex.ts"
 import type { ChunkHit } from "./ChunkIndex.ts"
@@ -9,7 +9,12 @@ import type { CountTokens } from "./Cutting.ts"
 import type { Place } from "./Section.ts"
 
 export interface Excerpt extends IndexKey {
+  /** What a reader needs to understand it: where it begins in the middle of something, what stands before it, or the header of its table. */
   readonly text: string
+  /** The text from `start` to `end` of its document (UTF-16 units); null: the document was indexed by an older version. */
+  readonly own: string
+  readonly start: number | null
+  readonly end: number | null
   /** The place of its first chunk. */
   readonly place: Place
   readonly firstOrdinal: number
@@ -33,7 +38,7 @@ export const nearBest = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<ChunkHit>
 }
 
 /** `hits` are best first. */
-export const excerptsOf = (
+export const joinExcerpts = (
   hits: ReadonlyArray<ChunkHit>,
   budget: number,
   count: CountTokens
@@ -70,22 +75,51 @@ const joined = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<Excerpt> => {
   const excerpts: Array<Excerpt> = []
   for (const hit of hits) {
     const last = excerpts.at(-1)
-    if (last?.lastOrdinal === hit.chunk.ordinal - 1) excerpts[excerpts.length - 1] = extended(last, hit)
-    else excerpts.push(excerptOf(hit))
+    if (last !== undefined && isNext(last, hit)) excerpts[excerpts.length - 1] = extended(last, hit)
+    else excerpts.push(excerptFromHit(hit))
   }
-  return excerpts.map((excerpt) => ({ ...excerpt, text: excerpt.text.trim() }))
+  return excerpts.map(trimmed)
 }
 
-const excerptOf = ({ chunk, documentId, lexical, scope, score, semantic }: ChunkHit): Excerpt => {
-  const { heading, ordinal, page, row, sheet, slide, text } = chunk
+const isNext = ({ lastOrdinal, place }: Excerpt, { chunk }: ChunkHit): boolean =>
+  lastOrdinal === chunk.ordinal - 1 &&
+  place.page === chunk.page &&
+  place.slide === chunk.slide &&
+  place.sheet === chunk.sheet
+
+const excerptFromHit = ({ chunk, documentId, lexical, scope, score, semantic }: ChunkHit): Excerpt => {
+  const { heading, ordinal, page, row, sheet, slide, start = null, text } = chunk
   const place = { heading, page, slide, sheet, row }
-  return { scope, documentId, text, place, firstOrdinal: ordinal, lastOrdinal: ordinal, score, lexical, semantic }
+  const own = ownText(chunk)
+  const end = start === null ? null : start + own.length
+  const ordinals = { firstOrdinal: ordinal, lastOrdinal: ordinal }
+  return { scope, documentId, text, own, start, end, place, ...ordinals, score, lexical, semantic }
 }
 
 /** Chunks of one section are joined directly; between sections comes an empty line. */
 const extended = (excerpt: Excerpt, { chunk, lexical, score, semantic }: ChunkHit): Excerpt => {
-  const isContinued = chunk.repeated > 0 || excerpt.text.endsWith("\n")
+  const next = ownText(chunk)
+  const { start = null } = chunk
+  const between = start === null || excerpt.end === null ? 0 : start - excerpt.end
+  const isContinued = chunk.repeated > 0 || excerpt.text.endsWith("\n") || (start !== null && between === 0)
   const best = score > excerpt.score ? { score, lexical, semantic } : {}
-  const text = isContinued ? excerpt.text + ownText(chunk) : `${excerpt.text.trimEnd()}\n\n${ownText(chunk)}`
-  return { ...excerpt, ...best, text, lastOrdinal: chunk.ordinal }
+  return {
+    ...excerpt,
+    ...best,
+    text: isContinued ? excerpt.text + next : `${excerpt.text.trimEnd()}\n\n${next}`,
+    own: excerpt.own + "\n".repeat(Math.min(between, 2)) + next,
+    end: start === null || excerpt.end === null ? null : start + next.length,
+    lastOrdinal: chunk.ordinal
+  }
+}
+
+const trimmed = (excerpt: Excerpt): Excerpt => {
+  const { end, own, start, text } = excerpt
+  return {
+    ...excerpt,
+    text: text.trim(),
+    own: own.trim(),
+    start: start === null ? null : start + own.length - own.trimStart().length,
+    end: end === null ? null : end - own.length + own.trimEnd().length
+  }
 }

@@ -6,7 +6,7 @@
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { dateWords, spokenDates } from "./Dates.ts"
 import type { Language } from "./Language.ts"
-import { termsOf } from "./Terms.ts"
+import { splitTerms } from "./Terms.ts"
 
 /** The unit that a search finds: a chunk of a document, a turn of a conversation, a memory. */
 export interface Passage {
@@ -57,7 +57,7 @@ const saturation = 0.9
 const lengthShare = 0.75
 
 /** The impacts of consecutive passages: of one document, or of one session of a conversation. */
-export const impactsOf = (
+export const termImpacts = (
   passages: ReadonlyArray<Passage>,
   language: Language,
   weighting: Weighting
@@ -85,11 +85,11 @@ export function* weighed(
 ): Generator<Impacts> {
   const near = new Map<number, ReadonlyArray<string>>()
   const ownTerms = (index: number) => {
-    const terms = near.get(index) ?? termsOf(passages[index]?.text ?? "", language)
+    const terms = near.get(index) ?? splitTerms(passages[index]?.text ?? "", language)
     near.set(index, terms)
     return terms
   }
-  const terms = (source: string) => (source === "" ? [] : termsOf(source, language))
+  const terms = (source: string) => (source === "" ? [] : splitTerms(source, language))
   for (const [index, { context, label, said, text }] of passages.entries()) {
     const sources: ReadonlyArray<Source> = [
       [ownTerms(index), weighting.own],

@@ -30,8 +30,8 @@ export const prepareDocument = (title: string, sections: ReadonlyArray<Section>,
  */
 export function* preparingDocument(title: string, sections: ReadonlyArray<Section>, size: ChunkSize): Steps<Prepared> {
   const chunks = yield* chunking(sections, size)
-  const passages = passagesOf(title, chunks)
-  const language = languageAmong(sampleOf(passages), [])
+  const passages = titledPassages(title, chunks)
+  const language = languageAmong(textSample(passages), [])
   const packed: Array<IndexedChunk> = []
   for (const { chunk, impacts } of indexedOneByOne(chunks, weighed(passages, language, documentWeighting))) {
     packed.push(new PackedChunk(chunk, impacts))
@@ -68,8 +68,8 @@ export interface PreparedText {
 /** The same, where the terms of a chunk are made when it is asked for, so that those of a large text are never in memory together. */
 export const prepareText = (title: string, sections: ReadonlyArray<Section>, size: ChunkSize): PreparedText => {
   const chunks = runSteps(chunking(sections, size))
-  const passages = passagesOf(title, chunks)
-  const language = languageAmong(sampleOf(passages), [])
+  const passages = titledPassages(title, chunks)
+  const language = languageAmong(textSample(passages), [])
   return {
     language,
     count: chunks.length,
@@ -85,7 +85,7 @@ function* indexedOneByOne(chunks: ReadonlyArray<Chunk>, all: Iterable<Impacts>):
   }
 }
 
-const passagesOf = (title: string, chunks: ReadonlyArray<Chunk>): ReadonlyArray<Passage> =>
+const titledPassages = (title: string, chunks: ReadonlyArray<Chunk>): ReadonlyArray<Passage> =>
   chunks.map((chunk) => ({
     text: ownText(chunk),
     label: "",
@@ -115,7 +115,7 @@ function* prepared(
   weighting: Weighting,
   around: ReadonlyArray<string> = []
 ): Steps<Prepared> {
-  const language = languageAmong(sampleOf(passages), around)
+  const language = languageAmong(textSample(passages), around)
   const impacts = yield* weighing(passages, language, weighting)
   return {
     language,
@@ -124,7 +124,7 @@ function* prepared(
 }
 
 /** Parts of the beginning and of every section, because a title page may be in another language. */
-const sampleOf = (passages: ReadonlyArray<Passage>): string => {
+const textSample = (passages: ReadonlyArray<Passage>): string => {
   const step = Math.max(1, Math.floor(passages.length / 20))
   return passages
     .filter((_, index) => index % step === 0)

@@ -60,7 +60,7 @@ export const isStopWord = (word: string, language: Language): boolean => grammar
 const remembered = new Map<Language, Map<string, string>>()
 const mostRemembered = 50_000
 
-export const stemOf = (word: string, language: Language): string => {
+export const stemWord = (word: string, language: Language): string => {
   const known = remembered.get(language) ?? new Map<string, string>()
   const found = known.get(word)
   if (found !== undefined) return found
@@ -86,7 +86,7 @@ const shortest = 40
 /** What English joins to a word ("Ada's", "don't") would count as French words of one letter. */
 const joined = /(?<=\p{L})[’'](?:s|t|d|m|re|ve|ll)\b/gu
 
-const wordsOf = (text: string): ReadonlyArray<string> =>
+const splitWords = (text: string): ReadonlyArray<string> =>
   text
     .slice(0, sample)
     .toLowerCase()
@@ -94,15 +94,15 @@ const wordsOf = (text: string): ReadonlyArray<string> =>
     .match(/[\p{L}\p{M}]+/gu) ?? []
 
 /** By the stop words in the text: they are the most frequent words of each language, and few are shared. */
-export const languageOf = (text: string): Language => detected(wordsOf(text))
+export const detectLanguage = (text: string): Language => detected(splitWords(text))
 
 /** The language of a text among others, the nearest first: what was said with it, the thread, the assistant's instructions. */
 export const languageAmong = (text: string, around: ReadonlyArray<string>): Language => {
-  const words = wordsOf(text)
+  const words = splitWords(text)
   const own = detected(words)
   if (own !== "other" || words.length >= shortest) return own
   for (const other of around) {
-    const language = languageOf(other)
+    const language = detectLanguage(other)
     if (language !== "other") return language
   }
   return "en"

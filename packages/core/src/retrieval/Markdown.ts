@@ -35,14 +35,14 @@ export function* headedParts(text: string): Steps<ReadonlyArray<HeadedPart>> {
     if (mark !== undefined) fenced = fenced === null ? mark : mark.startsWith(fenced) ? null : fenced
     const level = fenced === null && mark === undefined ? marks.exec(line)?.[1]?.length : undefined
     if (level === undefined) return void drafts.at(-1)?.lines.push(line)
-    trail = under(trail, level, titleOf(line.slice(level, longestTitle)))
+    trail = under(trail, level, headingTitle(line.slice(level, longestTitle)))
     drafts.push({ headings: trail.filter(Boolean), title: line, lines: [] })
   })
   const parts: Array<HeadedPart> = []
   for (const { headings, lines, title } of drafts) {
     const isBare = lines.every((line) => line.trim() === "")
     if (isBare) parts.push({ headings, title: title + lines.join(""), blocks: [] })
-    else parts.push({ headings, title, blocks: yield* blocksOf(lines) })
+    else parts.push({ headings, title, blocks: yield* cutBlocks(lines) })
   }
   return parts
 }
@@ -54,7 +54,7 @@ interface Draft {
 }
 
 /** The text of a heading without the marks that may close it. */
-const titleOf = (rest: string): string => {
+const headingTitle = (rest: string): string => {
   const title = rest.trim()
   let end = title.length
   while (end > 0 && title.charAt(end - 1) === "#") end--
@@ -67,7 +67,7 @@ const under = (trail: ReadonlyArray<string>, level: number, title: string): Read
   title
 ]
 
-function* blocksOf(lines: ReadonlyArray<string>): Steps<ReadonlyArray<Block>> {
+function* cutBlocks(lines: ReadonlyArray<string>): Steps<ReadonlyArray<Block>> {
   const blocks: Array<{ readonly kind: Block["kind"]; readonly lines: Array<string> }> = []
   let fenced: string | null = null
   let wasEmpty = false

@@ -4,7 +4,7 @@
  */
 
 /** The rarity of a term that `found` of `all` passages have, in thousandths. */
-export const rarityOf = (found: number, all: number): number =>
+export const termRarity = (found: number, all: number): number =>
   Math.round(1000 * Math.log(1 + (all - found + 0.5) / (found + 0.5)))
 
 /** The score of a passage is the sum of its impacts, each times the rarity of its term. Scores are shown in millionths of that sum. */

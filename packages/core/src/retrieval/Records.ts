@@ -6,7 +6,7 @@ import type { Steps } from "../primitives/Steps.ts"
  * The records of separated values, each with its line break. A line break between quotes belongs to the value. A quote counts only at the
  * beginning of a value, so that an inch sign in a cell does not join the rest of the table to one record.
  */
-export function* recordsOf(table: string): Steps<ReadonlyArray<string>> {
+export function* splitRecords(table: string): Steps<ReadonlyArray<string>> {
   const records: Array<string> = []
   let open: Array<string> = []
   let isOpen = false

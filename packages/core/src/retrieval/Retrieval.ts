@@ -13,7 +13,7 @@ import type { Providers } from "../models/Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type ChunkHit, ChunkIndex, type ChunkSearch, type SearchScope, type VectorModel } from "./ChunkIndex.ts"
-import { type Language, languageOf, languages } from "./Language.ts"
+import { type Language, detectLanguage, languages } from "./Language.ts"
 import { beginningAndEnd, queryTerms } from "./Terms.ts"
 
 export interface RetrievalRequest {
@@ -52,7 +52,7 @@ export class Retrieval extends Context.Service<
       const index = yield* ChunkIndex
       const model = yield* EmbeddingModel
 
-      const meaningOf = (
+      const embedQuery = (
         target: EmbeddingTarget,
         query: string,
         begin: BeginCharge<StoreUnavailable>
@@ -79,7 +79,7 @@ export class Retrieval extends Context.Service<
             embedding === null
               ? lexical("no_embedding_model")
               : index.keepsVectors
-                ? yield* meaningOf(embedding, query, beginCharge)
+                ? yield* embedQuery(embedding, query, beginCharge)
                 : lexical("vectors_not_kept")
           const { lexicalOnly, usage, vector } = meaning
           const hits = yield* index.search({ scopes, terms: termsByLanguage(query), vector, limit })
@@ -106,6 +106,6 @@ export const vectorModel = ({ model, provider }: EmbeddingTarget, vector: Float3
 
 /** The terms of a question in each language, because each document is searched in its own language. */
 export const termsByLanguage = (query: string): ReadonlyMap<Language, ReadonlyArray<string>> => {
-  const asked = languageOf(query)
+  const asked = detectLanguage(query)
   return new Map(languages.map((language) => [language, queryTerms(query, language, asked)]))
 }

@@ -2,7 +2,7 @@
  * Pure: a text as the terms by which it is found: words in lower case, without stop words, stemmed in the language of their document; for
  * scripts without spaces between words, overlapping pairs of characters. Documents, queries and memories use the same functions.
  */
-import { isStopWord, isStopWordSomewhere, type Language, languageOf, stemOf } from "./Language.ts"
+import { isStopWord, isStopWordSomewhere, type Language, detectLanguage, stemWord } from "./Language.ts"
 
 /** Scripts without spaces between words, and Korean, whose particles are joined to the words. */
 const paired =
@@ -23,11 +23,11 @@ const longestEnd = 4_000
 export const beginningAndEnd = (text: string): string =>
   text.length <= 2 * longestEnd ? text : `${text.slice(0, longestEnd)}\n${text.slice(-longestEnd)}`
 
-const endsOf = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
+const wordEnds = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
   terms.length <= mostTerms ? terms : [...terms.slice(0, mostTerms / 2), ...terms.slice(-mostTerms / 2)]
 
 /** The terms of a text that is stored, in the order of the text. */
-export const termsOf = (text: string, language: Language): ReadonlyArray<string> =>
+export const splitTerms = (text: string, language: Language): ReadonlyArray<string> =>
   cut(text, { language, isStored: true, isLeftOut: (word) => isStopWord(word, language) })
 
 /**
@@ -37,12 +37,12 @@ export const termsOf = (text: string, language: Language): ReadonlyArray<string>
 export const queryTerms = (
   text: string,
   language: Language,
-  asked: Language = languageOf(text)
-): ReadonlyArray<string> => endsOf(allTerms(beginningAndEnd(text), language, asked))
+  asked: Language = detectLanguage(text)
+): ReadonlyArray<string> => wordEnds(allTerms(beginningAndEnd(text), language, asked))
 
 /** A sentence for who asked, if the question is longer than a search takes; otherwise null. */
 export const noteOnQuery = (text: string): string | null => {
-  const asked = languageOf(text)
+  const asked = detectLanguage(text)
   const isCut = text.length > 2 * longestEnd || allTerms(text, asked, asked).length > mostTerms
   return isCut
     ? `The query is longer than a search takes: it was searched by ${mostTerms} different words at most, the first and the last ones.`
@@ -87,7 +87,7 @@ const addWord = (terms: Array<string>, word: string, form: Cut): void => {
 
 const add = (terms: Array<string>, word: string, { isLeftOut, language }: Cut): void => {
   if (word.length > longestTerm || isLeftOut(word)) return
-  terms.push(withoutAccents(stemOf(word, language)))
+  terms.push(withoutAccents(stemWord(word, language)))
 }
 
 /** Latin letters only, because marks of other scripts are vowels. */

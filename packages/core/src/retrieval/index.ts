@@ -1,6 +1,6 @@
 /** The wing for searching: splits text into chunks and terms, stores them in an index, and searches the index. */
 export { type Chunk, ownText } from "./Chunk.ts"
-export { type ChunkSize, chunksOf } from "./Chunking.ts"
+export { type ChunkSize, cutChunks } from "./Chunking.ts"
 export {
   type ChunkHit,
   ChunkIndex,
@@ -16,12 +16,12 @@ export {
   SearchScope,
   type VectorModel
 } from "./ChunkIndex.ts"
-export { embeddingOf } from "./EmbeddingOf.ts"
-export { type Excerpt, excerptsOf } from "./Excerpts.ts"
+export { assistantEmbedding } from "./EmbeddingOf.ts"
+export { type Excerpt, joinExcerpts } from "./Excerpts.ts"
 export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./Indexing.ts"
-export { type Language, languageOf, languages } from "./Language.ts"
-export { documentWeighting, type Impacts, impactsOf, type Passage, turnWeighting, type Weighting } from "./Impacts.ts"
-export { candidates, joinRanks, type Ranks, rarityOf, scoreUnit, semanticShare } from "./Ranking.ts"
+export { type Language, detectLanguage, languages } from "./Language.ts"
+export { documentWeighting, type Impacts, termImpacts, type Passage, turnWeighting, type Weighting } from "./Impacts.ts"
+export { candidates, joinRanks, type Ranks, termRarity, scoreUnit, semanticShare } from "./Ranking.ts"
 export {
   Retrieval,
   type RetrievalRequest,
@@ -32,4 +32,4 @@ export {
 } from "./Retrieval.ts"
 export { Reranker, type RerankerPort } from "./Reranker.ts"
 export { emptyPlace, type Place, type Section, type SectionForm } from "./Section.ts"
-export { mostTerms, noteOnQuery, queryTerms, termsOf } from "./Terms.ts"
+export { mostTerms, noteOnQuery, queryTerms, splitTerms } from "./Terms.ts"

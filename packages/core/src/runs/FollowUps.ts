@@ -9,6 +9,7 @@
  */
 import * as Context from "effect/Context"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -28,13 +29,14 @@ import { UnderWay } from "../primitives/UnderWay.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
 import { FollowUpFailed, type FollowUpWorker, type TypedWorker, typedWorker } from "./FollowUpWorker.ts"
 import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
+import { forOthers, patience, placesForOthers, rulesFor, type RunningFollowUp } from "./FollowUpPlaces.ts"
 
 export interface FollowUpSettings {
   /** How often the store is queried for due work without a call of `wake`. */
   readonly poll: Duration.Input
   /**
    * How many follow-ups this process works on at a time. One owner has two thirds of them at most, and one place stays free for urgent work
-   * and one for other work.
+   * and one for other work. For each that takes longer than 4 seconds, an owner of whom nothing is worked on gets a place more.
    */
   readonly concurrency: number
   /** How long a claim stays blocked after its process died; null: as long as a run, `TurnSettings.lease`. */
@@ -109,26 +111,34 @@ export class FollowUps extends Context.Service<
               })
             )
           )
-          const entry: RunningFollowUp = { claim, fiber: null }
+          const entry: RunningFollowUp = { claim, fiber: null, lateAt: (yield* Clock.currentTimeMillis) + patience }
           running.set(claim.followUp.id, entry)
           entry.fiber = yield* Effect.forkIn(work, scope)
         })
 
-      const claimDue = Effect.fnUntraced(function* (now: number) {
-        const free = settings.concurrency - running.size
-        if (workers.size === 0 || free <= 0) return Number.POSITIVE_INFINITY
+      const claimSome = Effect.fnUntraced(function* (limit: number, rules: ClaimRules) {
+        if (limit <= 0) return
         const claims = yield* store
-          .claim([...workers.keys()], free, claimTime, rulesFor(settings.concurrency, [...running.values()]))
+          .claim([...workers.keys()], limit, claimTime, rules)
           .pipe(
             Effect.catchCause((cause) =>
               Effect.as(Effect.logWarning("Follow-ups could not be claimed; the store is asked again", cause), [])
             )
           )
-        for (const claim of claims) {
-          const worker = workers.get(claim.followUp.kind)
-          if (worker !== undefined) yield* start(claim, worker)
+        for (const claimed of claims) {
+          const worker = workers.get(claimed.followUp.kind)
+          if (worker !== undefined) yield* start(claimed, worker)
         }
-        return now + poll
+      })
+
+      const claimDue = Effect.fnUntraced(function* (now: number) {
+        if (workers.size === 0) return Number.POSITIVE_INFINITY
+        const { concurrency } = settings
+        const before = [...running.values()]
+        yield* claimSome(concurrency - before.length, rulesFor(concurrency, before))
+        const all = [...running.values()]
+        yield* claimSome(placesForOthers(concurrency, all, now), forOthers(concurrency, all))
+        return Math.min(now + poll, ...all.flatMap(({ lateAt }) => (lateAt > now ? [lateAt] : [])))
       })
 
       const alarm = yield* makeAlarm((now) =>
@@ -216,30 +226,6 @@ export class FollowUps extends Context.Service<
 
 const defaultClaim = "30 seconds"
 
-/**
- * Neither an owner nor a kind of work gets all places. Work that was abandoned twice is done one at a time, so that what kills its process
- * takes no other work with it until that has used up its attempts too.
- */
-const rulesFor = (concurrency: number, running: ReadonlyArray<RunningFollowUp>): ClaimRules => {
-  const claims = running.map(({ claim }) => claim)
-  const most = Math.max(1, concurrency - 1)
-  const laneOf = (isUrgent: boolean) => {
-    const held = claims.flatMap(({ followUp }) => (followUp.isUrgent === isUrgent ? followUp.ownerId : []))
-    return { limit: most - held.length, held }
-  }
-  return {
-    urgent: laneOf(true),
-    other: laneOf(false),
-    share: Math.ceil((concurrency * 2) / 3),
-    suspects: claims.some(({ followUp, isRetaken }) => isRetaken && followUp.attempts > 2) ? 0 : 1
-  }
-}
-
-interface RunningFollowUp {
-  readonly claim: FollowUpClaim
-  fiber: Fiber.Fiber<void> | null
-}
-
 /** Runs one attempt and stores its result. */
 const attempt = (
   store: typeof FollowUpStore.Service,
@@ -262,7 +248,7 @@ const attempt = (
     ).pipe(
       inTime(settings.longestAttempt, () => Effect.fail(tooLong(settings.longestAttempt))),
       // An interruption that reaches this handler was made by the worker itself.
-      Effect.catchCause((cause) => failureOf(followUp, cause))
+      Effect.catchCause((cause) => failureOutcome(followUp, cause))
     )
     const exit = yield* Effect.exit(Effect.interruptible(owner(work)))
     // Interrupted by the shutdown of this process. The follow-up is released at once, so that the next process need not wait until the
@@ -306,7 +292,7 @@ const stopped = { error: "The server was stopped.", pause: Duration.zero, isCoun
 const persist = <A, R>(write: Effect.Effect<A, StoreUnavailable, R>): Effect.Effect<void, StoreUnavailable, R> =>
   Effect.asVoid(repeatWhileUnavailable(write, "10 seconds"))
 
-const failureOf = (
+const failureOutcome = (
   followUp: FollowUp,
   cause: Cause.Cause<FollowUpFailed | StoreUnavailable>
 ): Effect.Effect<FollowUpFailed> => {

@@ -3,7 +3,7 @@
  * stretch between pauses is a *leg*, with its own answer message and its own stretch of the log.
  */
 import * as Schema from "effect/Schema"
-import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, MessageId, RunId, ScheduleId, ThreadId } from "../primitives/Ids.ts"
 import { Usage } from "../primitives/Usage.ts"
 import { RunFault } from "../threads/Message.ts"
 
@@ -38,6 +38,8 @@ export const Run = Schema.Struct({
   id: RunId,
   threadId: ThreadId,
   assistantId: AssistantId,
+  /** The version of the assistant that answers; null: the run is older than versions. */
+  assistantVersion: Schema.NullOr(Schema.Int),
   status: RunStatus,
   /** 0 for the first leg; every submission of tool outputs adds one. */
   leg: Schema.Int,
@@ -55,6 +57,14 @@ export const Run = Schema.Struct({
   plan: Schema.Json,
   /** The sum of all legs. */
   usage: Usage,
+  /** The number of model calls of all legs that have ended. */
+  modelCalls: Schema.Int,
+  /** When a model wrote its first text or call; null: it has not, or the leg in which it does has not ended. */
+  firstTokenAt: Schema.NullOr(Schema.Date),
+  /** The schedule that sent the message. */
+  scheduleId: Schema.NullOr(ScheduleId),
+  /** The run whose helper this one is. */
+  parentRunId: Schema.NullOr(RunId),
   fault: Schema.NullOr(RunFault),
   /** What the last prompt contained and what it left out; written by the turn. */
   explanation: Schema.NullOr(Schema.Json),

@@ -19,11 +19,12 @@ import type { Principal } from "../access/Principal.ts"
 import type { AdmissionRequest, Amount, BudgetRequest } from "../metering/Budget.ts"
 import type { Charge } from "../metering/Charge.ts"
 import type { RefusedByLimit } from "../metering/Quota.ts"
-import type { MessageId, OwnerId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { MessageId, OwnerId, RunId, ScheduleId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { History, Message, NewMessage, RunFault } from "../threads/Message.ts"
 import type { ToolResult } from "../tools/ToolCall.ts"
+import type { Branches, TakeBack } from "./Branches.ts"
 import type { NewFollowUp } from "./FollowUp.ts"
 import type { ListedRuns, Run, RunPage, RunStatus } from "./Run.ts"
 
@@ -76,6 +77,11 @@ export interface NewRun {
   readonly provider: string
   readonly model: string
   readonly plan: Schema.Json
+  readonly assistantVersion: number | null
+  /** The schedule that sent the message; null: none did. */
+  readonly scheduleId: ScheduleId | null
+  /** The run whose helper this one is; null: it is no helper's. */
+  readonly parentRunId: RunId | null
   readonly createdAt: Date
 }
 
@@ -110,6 +116,8 @@ export interface Begin {
   readonly followUps: ReadonlyArray<NewFollowUp>
   /** What the owner's quota permits and what the turn needs of it; null: nothing is limited. The caller gives null for a run that only saves. */
   readonly admission: AdmissionRequest | null
+  /** The thread MUST be rewound in the same step, as by `rewindThread`. The run begins at once or not at all: `mode` is "reject". */
+  readonly takesBack?: TakeBack
 }
 
 export type Started = {
@@ -137,6 +145,8 @@ export type BeginOutcome =
   | { readonly _tag: "ThreadMissing" }
   /** The thread, its assistant or the presence of documents differs from `decidedOn`. Nothing was stored. */
   | { readonly _tag: "Outdated" }
+  /** With `takesBack`: the newest message of the thread is another one. Nothing was stored. */
+  | { readonly _tag: "Changed" }
   /** A limit of `admission` refuses the run. Nothing was stored, and nothing was counted. */
   | RefusedByLimit
   /** The key was used within the last 24 hours, or this run was begun before and its first lease is lost. Nothing was stored. */
@@ -149,22 +159,35 @@ export type ActivateOutcome =
   | { readonly _tag: "Waiting"; readonly runId: RunId; readonly expired: boolean }
   | { readonly _tag: "Lost" }
 
-export interface Continue {
+/** Answers to calls of a run that waits. */
+export interface Answers {
   readonly runId: RunId
   /** The message whose calls are answered. */
   readonly messageId: MessageId
+  /** How many results the message had when the caller looked at it. */
+  readonly answered: number
+  /** All results of the message: those that the caller found, and the new ones. */
   readonly results: ReadonlyArray<ToolResult>
-  /** What the results add to the message's size. */
+  /** What the new results add to the message's size. */
   readonly tokens: number
+  readonly plan: Schema.Json
+  readonly idempotency: IdempotencyKey | null
+}
+
+export type AnswersOutcome =
+  | { readonly _tag: "Stored" }
+  /** The run does not wait with this message, or the message has another number of results. Nothing was changed. */
+  | { readonly _tag: "NotOpen" }
+  | Repeated
+
+export interface Continue extends Answers {
   readonly answerId: MessageId
   readonly stream: boolean
-  readonly plan: Schema.Json
   /** The first entries of the new leg, from `lastSequence + 1`. */
   readonly events: ReadonlyArray<LogEvent>
   readonly lease: Duration.Duration
   readonly historyTokens: number
-  readonly idempotency: IdempotencyKey | null
-  /** As in `Begin`. A run that waits for outputs has nothing reserved. */
+  /** As in `Begin`. A run that waits for answers has nothing reserved. */
   readonly admission: AdmissionRequest | null
 }
 
@@ -172,9 +195,10 @@ export type ContinueOutcome =
   | Started
   /** A limit refuses the leg. Nothing was changed; the run waits on. */
   | RefusedByLimit
-  /** The run does not wait for outputs, or no longer. Nothing was changed. */
-  | { readonly _tag: "NotOpen" }
-  | Repeated
+  | Exclude<AnswersOutcome, { readonly _tag: "Stored" }>
+
+/** What became of calls that were approved before a leg: all results of their message, and by how much it grows. */
+export type ApprovedResults = Pick<Answers, "results" | "tokens">
 
 export interface Settlement {
   readonly status: Exclude<RunStatus, "QUEUED" | "IN_PROGRESS">
@@ -184,8 +208,14 @@ export interface Settlement {
   readonly answer: NewMessage
   /** The usage of this leg; the store adds it to the usage of the run. */
   readonly usage: Usage
+  /** Of this leg; the store adds them to those of the run. */
+  readonly modelCalls: number
+  /** The run keeps that of the first leg that has one. */
+  readonly firstTokenAt: Date | null
   /** The costs of this leg, one entry for each; the store adds them to the ledger. */
   readonly charges: ReadonlyArray<Charge>
+  /** Replaces the results of the run's message before this answer. Null: the leg began without approved calls. */
+  readonly approved: ApprovedResults | null
   /** Work that must happen after this leg: stored as by `FollowUpStore.add`, in this order. */
   readonly followUps: ReadonlyArray<NewFollowUp>
   readonly model: string
@@ -205,7 +235,7 @@ export interface RunSignal {
 
 export class RunStore extends Context.Service<
   RunStore,
-  {
+  Branches & {
     /**
      * Starts a run on a thread.
      *
@@ -239,8 +269,14 @@ export class RunStore extends Context.Service<
     readonly withdraw: (lease: Lease) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /**
-     * Stores tool results and starts the next leg. Of concurrent callers one MUST succeed, and the others MUST get NotOpen or Repeated. The
-     * message whose calls are answered becomes COMPLETED.
+     * Stores answers to some calls of a run in REQUIRES_ACTION, which waits on. Of concurrent callers, here and in `continue`, one MUST
+     * succeed, and the others MUST get NotOpen or Repeated. A repeat with equal results MUST return Stored again and change nothing.
+     */
+    readonly answer: (answers: Answers) => Effect.Effect<AnswersOutcome, StoreUnavailable, Principal>
+
+    /**
+     * Stores the answers to the last open calls and starts the next leg. Of concurrent callers one MUST succeed, and the others MUST get
+     * NotOpen or Repeated. The message whose calls are answered becomes COMPLETED.
      *
      * A repeat with the same `answerId` comes from the same caller, which does not know the result of its first call. While the leg goes on
      * under the lease that the first call returned, the repeat MUST return Started with that lease, prolonged, and store nothing. When that
@@ -257,7 +293,7 @@ export class RunStore extends Context.Service<
     readonly append: (batches: ReadonlyArray<LogBatch>) => Effect.Effect<Appended, StoreUnavailable>
 
     /**
-     * Ends the leg: log, answer message, state, usage, charges, follow-ups and lease in one step; false when the lease is lost. A run that
+     * Ends the leg: log, answer message, results of approved calls, state, usage, charges, follow-ups and lease in one step; false when the lease is lost. A run that
      * is still QUEUED gets its user message stored first. Repeated events are skipped as in `append`. A repeat of a stored settlement,
      * under the same lease, MUST return true and change nothing.
      *
@@ -318,6 +354,9 @@ export class RunStore extends Context.Service<
      * more. While nothing changes, pages MUST NOT repeat a run or leave one out.
      */
     readonly list: (threadId: ThreadId, page: RunPage) => Effect.Effect<ListedRuns, StoreUnavailable, Principal>
+
+    /** The principal's runs in REQUIRES_ACTION, on all threads, the newest first. While nothing changes, pages MUST NOT repeat one or leave one out. */
+    readonly waiting: (page: Omit<RunPage, "status">) => Effect.Effect<ListedRuns, StoreUnavailable, Principal>
 
     /** The thread's run in REQUIRES_ACTION. There is at most one. */
     readonly waitingOn: (threadId: ThreadId) => Effect.Effect<Option.Option<Run>, StoreUnavailable, Principal>

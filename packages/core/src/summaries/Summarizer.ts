@@ -19,7 +19,7 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { complete } from "../models/Completion.ts"
 import { Providers } from "../models/Provider.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { RunId, ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
@@ -27,7 +27,7 @@ import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWork
 import type { Message } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
-import { cut, nextMessages, promptOf, systemOf } from "./SummaryPrompt.ts"
+import { cut, nextMessages, summaryPrompt, summarySystem } from "./SummaryPrompt.ts"
 import { SummarySettings } from "./SummarySettings.ts"
 
 export const summarizeKind = "summarize"
@@ -58,35 +58,39 @@ const makeSummarizer = Effect.gen(function* () {
   const counter = yield* TokenCounter
   const keys = yield* ProviderKeys
   const account = { ledger: yield* UsageLedger, metering: yield* Metering }
-  const { credit } = yield* makeDayBudget
+  const { hold } = yield* makeDayBudget
   const providers = yield* Providers
   const settings = yield* SummarySettings
   const threads = yield* ThreadStore
 
   const ask = Effect.fnUntraced(function* (
     order: Order,
+    assistantId: AssistantId,
     before: ThreadSummary | null,
     messages: ReadonlyArray<Message>
   ): Effect.fn.Return<string, FollowUpFailed | StoreUnavailable, Principal> {
-    yield* Effect.catchTag(
-      credit({ purpose: "summary", amountUsd: null }),
-      "InsufficientCredit",
-      withoutCredit("for a summary")
-    )
+    const need = { purpose: "summary", amountUsd: null }
+    yield* Effect.catchTag(account.metering.ensureCredit(need), "InsufficientCredit", withoutCredit("for a summary"))
     const { model, provider } = settings.writer ?? order
     const { chat, info } = yield* Effect.catch(providers.resolve(provider, model), ({ message }) => giveUp(message))
     const target = { provider, model, info, apiKey: yield* keys.find(provider), conversationId: order.threadId }
-    const prompt = promptOf(before, messages, settings.messageTokens, counter)
+    const prompt = summaryPrompt(before, messages, settings.messageTokens, counter)
     const payee = { provider, model, purpose: "summary" }
-    const answer = yield* Effect.catchTag(
-      paid(beginOutside(account, order.runId), {
-        payee,
-        call: complete(chat, target, { system: systemOf(settings.summaryTokens), prompt, jsonOutput: false }, settings),
-        charges: (made) => [{ ...payee, model: made.model ?? model, usage: made.usage }]
-      }),
-      "ModelError",
-      ({ isRetryable, message, retryAfterMillis: pauseMillis }) =>
-        Effect.fail(new FollowUpFailed({ message, isRetryable, ...(pauseMillis === undefined ? {} : { pauseMillis }) }))
+    const system = summarySystem(settings.summaryTokens)
+    const promptTokens = counter.count(system) + counter.count(prompt)
+    const answer = yield* paid(beginOutside(account, { runId: order.runId, assistantId }), {
+      payee,
+      call: complete(chat, target, { system, prompt, jsonOutput: false }, settings),
+      charges: (made) => [{ ...payee, model: made.model ?? model, usage: made.usage }]
+    }).pipe(
+      hold({ need, assistantId, promptTokens, model: info }),
+      Effect.catchTags({
+        InsufficientCredit: withoutCredit("for a summary"),
+        ModelError: ({ isRetryable, message, retryAfterMillis: pauseMillis }) =>
+          Effect.fail(
+            new FollowUpFailed({ message, isRetryable, ...(pauseMillis === undefined ? {} : { pauseMillis }) })
+          )
+      })
     )
     return answer.text.trim()
   })
@@ -105,10 +109,10 @@ const makeSummarizer = Effect.gen(function* () {
       const messages = nextMessages(missing, settings.messageTokens)
       const last = messages.at(-1)
       if (last === undefined) return
-      const written = yield* ask(order, summary, messages)
+      const written = yield* ask(order, found.assistant.id, summary, messages)
       if (written === "") return yield* giveUp("The model wrote no summary.")
       const text = cut(written, settings.summaryTokens, counter)
-      summary = { text, throughSequence: last.sequence, tokens: counter.count(text) }
+      summary = { text, throughSequence: last.sequence, throughId: last.id, tokens: counter.count(text) }
       // The thread was deleted, or another process was faster.
       if (!(yield* threads.setSummary(order.threadId, summary))) return
       missing = missing.slice(messages.length)

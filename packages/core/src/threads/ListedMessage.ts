@@ -22,9 +22,21 @@ export interface PlainMessage {
   readonly threadId: ThreadId
   readonly createdAt: Date
   readonly usage: Usage | null
-  /** Fields of the message, each as the text that `JSON.stringify` returns for it. */
+  /** Fields of the message, and those of its `assistant`, each as the text that `JSON.stringify` returns for it. */
   readonly json: {
-    readonly [Field in "id" | "runId" | "role" | "status" | "content" | "provider" | "model" | "metadata"]: string
+    readonly [
+      Field in
+        | "id"
+        | "runId"
+        | "role"
+        | "status"
+        | "content"
+        | "provider"
+        | "model"
+        | "metadata"
+        | "assistantId"
+        | "assistantVersion"
+    ]: string
   }
 }
 

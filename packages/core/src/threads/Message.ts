@@ -8,9 +8,9 @@
  */
 import * as Schema from "effect/Schema"
 import { ProviderData } from "../models/ChatRequest.ts"
-import { MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { Usage } from "../primitives/Usage.ts"
-import { ToolCall, ToolResult } from "../tools/ToolCall.ts"
+import { OpenCall, ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import { Metadata } from "./Thread.ts"
 
 export const MessageStatus = Schema.Literals(["IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
@@ -42,6 +42,10 @@ export type RunFault = typeof RunFault.Type
 export const StopReason = Schema.Literals(["stop", "length", "filtered", "steps", "tools"])
 export type StopReason = typeof StopReason.Type
 
+/** The assistant that answered, with the version that it had. */
+export const AnsweringAssistant = Schema.Struct({ id: AssistantId, version: Schema.Int })
+export type AnsweringAssistant = typeof AnsweringAssistant.Type
+
 /** Each part of a turn reads and writes only the entry of its own name. */
 export const Supplements = Schema.JsonObject
 export type Supplements = typeof Supplements.Type
@@ -58,17 +62,21 @@ export const NewMessage = Schema.Struct({
   /** Why the answer failed; null if it did not. */
   fault: Schema.NullOr(RunFault),
   stopReason: Schema.NullOr(StopReason),
-  /** Calls that the client runs. Calls that the kernel ran are in `steps`. */
-  toolCalls: Schema.Array(ToolCall),
-  /** The outputs that the client submitted for `toolCalls`. */
+  /** Calls that the client runs or a person decides about. Calls that the kernel ran at once are in `steps`. */
+  toolCalls: Schema.Array(OpenCall),
+  /** The answers to `toolCalls`: outputs of the client, rejections, and the outputs of approved calls. */
   toolResults: Schema.Array(ToolResult),
   steps: Schema.Array(Step),
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
+  /** Null: the user's message, an answer in progress, one of a voice session, or one from before versions were kept. */
+  assistant: Schema.NullOr(AnsweringAssistant),
   usage: Schema.NullOr(Usage),
   metadata: Schema.NullOr(Metadata),
   /** Data that the parts of a turn found or made for this message, by the names of the parts; null if there is none. */
   supplements: Schema.NullOr(Supplements),
+  /** True: it was said elsewhere, and came with an imported thread. */
+  imported: Schema.optionalKey(Schema.Literal(true)),
   /** Size in a prompt, by the host's token counter at the time of writing. */
   tokens: Schema.Int,
   createdAt: Schema.Date

@@ -13,7 +13,7 @@ import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isPlain, type ListedMessage } from "./ListedMessage.ts"
 import type { History, Message, Step } from "./Message.ts"
-import { supplementOf } from "./Supplement.ts"
+import { readSupplement } from "./Supplement.ts"
 
 /** What one part keeps. The items of its prompts name their source; an item without one is not shown. */
 export interface KeptTexts {
@@ -163,7 +163,7 @@ const shownTexts = (message: Texts, parts: ReadonlyMap<string, KeptTexts>, shown
   const hidden = new Set<string>()
   for (const name of Object.keys(supplements)) {
     const shown = shownOf(name)
-    const kept = supplementOf(message, name)
+    const kept = readSupplement(message, name)
     if (shown === undefined || kept === null) continue
     if (!shown.isWhole(kept.value)) for (const tool of parts.get(name)?.tools ?? []) hidden.add(tool)
     supplements[name] = {

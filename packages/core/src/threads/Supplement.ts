@@ -11,20 +11,24 @@ export type Supplement = typeof Supplement.Type
 
 const decodeSupplement = Schema.decodeUnknownOption(Supplement)
 
-export const supplementOf = (message: Pick<Message, "supplements">, part: string): Supplement | null =>
+export const readSupplement = (message: Pick<Message, "supplements">, part: string): Supplement | null =>
   Option.getOrNull(decodeSupplement(message.supplements?.[part]))
+
+/** The value that a part kept, in the supplements of a stored message or, where they are values already, of a reply. */
+export const keptIn = (supplements: Supplements | null, part: string): Schema.Json =>
+  readSupplement({ supplements }, part)?.value ?? supplements?.[part] ?? null
 
 /** Only the values of the parts, for readers outside of the kernel; absent when there are none. */
 export const withValues = (supplements: Supplements | null): { readonly supplements?: Schema.JsonObject } => {
   const values = Object.keys(supplements ?? {}).flatMap((part) => {
-    const value = supplementOf({ supplements }, part)?.value ?? null
+    const value = readSupplement({ supplements }, part)?.value ?? null
     return value === null ? [] : [[part, value] as const]
   })
   return values.length === 0 ? {} : { supplements: Object.fromEntries(values) }
 }
 
 /** Null when there are no entries, which is the common case. */
-export const supplementsOf = (
+export const makeSupplements = (
   entries: Iterable<readonly [part: string, supplement: Supplement]>
 ): Supplements | null => {
   const all = Object.fromEntries(entries)

@@ -1,6 +1,6 @@
 /** A conversation of one user with one assistant. */
 import * as Schema from "effect/Schema"
-import { AssistantId, ThreadId } from "../primitives/Ids.ts"
+import { AssistantId, MessageId, ThreadId } from "../primitives/Ids.ts"
 
 export const Metadata = Schema.JsonObject
 export type Metadata = typeof Metadata.Type
@@ -9,9 +9,15 @@ export const Thread = Schema.Struct({
   id: ThreadId,
   assistantId: AssistantId,
   metadata: Schema.NullOr(Metadata),
+  /** The version of the assistant that answers. Null: the present one. */
+  assistantVersion: Schema.NullOr(Schema.Int),
+  /** The assistant to which the conversation was handed over. Absent: the thread's own answers. */
+  actingAssistantId: Schema.optionalKey(AssistantId),
   createdAt: Schema.Date,
-  /** The time of its newest message; without messages, the time of its creation. */
-  updatedAt: Schema.Date
+  /** The time of its newest message, or of its creation if that is later. */
+  updatedAt: Schema.Date,
+  /** Set for a fork: the thread and its last message that was copied. Either may have been deleted since. */
+  forkedFrom: Schema.optionalKey(Schema.Struct({ threadId: ThreadId, messageId: MessageId }))
 })
 export type Thread = typeof Thread.Type
 

@@ -60,8 +60,20 @@ export class ThreadStore extends Context.Service<
       fields: Metadata | ((now: Metadata) => Metadata)
     ) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
+     * MUST set which assistant of the principal answers in the thread; null: the thread's own. False, without changing anything, when there
+     * is no such thread or assistant. When that assistant is removed, the thread's own MUST answer again. `AssistantStore.ofThread` finds
+     * the one that answers, and `RunStore.begin` begins its runs.
+     */
+    readonly handOver: (
+      id: ThreadId,
+      assistantId: AssistantId | null
+    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST set which version of its assistant answers in the thread; false when there is no such thread. `updatedAt` stays. */
+    readonly pin: (id: ThreadId, assistantVersion: number | null) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /**
      * MUST store the summary in one step, unless the thread has a summary that covers as many messages or more. Returns false when nothing
-     * was stored, also for a thread that is unknown or another owner's. `updatedAt` and the metadata stay. `AssistantStore.ofThread`
+     * was stored, also for a thread that is unknown or another owner's. When the thread has no message `throughId` at that place, because
+     * it was rewound, it MUST store nothing. `updatedAt` and the metadata stay. `AssistantStore.ofThread`
      * returns the summary.
      */
     readonly setSummary: (id: ThreadId, summary: ThreadSummary) => Effect.Effect<boolean, StoreUnavailable, Principal>

@@ -35,7 +35,8 @@ export class Threads extends Context.Service<
     /** None when the principal has no such assistant. */
     readonly create: (
       assistantId: AssistantId,
-      metadata: Metadata | null
+      metadata: Metadata | null,
+      assistantVersion?: number | null
     ) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
     readonly get: (id: ThreadId) => Effect.Effect<ThreadWithMessages, ThreadNotFound | StoreUnavailable, Principal>
     readonly list: (
@@ -72,9 +73,14 @@ export class Threads extends Context.Service<
       const listed: typeof store.listed = (ids) => Effect.flatMap(store.listed(ids), texts.messages)
 
       return Threads.of({
-        create: tracedFn("Threads.create")(function* (assistantId: AssistantId, metadata: Metadata | null) {
+        create: tracedFn("Threads.create")(function* (
+          assistantId: AssistantId,
+          metadata: Metadata | null,
+          assistantVersion: number | null = null
+        ) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const thread: Thread = { id: yield* newId(ThreadId), assistantId, metadata, createdAt: now, updatedAt: now }
+          const id = yield* newId(ThreadId)
+          const thread: Thread = { id, assistantId, metadata, assistantVersion, createdAt: now, updatedAt: now }
           return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
         }),
         get: getWith(store, messages),

@@ -62,7 +62,7 @@ interface Way {
   readonly key: string | number
 }
 
-const pathOf = (way: Way | null): Array<string | number> => {
+const writePath = (way: Way | null): Array<string | number> => {
   const path: Array<string | number> = []
   for (let each = way; each !== null; each = each.before) path.unshift(each.key)
   return path
@@ -78,7 +78,7 @@ class Run {
   }
 
   tell(way: Way | null, message: string): void {
-    if (this.problems.length < mostProblems) this.problems.push({ path: pathOf(way), message })
+    if (this.problems.length < mostProblems) this.problems.push({ path: writePath(way), message })
   }
 
   /** Counts work that is about to be done. False: there was too much of it, and the value counts as one that does not fit. */
@@ -107,7 +107,7 @@ const kinds: ReadonlyArray<unknown> = ["null", "boolean", "integer", "number", "
 
 const isKind = (value: unknown): value is Kind => kinds.includes(value)
 
-const kindOf = (value: Schema.Json): Kind => {
+const jsonKind = (value: Schema.Json): Kind => {
   if (value === null) return "null"
   if (Array.isArray(value)) return "array"
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number"
@@ -124,7 +124,8 @@ const words: { readonly [kind in Kind]: string } = {
   object: "an object"
 }
 
-const isObject = (value: unknown): value is Schema.JsonObject =>
+/** A JSON object: no list, and not null. */
+export const isJsonObject = (value: unknown): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isList = (value: unknown): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
@@ -142,7 +143,7 @@ const isDeeper = (value: unknown, levels: number): boolean => {
 /** Equal for equal values: the order of fields does not count. */
 const canonical = (value: Schema.Json): string => {
   if (isList(value)) return `[${value.map(canonical).join(",")}]`
-  if (!isObject(value)) return JSON.stringify(value)
+  if (!isJsonObject(value)) return JSON.stringify(value)
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(",")}}`
 }
@@ -223,7 +224,7 @@ class Compiler {
       node.checks = [(_, way, run) => run.tell(way, "must not be there")]
       return
     }
-    if (!isObject(schema)) {
+    if (!isJsonObject(schema)) {
       this.problems.push({ path: place, message: "A schema is an object or a boolean." })
       return
     }
@@ -259,7 +260,7 @@ class Compiler {
       below: (value, ...keys) => child(value, keys).check,
       here: (value, ...keys) => same(child(value, keys)),
       elsewhere: (pointer) => {
-        const target = placeOf(pointer)
+        const target = readReference(pointer)
         const found = target === null ? undefined : valueAt(this.document, target)
         if (target === null || found === undefined) return undefined
         const named = this.nodeAt(target)
@@ -271,7 +272,7 @@ class Compiler {
 }
 
 /** The place that a reference into the same document names; null for every other reference. */
-const placeOf = (reference: string): ReadonlyArray<string> | null => {
+const readReference = (reference: string): ReadonlyArray<string> | null => {
   if (reference === "#") return []
   if (!reference.startsWith("#/")) return null
   try {
@@ -340,10 +341,11 @@ const onNumber =
 const onText =
   (fits: (length: number) => boolean, message: string): Check =>
   (value, way, run) => {
-    if (typeof value === "string" && run.works(value.length / 64) && !fits(lengthOf(value))) run.tell(way, message)
+    if (typeof value === "string" && run.works(value.length / 64) && !fits(countCharacters(value)))
+      run.tell(way, message)
   }
 
-const lengthOf = (text: string): number => {
+const countCharacters = (text: string): number => {
   let length = 0
   for (const _ of text) length++
   return length
@@ -351,7 +353,7 @@ const lengthOf = (text: string): number => {
 
 /** Counts the fields of an object as work before they are visited. */
 const fieldsIn = (value: Schema.Json, run: Run): ReadonlyArray<[string, Schema.Json]> => {
-  if (!isObject(value)) return []
+  if (!isJsonObject(value)) return []
   const fields = Object.entries(value)
   return run.works(fields.length) ? fields : []
 }
@@ -365,13 +367,13 @@ const onList =
 const onObject =
   (fits: (fields: number) => boolean, message: string): Check =>
   (value, way, run) => {
-    if (isObject(value) && !fits(Object.keys(value).length)) run.tell(way, message)
+    if (isJsonObject(value) && !fits(Object.keys(value).length)) run.tell(way, message)
   }
 
 const annotation: Keyword = () => undefined
 
 const definitions: Keyword = (value, at) => {
-  if (!isObject(value)) return at.refuse("This is an object of schemas.")
+  if (!isJsonObject(value)) return at.refuse("This is an object of schemas.")
   for (const [name, schema] of Object.entries(value)) at.below(schema, name)
 }
 
@@ -381,7 +383,7 @@ const type: Keyword = (value, at) => {
   if (known.length < wanted.length || known.length === 0) return at.refuse(`A type is one of ${kinds.join(", ")}.`)
   const named = known.map((kind) => words[kind]).join(" or ")
   return (each, way, run) => {
-    const kind = kindOf(each)
+    const kind = jsonKind(each)
     if (known.includes(kind) || (kind === "integer" && known.includes("number"))) return
     run.tell(way, `must be ${named}, and is ${words[kind]}`)
   }
@@ -395,7 +397,8 @@ const oneOfValues = (values: ReadonlyArray<Schema.Json>, message: string): Check
   }
 }
 
-const fieldsOf = (value: Schema.Json | undefined): ReadonlyArray<string> => (isObject(value) ? Object.keys(value) : [])
+const fieldNames = (value: Schema.Json | undefined): ReadonlyArray<string> =>
+  isJsonObject(value) ? Object.keys(value) : []
 
 const patternIn = (source: string, at: At): LinearPattern | undefined =>
   Option.getOrElse(linearPattern(source), () =>
@@ -408,7 +411,7 @@ const isMatched = (pattern: LinearPattern, text: string, run: Run): boolean =>
   run.works((text.length * pattern.states) / 4) && pattern.isIn(text)
 
 const properties: Keyword = (value, at) => {
-  if (!isObject(value)) return at.refuse("This is an object of schemas.")
+  if (!isJsonObject(value)) return at.refuse("This is an object of schemas.")
   const checks = new Map(Object.entries(value).map(([name, schema]) => [name, at.below(schema, name)]))
   return (each, way, run) => {
     for (const [name, field] of fieldsIn(each, run)) checks.get(name)?.(field, { before: way, key: name }, run)
@@ -416,7 +419,7 @@ const properties: Keyword = (value, at) => {
 }
 
 const patternProperties: Keyword = (value, at) => {
-  if (!isObject(value)) return at.refuse("This is an object of schemas.")
+  if (!isJsonObject(value)) return at.refuse("This is an object of schemas.")
   const checks = Object.entries(value).flatMap(([source, schema]) => {
     const pattern = patternIn(source, at)
     return pattern === undefined ? [] : [{ pattern, check: at.below(schema, source) }]
@@ -431,8 +434,8 @@ const patternProperties: Keyword = (value, at) => {
 }
 
 const additionalProperties: Keyword = (value, at) => {
-  const known = new Set(fieldsOf(at.schema["properties"]))
-  const patterns = fieldsOf(at.schema["patternProperties"]).flatMap((source) => Option.toArray(linearPattern(source)))
+  const known = new Set(fieldNames(at.schema["properties"]))
+  const patterns = fieldNames(at.schema["patternProperties"]).flatMap((source) => Option.toArray(linearPattern(source)))
   const check = value === false ? null : at.below(value)
   return (each, way, run) => {
     for (const [name, field] of fieldsIn(each, run)) {
@@ -447,7 +450,7 @@ const additionalProperties: Keyword = (value, at) => {
 const required: Keyword = (value, at) => {
   if (!isList(value) || !value.every((name) => typeof name === "string")) return at.refuse("This is a list of names.")
   return (each, way, run) => {
-    if (!isObject(each) || !run.works(value.length / 4)) return
+    if (!isJsonObject(each) || !run.works(value.length / 4)) return
     for (const name of value) if (!Object.hasOwn(each, name)) run.tell({ before: way, key: name }, "is missing")
   }
 }

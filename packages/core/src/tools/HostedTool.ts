@@ -39,10 +39,25 @@ export class HostedToolFailed extends Schema.TaggedError<HostedToolFailed>()("Ho
   message: Schema.String
 }) {}
 
+/** `path` is the place inside the arguments; empty: the whole object. */
+export interface ArgumentProblem {
+  readonly path: ReadonlyArray<string | number>
+  readonly message: string
+}
+
 export interface HostedTool {
   readonly definition: ToolDefinition
   /** Gets the parsed arguments. The result goes to the model: text unchanged, other values as JSON. */
   readonly run: (args: Schema.JsonObject, call: HostedCall) => Effect.Effect<Schema.Json, HostedToolFailed, Principal>
+  /**
+   * Which calls wait until a person approves them. A function that fails refuses the arguments, with a text for the model; one with a defect
+   * makes the call wait. Absent: no call waits. A voice session does not run calls that would have to wait.
+   */
+  readonly needsApproval?:
+    | true
+    | ((args: Schema.JsonObject, call: HostedCall) => Effect.Effect<boolean, HostedToolFailed, Principal>)
+  /** Finds what is wrong with arguments, before a person is asked to approve them and when that person changes them. Absent: `run` finds it. */
+  readonly check?: (args: Schema.JsonObject) => Effect.Effect<ReadonlyArray<ArgumentProblem>>
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
   /**
@@ -50,6 +65,8 @@ export interface HostedTool {
    * such a turn is refused.
    */
   readonly yields?: boolean
+  /** True: the owner chose its name, so a turn with another tool of this name is refused as the request's fault, not the server's. */
+  readonly isNamedByOwner?: boolean
   /** The time limit of a call; a function if it depends on the arguments. Absent: the kernel's `hostedToolTimeout`. */
   readonly timeout?: Duration.Input | ((args: Schema.JsonObject) => Duration.Input)
 }

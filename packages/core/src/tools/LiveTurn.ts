@@ -6,9 +6,11 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
+import type { Amount } from "../metering/Budget.ts"
 import type { BeginCharge } from "../metering/PaidCall.ts"
 import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { Usage } from "../primitives/Usage.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
 /** An event for the reader of the stream. The part defines `type` and `data`. Data that is not JSON throws. */
@@ -17,6 +19,41 @@ export interface PartEvent {
   readonly data: Schema.Json
   /** True: for live readers only. The event takes a sequence number and is never stored. */
   readonly isLive?: boolean
+}
+
+/** The model calls that are left for a turn with all the runs that its tools begin, which share one count. */
+export interface CallCount {
+  left: number
+}
+
+/** What a run knows of the turn whose tool begins it. */
+export interface ChildOf {
+  /** The id of the run itself: the turn has noted it before. */
+  readonly runId: RunId
+  readonly parent: RunId
+  /** How many turns stand above it. */
+  readonly depth: number
+  readonly calls: CallCount
+  /** What the runs above it have used of the limits of a run. */
+  readonly used: Amount
+}
+
+/** A run that a tool is about to begin. */
+export interface NewChild {
+  readonly toolCallId: string
+  readonly name: string
+  readonly threadId: ThreadId
+  readonly assistantId: AssistantId
+}
+
+export interface ChildEnd {
+  readonly status: "REQUIRES_ACTION" | "COMPLETED" | "FAILED" | "CANCELLED"
+  readonly usage: Usage
+}
+
+export interface BegunRun {
+  readonly child: ChildOf
+  readonly end: (end: ChildEnd) => void
 }
 
 export interface LiveTurn {
@@ -43,6 +80,17 @@ export interface LiveTurn {
    * `paid` makes a call between the two.
    */
   readonly beginCharge: BeginCharge
+  /**
+   * Notes a run that a tool begins on another thread as a part of this turn, and waits until the store has the note, for at most a second.
+   * The turn of that run gets `child` in its request. Its usage becomes part of this turn's usage when `end` is called. Null: no more turns
+   * may stand below this one, or it has no model call left for them.
+   */
+  readonly beginRun: (child: NewChild) => Effect.Effect<BegunRun | null, never, Principal>
+  /**
+   * Lets another assistant answer from now on, in this turn and on this thread; null: the thread's own. Returns a reason in words where that
+   * is not possible; null: the other one goes on after the tools of this step.
+   */
+  readonly handOver: (assistantId: AssistantId | null) => Effect.Effect<string | null, StoreUnavailable, Principal>
   /** Sets top-level fields of the thread's metadata at once, before the turn ends. */
   readonly journal: (fields: Schema.JsonObject) => Effect.Effect<void, StoreUnavailable, Principal>
   /** Asks the host for credit before something is spent. */

@@ -9,6 +9,24 @@ export const ToolCall = Schema.Struct({
 })
 export type ToolCall = typeof ToolCall.Type
 
+/** A call that is answered from outside of the kernel. */
+export const OpenCall = Schema.Struct({
+  ...ToolCall.fields,
+  /** Set for a call of a hosted tool that a person approves or rejects before it runs. Absent: the client runs the call. */
+  approval: Schema.optionalKey(Schema.Struct({ expiresAt: Schema.NullOr(Schema.String) }))
+})
+export type OpenCall = typeof OpenCall.Type
+
+/** What a person decided about a call. */
+export const Decision = Schema.Struct({
+  decision: Schema.Literals(["approve", "reject"]),
+  /** JSON text that replaces the model's arguments. Absent: the call runs as the model wrote it. */
+  arguments: Schema.optionalKey(Schema.String),
+  reason: Schema.optionalKey(Schema.String),
+  at: Schema.String
+})
+export type Decision = typeof Decision.Type
+
 /** What a client submits for one open call. */
 export const ToolOutput = Schema.Struct({ toolCallId: Schema.String, output: Schema.String })
 export type ToolOutput = typeof ToolOutput.Type
@@ -18,6 +36,10 @@ export const ToolResult = Schema.Struct({
   toolCallId: Schema.String,
   toolName: Schema.String,
   output: Schema.String,
-  hosted: Schema.Boolean
+  hosted: Schema.Boolean,
+  /** Absent: nobody was asked. */
+  decided: Schema.optionalKey(Decision),
+  /** True as long as an approved call has no output yet. */
+  isPending: Schema.optionalKey(Schema.Boolean)
 })
 export type ToolResult = typeof ToolResult.Type

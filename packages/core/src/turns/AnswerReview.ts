@@ -177,7 +177,7 @@ export class AnswerReview {
 }
 
 /** Null if no part of the leg reviews. Fails if a part is missing that has to check this run. */
-export const reviewOf = (
+export const makeReview = (
   { parts, plan }: Leg,
   turnOf: (part: string) => LiveTurn
 ): Effect.Effect<AnswerReview | null, ReviewFailed, Principal> => {

@@ -25,7 +25,7 @@ import type { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import { TurnModels } from "./TurnModels.ts"
 import type { TurnCase } from "./TurnPart.ts"
 import { TurnParts } from "./TurnParts.ts"
-import { chooseModel, planTurn, systemPromptOf } from "./TurnPlan.ts"
+import { chooseModel, planTurn, joinedSystemPrompt } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -74,7 +74,7 @@ export class Decide extends Context.Service<
         return models.resolve(chosen.success.provider, chosen.success.model)
       }
 
-      const caseOf = (
+      const turnCase = (
         request: TurnRequest,
         { assistant, hasDocuments, isNewThread, summary, thread }: Place,
         resolved: Result.Result<Answerer, ProviderNotFound | ModelNotNamed>
@@ -88,7 +88,7 @@ export class Decide extends Context.Service<
         summary,
         content: request.content,
         rewrite: null,
-        system: systemPromptOf(request, assistant),
+        system: joinedSystemPrompt(request, assistant),
         provider: request.provider ?? assistant.provider ?? models.defaults.provider,
         model: Result.isSuccess(resolved) ? resolved.success.model : (request.model ?? null),
         info: Result.isSuccess(resolved) ? resolved.success.info : null
@@ -103,9 +103,9 @@ export class Decide extends Context.Service<
         yield* Effect.fromResult(checkNames({ provider: request.provider, model: request.model }))
         if (request.options !== undefined) yield* refuseAbsentParts(all, request.options)
         const resolved = yield* Effect.result(resolveModel(request, place))
-        const turn = caseOf(request, place, resolved)
+        const turn = turnCase(request, place, resolved)
         const { heard, parts } = yield* consultParts(concernedParts(all, turn), turn, draft.listening)
-        const model = parts.answers === null ? yield* Effect.fromResult(resolved) : answererOf(parts.answers)
+        const model = parts.answers === null ? yield* Effect.fromResult(resolved) : partAnswerer(parts.answers)
         const ofHost = withoutTaken(hosted.all(), [
           ...parts.planned.flatMap((part) => part.tools.map(({ definition }) => definition)),
           ...(request.tools ?? place.assistant.tools ?? [])
@@ -128,7 +128,7 @@ export class Decide extends Context.Service<
 }
 
 /** When a part answers, no model driver is needed. */
-const answererOf = ({ info, model, provider }: NonNullable<PartsDecided["answers"]>): Answerer => ({
+const partAnswerer = ({ info, model, provider }: NonNullable<PartsDecided["answers"]>): Answerer => ({
   provider,
   model,
   info: info ?? describeModel({ name: model, provider, modelType: "llm" }),

@@ -9,7 +9,7 @@ import type { Charge } from "../metering/Charge.ts"
 import { unknownCharge } from "../metering/PaidCall.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
-import { ChargeId, MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
+import { type AssistantId, ChargeId, MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import type { Place } from "./Place.ts"
@@ -32,17 +32,23 @@ export interface Draft {
 
 type Ledger = Pick<typeof UsageLedger.Service, "begin">
 
-export const newDraft = (ledger: Ledger): Effect.Effect<Draft> =>
-  Effect.clockWith((clock) => Effect.map(newIds, (allocate) => draftOf(clock, allocate, ledger)))
+export const newDraft = (ledger: Ledger, assistantId: AssistantId, runId?: RunId): Effect.Effect<Draft> =>
+  Effect.clockWith((clock) => Effect.map(newIds, (allocate) => makeDraft(clock, allocate, ledger, assistantId, runId)))
 
-const draftOf = (clock: Clock.Clock, allocate: NewIds, ledger: Ledger): Draft => {
+const makeDraft = (
+  clock: Clock.Clock,
+  allocate: NewIds,
+  ledger: Ledger,
+  assistantId: AssistantId,
+  runId = allocate(RunId)
+): Draft => {
   const log = new RunLog<TurnEvent>(1)
   const begun: Array<ChargeId> = []
   const spend = (charge: Charge): void =>
     void log.push((sequence) => ({ _tag: "Charged", sequence, charge: chargeWithinBounds(charge) }))
   const firstEvent = Deferred.makeUnsafe<void>()
   return {
-    runId: allocate(RunId),
+    runId,
     messageId: allocate(MessageId),
     answerId: allocate(MessageId),
     log,
@@ -61,7 +67,7 @@ const draftOf = (clock: Clock.Clock, allocate: NewIds, ledger: Ledger): Draft =>
         Effect.gen(function* () {
           const id = allocate(ChargeId)
           begun.push(id)
-          yield* ledger.begin(id, [unknownCharge(payee)])
+          yield* ledger.begin(id, [unknownCharge(payee)], assistantId)
           return (charges) => Effect.sync(() => charges.forEach(spend))
         })
     })

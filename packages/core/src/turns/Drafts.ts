@@ -36,16 +36,16 @@ export class Drafts extends Context.Service<
       const parts = yield* TurnParts
       const earlyStream = yield* EarlyStream
 
-      const chargeUnstored = ({ log }: Draft) =>
+      const chargeUnstored = ({ log }: Draft, { assistant }: Place) =>
         chargeOutside(
           { ledger, metering },
-          null,
+          { runId: null, assistantId: assistant.id },
           log.events.flatMap((event) => (event._tag === "Charged" ? [event.charge] : []))
         ).pipe(Effect.catchCause((cause) => Effect.logError("The cost of a refused message was not recorded", cause)))
 
       /** The charges of these calls are stored with the run, or were written for the refused message. */
-      const endBegun = ({ begun }: Draft) =>
-        Effect.suspend(() => Effect.forEach(begun, (id) => ledger.add(id, []), { discard: true })).pipe(
+      const endBegun = ({ begun }: Draft, { assistant }: Place) =>
+        Effect.suspend(() => Effect.forEach(begun, (id) => ledger.add(id, [], assistant.id), { discard: true })).pipe(
           Effect.catchCause((cause) =>
             Effect.logWarning("A call of a listening part is charged twice, once as unknown", cause)
           )
@@ -53,11 +53,11 @@ export class Drafts extends Context.Service<
 
       return Drafts.of({
         use: Effect.fnUntraced(function* (request, place, rest) {
-          const draft = yield* newDraft(ledger)
+          const draft = yield* newDraft(ledger, place.assistant.id, request.child?.runId)
           if (!isHeard(parts.all(), request)) return yield* rest(draft)
           const heard = rest(draft).pipe(
-            Effect.onError(() => chargeUnstored(draft)),
-            Effect.ensuring(endBegun(draft))
+            Effect.onError(() => chargeUnstored(draft, place)),
+            Effect.ensuring(endBegun(draft, place))
           )
           return yield* request.stream === true ? earlyStream.begin(place, draft, heard) : heard
         })

@@ -54,7 +54,7 @@ export class EarlyStream extends Context.Service<
           )
           if (first !== null) return first
           fiber.addObserver((exit) => {
-            if (Exit.isFailure(exit)) endDraft(draft, place, refusalOf(exit.cause))
+            if (Exit.isFailure(exit)) endDraft(draft, place, refusalFromCause(exit.cause))
           })
           const turn = { threadId: place.thread.id, assistantId: place.assistant.id, runId: draft.runId }
           return startedTurn(turn, yield* followers.events(draft.runId, 0, draft.log), draft.log)
@@ -64,7 +64,7 @@ export class EarlyStream extends Context.Service<
   )
 }
 
-const refusalOf = (cause: Cause.Cause<StartError | PlaceOutdated>) => {
+const refusalFromCause = (cause: Cause.Cause<StartError | PlaceOutdated>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
   if (error?._tag === "TurnRefused") {
     const { code, message, reason } = error

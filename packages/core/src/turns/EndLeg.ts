@@ -15,12 +15,15 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import type { LiveRun, StopReason } from "../runs/LiveRuns.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { endRefused, waitedTooLong } from "./Draft.ts"
-import { followUpsOf } from "./PartFollowUps.ts"
+import { withCitations } from "./Citations.ts"
+import { approvedResults } from "./ApprovedCalls.ts"
+import { partFollowUps } from "./PartFollowUps.ts"
+import { expiriesOf } from "./Expiry.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
 import { type Leg, pushFirst } from "./Leg.ts"
-import { faultOf, type LegError, type LegOutcome } from "./ModelLoop.ts"
+import { faultFromError, type LegError, type LegOutcome } from "./ModelLoop.ts"
 import { TurnLogs } from "./RunningTurns.ts"
-import { type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
+import { type LegEnd, makeSettlement, terminalEvent } from "./Settlement.ts"
 import { Settlements } from "./Settlements.ts"
 import type { ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
@@ -51,7 +54,7 @@ export class EndLeg extends Context.Service<
 
       /** Followers get the terminal event only after it is stored. */
       const end = Effect.fnUntraced(function* (run: LiveRun<TurnEvent>, leg: Leg, exit: LegExit) {
-        const ended = yield* endOf(exit, run.stopped)
+        const ended = yield* endFromExit(exit, run.stopped)
         yield* tellOperator(leg, exit, ended)
         leg.hasEnded = true
         logs.close(run)
@@ -60,16 +63,19 @@ export class EndLeg extends Context.Service<
           return endRefused(leg.log, { messageId: leg.answerId, provider, model }, waitedTooLong(ended.busy))
         }
         pushFirst(leg)
-        const recorded = recordLeg(leg.log.events, counter)
+        const recorded = withCitations(recordLeg(leg.log.events, counter), leg.plan)
         // The lease is lost. If the run was deleted, its usage is settled all the same; if another process took it over, that process
         // settles it.
         if (ended === lost && recorded.charges.length === 0) return leg.log.close("lost")
         const outcome = afterTools(ended, recorded, leg.number)
         const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
-        const ordered = yield* followUpsOf(leg.parts, recorded, outcome.status, leg)
-        const settlement = settlementOf({
+        const expiries = yield* expiriesOf(recorded, outcome.status, leg.lease)
+        const ordered = [...(yield* partFollowUps(leg.parts, recorded, outcome.status, leg)), ...expiries]
+        const { approvedResults: ran } = recorded
+        const settlement = makeSettlement({
           lease: leg.lease,
           followUps: ordered,
+          approved: ran.length === 0 ? null : approvedResults(leg.answered?.results ?? [], ran, counter),
           leg: recorded,
           end: outcome,
           explanation: leg.explanation,
@@ -116,15 +122,15 @@ export class EndLeg extends Context.Service<
 }
 
 /** Withdrawn: there is no leg to end. */
-const endOf = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | Withdrawn> => {
+const endFromExit = (exit: LegExit, stopped: StopReason | null): Effect.Effect<LegEnd | Withdrawn> => {
   if (Exit.isSuccess(exit)) {
-    return Effect.succeed({ status: exit.value._tag === "Answered" ? "COMPLETED" : "REQUIRES_ACTION" })
+    return Effect.succeed({ status: exit.value._tag === "ClientNeeded" ? "REQUIRES_ACTION" : "COMPLETED" })
   }
   const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
   if (error?._tag === "Withdrawn") return Effect.succeed(error)
   if (error?._tag === "LeaseLost" || stopped === "lost") return Effect.succeed(lost)
   if (stopped === "cancelled") return Effect.succeed({ status: "CANCELLED" })
-  if (error !== undefined) return Effect.succeed({ status: "FAILED", fault: faultOf(error) })
+  if (error !== undefined) return Effect.succeed({ status: "FAILED", fault: faultFromError(error) })
   if (Cause.hasInterruptsOnly(exit.cause)) return Effect.succeed(shutDown)
   return Effect.as(Effect.logError("A turn ended in a defect", exit.cause), internalError)
 }

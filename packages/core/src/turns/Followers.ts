@@ -28,7 +28,7 @@ import { Recovery, withIdentity } from "./Recovery.ts"
 import { makeShownEvents } from "./ShownEvents.ts"
 import { RunningTurns, TurnSignals } from "./RunningTurns.ts"
 import { terminalEvent } from "./Settlement.ts"
-import { digestOf, makeLogPages } from "./LogPages.ts"
+import { digestEvents, makeLogPages } from "./LogPages.ts"
 import { isTerminal, type TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -87,7 +87,7 @@ const makeFollow = Effect.gen(function* () {
     found: Run | null = null
   ): Effect.fn.Return<EventPull, never, Scope.Scope> {
     const changed = yield* signals.listen(runId)
-    const seen = [...digestOf(before)]
+    const seen = [...digestEvents(before)]
     let known = found
     let last = after
     let hasEnded = false

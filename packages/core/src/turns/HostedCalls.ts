@@ -10,7 +10,7 @@ import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
-import type { HostedCall, HostedTool } from "../tools/HostedTool.ts"
+import type { ArgumentProblem, HostedCall, HostedTool } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -21,7 +21,7 @@ export type Answerer =
   | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly part: string; readonly args: Schema.JsonObject }
   | { readonly _tag: "Refused"; readonly output: string }
 
-export const answererOf = (
+export const findAnswerer = (
   call: ToolCall,
   clientTools: ReadonlySet<string>,
   hosted: ReadonlyMap<string, OfferedTool>,
@@ -45,10 +45,55 @@ export const answererOf = (
   return { _tag: "Hosted", ...offered, args: args.value }
 }
 
+type HostedAnswerer = Extract<Answerer, { readonly _tag: "Hosted" }>
+
+/**
+ * Asks the tool whether this call waits for an approval. A tool that cannot say it does not run without one. Arguments that the tool refuses
+ * are told to the model, and nobody is asked to approve them.
+ */
+export const needsApproval = (
+  by: HostedAnswerer,
+  call: HostedCall,
+  { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
+): Effect.Effect<Exclude<Answerer, { readonly _tag: "Client" }> | { readonly _tag: "Approval" }, never, Principal> => {
+  const { args, tool } = by
+  if (tool.needsApproval === undefined) return Effect.succeed(by)
+  const refused = (output: string): Answerer & { readonly _tag: "Refused" } => ({ _tag: "Refused", output })
+  const asked = Effect.suspend(() => {
+    const condition = tool.needsApproval
+    return typeof condition === "function" ? condition(args, call) : Effect.succeed(condition !== undefined)
+  })
+  const decided = Effect.gen(function* () {
+    const problems = tool.check === undefined ? [] : yield* tool.check(args)
+    if (problems.length > 0) return refused(badArguments(problems))
+    return (yield* asked) ? approval : by
+  }).pipe(
+    Effect.catchTag("HostedToolFailed", (failed) => Effect.succeed(refused(`Error: ${failed.message}`))),
+    Effect.catchCause((cause) =>
+      Effect.as(Effect.logError(`${tool.definition.name} could not say whether it needs an approval`, cause), approval)
+    )
+  )
+  return Effect.suspend(() =>
+    deadlines.within(callTimeout(tool, args, settings), decided, () => Effect.succeed(approval))
+  )
+}
+
+const approval = { _tag: "Approval" } as const
+
+/** Lists every problem with its place, so that the model can correct all of them in one call. */
+const badArguments = (problems: ReadonlyArray<ArgumentProblem>): string =>
+  [
+    "Error: the arguments do not fit, and the tool was not run.",
+    ...problems.map(
+      ({ message, path }) => `- ${path.length === 0 ? "(the whole object)" : path.join(".")}: ${message}`
+    ),
+    "Call it again with all of these corrected."
+  ].join("\n")
+
 const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
 
 /** The time limit of one call. */
-const timeOf = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
+const callTimeout = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
   Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
 
 /** Runs one hosted call and returns its result text. */
@@ -63,7 +108,7 @@ export const runHosted = (
     (output) => cutTo(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)
   )
   return Effect.suspend(() => {
-    const time = timeOf(tool, args, settings)
+    const time = callTimeout(tool, args, settings)
     const late = () => Effect.succeed(`Error: the tool did not answer within ${Duration.format(time)}.`)
     return deadlines.within(time, result, late)
   }).pipe(

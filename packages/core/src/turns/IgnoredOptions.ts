@@ -24,9 +24,10 @@ export const withoutEffect = (
   options: TurnOptions
 ): ReadonlyArray<IgnoredOption> => {
   const { jsonOutput, modelOptions, routing, thinking } = options
-  const settings = fieldsOf(modelOptions)
+  const settings = givenFields(modelOptions)
   if (wire === undefined || (thinking === null && routing === null && !jsonOutput && settings.length === 0)) return []
-  const sent = (changed: TurnOptions): string => JSON.stringify(wire({ ...requestOf(changed), info, ...namesOf(info) }))
+  const sent = (changed: TurnOptions): string =>
+    JSON.stringify(wire({ ...checkedRequest(changed), info, ...modelNames(info) }))
   const whole = sent(options)
   const isIgnored = (without: Partial<TurnOptions>): boolean => sent({ ...options, ...without }) === whole
   const ignored: Array<string> = []
@@ -80,11 +81,11 @@ const optionFields = [
   "maxSteps"
 ] as const
 
-const fieldsOf = (options: ModelOptions) => optionFields.filter((field) => options[field] !== undefined)
+const givenFields = (options: ModelOptions) => optionFields.filter((field) => options[field] !== undefined)
 
 /** The names of those that are given. */
 export const optionsIn = (options: ModelOptions): ReadonlyArray<string> =>
-  fieldsOf(options).map((field) => optionNames[field])
+  givenFields(options).map((field) => optionNames[field])
 
 /** The options that a message which is only saved gives for a model. */
 export const withoutModel = (request: TurnRequest): ReadonlyArray<IgnoredOption> =>
@@ -140,7 +141,7 @@ const probe: Omit<
 
 const probeTool = { name: "probe", description: null, parameters: null }
 
-const requestOf = ({ hasTools, jsonOutput, modelOptions, routing, thinking }: TurnOptions) => {
+const checkedRequest = ({ hasTools, jsonOutput, modelOptions, routing, thinking }: TurnOptions) => {
   const { maxOutputTokens = null, toolChoice = "auto", ...sampling } = modelOptions
   return {
     ...probe,
@@ -154,7 +155,7 @@ const requestOf = ({ hasTools, jsonOutput, modelOptions, routing, thinking }: Tu
   }
 }
 
-const namesOf = ({ name, provider }: ResolvedModel["info"]) => ({ provider, model: name })
+const modelNames = ({ name, provider }: ResolvedModel["info"]) => ({ provider, model: name })
 
 const isGiven = (options: object): boolean => Object.values(options).some((value) => value !== undefined)
 

@@ -9,11 +9,13 @@ import type { Provider } from "../models/Provider.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { AssistantId, MessageId } from "../primitives/Ids.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
-import { type Preamble, preambleOf, type Room, roomFor } from "../prompts/PromptAssembly.ts"
+import { type Preamble, makePreamble, type Room, roomFor } from "../prompts/PromptAssembly.ts"
 import { LogTail } from "../runs/LogTail.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
 import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
+import type { CallCount, ChildOf } from "../tools/LiveTurn.ts"
+import type { OpenCall, ToolResult } from "../tools/ToolCall.ts"
 import { LiveWindow } from "./LiveWindow.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
 import type { PlannedPart } from "./RegisteredPart.ts"
@@ -67,7 +69,7 @@ export const offeredTools = (
 const noTools: ReadonlyMap<string, OfferedTool> = new Map()
 
 /** All tools that the model is offered: first those that the kernel runs, then the client's. */
-export const toolsOf = (plan: TurnPlan, hosted: ReadonlyMap<string, OfferedTool>) => [
+export const toolsForModel = (plan: TurnPlan, hosted: ReadonlyMap<string, OfferedTool>) => [
   ...[...hosted.values()].map(({ tool }) => tool.definition),
   ...plan.tools
 ]
@@ -78,7 +80,7 @@ export const planLeg = (
   { assumedContextLimit, counter }: { readonly counter: TokenCounterPort; readonly assumedContextLimit: number }
 ): PlannedLeg => {
   const hosted = offeredTools(plan, parts, ofHost)
-  const preamble = preambleOf(plan.system, toolsOf(plan, hosted), counter)
+  const preamble = makePreamble(plan.system, toolsForModel(plan, hosted), counter)
   return { plan, model, parts, hosted, preamble, room: roomFor(model.info, assumedContextLimit) }
 }
 
@@ -96,15 +98,30 @@ export interface NewLeg extends PlannedLeg {
    * beginning before there is one.
    */
   readonly first: TurnEvent
+  /** The calls that were answered before this leg; absent in the first one. Results that are pending are of calls to run first. */
+  readonly answered?: { readonly calls: ReadonlyArray<OpenCall>; readonly results: ReadonlyArray<ToolResult> }
   /** Null: nothing limits what the leg uses. */
   readonly budget: TurnBudget | null
+  /** Absent: no tool of another turn began this run, or this is a later leg of it. */
+  readonly child?: ChildOf | undefined
 }
 
-export interface Leg extends NewLeg {
+/** What another assistant brings that goes on with a leg. */
+export type HandedTo = PlannedLeg & Pick<NewLeg, "assistantId" | "apiKey">
+
+type Changing<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] }
+
+export interface Leg extends Omit<NewLeg, keyof HandedTo>, Changing<HandedTo> {
+  /** Set when a tool has handed the conversation over. The leg goes on with it after the tools of this step. */
+  next: HandedTo | null
   readonly tail: LogTail<TurnEvent>
   readonly liveEvents: LiveWindow
   /** The explanation of the last prompt. It is stored with the settlement. */
   explanation: Explanation | null
+  /** How many turns stand above this one. */
+  readonly depth: number
+  /** The model calls that are left. Null: none of its tools has begun a run, and none began this run. */
+  calls: CallCount | null
   /** True once the terminal event is the only event that may still be added to the log. */
   hasEnded: boolean
 }
@@ -120,5 +137,8 @@ export const beginLeg = (leg: NewLeg, stored: number, settings: TurnSettings): L
   tail: new LogTail(leg.log, stored, leg.stream ? settings.streamedLog : settings.unwatchedLog, isKept),
   liveEvents: new LiveWindow(leg.log),
   explanation: null,
+  next: null,
+  depth: leg.plan.parent?.depth ?? 0,
+  calls: leg.child?.calls ?? null,
   hasEnded: false
 })

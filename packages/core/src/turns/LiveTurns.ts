@@ -5,16 +5,26 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { Metering } from "../metering/Metering.ts"
 import type { EndCharge } from "../metering/PaidCall.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
+import { type AssistantId, newId, RunId } from "../primitives/Ids.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
-import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { ChildEnd, LiveTurn, NewChild } from "../tools/LiveTurn.ts"
+import { callsIn, mostDepth, mostModelCalls } from "./ChildRuns.ts"
+import { HandOvers, mostHandOvers } from "./HandOvers.ts"
 import type { Leg } from "./Leg.ts"
 import { mustBeJson } from "./RegisteredPart.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
+
+/** The model calls of the run so far. */
+const countModelCalls = ({ lease, log }: Leg, { messages }: History): number =>
+  callsIn(messages.filter(({ runId }) => runId === lease.runId)) +
+  log.events.filter(({ _tag }) => _tag === "StepStarted").length
 
 export class LiveTurns extends Context.Service<
   LiveTurns,
@@ -23,12 +33,13 @@ export class LiveTurns extends Context.Service<
     readonly of: (leg: Leg, part: string, history: History) => LiveTurn
   }
 >()("@colloquy/core/turns/LiveTurns") {
-  static readonly layer: Layer.Layer<LiveTurns, never, Deadlines | ThreadStore> = Layer.effect(
+  static readonly layer: Layer.Layer<LiveTurns, never, Deadlines | ThreadStore | HandOvers> = Layer.effect(
     LiveTurns,
     Effect.gen(function* () {
       const threads = yield* ThreadStore
       const deadlines = yield* Deadlines
       const { ensureCredit } = yield* Metering
+      const handOvers = yield* HandOvers
 
       const of = (leg: Leg, part: string, history: History): LiveTurn => {
         const { assistantId, lease, log, model, tail } = leg
@@ -80,6 +91,44 @@ export class LiveTurns extends Context.Service<
               const noted = deadlines.within("1 second", tail.stored, () => Effect.void)
               return Effect.as(began === undefined ? Effect.void : noted, end)
             }),
+          beginRun: Effect.fnUntraced(function* (child: NewChild) {
+            const calls = (leg.calls ??= { left: mostModelCalls - countModelCalls(leg, history) })
+            const depth = leg.depth + 1
+            if (depth > mostDepth || calls.left <= depth) return null
+            const runId = yield* newId(RunId)
+            push((sequence) => ({ _tag: "ChildBegan", sequence, child: { ...child, runId } }))
+            yield* deadlines.within("1 second", tail.stored, () => Effect.void)
+            const before = calls.left
+            const used = leg.budget?.ofRun() ?? { tokens: 0, usd: 0 }
+            return {
+              child: { runId, parent: lease.runId, depth, calls, used },
+              end: (end: ChildEnd) => {
+                const modelCalls = before - calls.left
+                push((sequence) => ({ _tag: "ChildEnded", sequence, runId, end: { ...end, modelCalls } }))
+                tail.writeSoon()
+                log.wake()
+              }
+            }
+          }),
+          handOver: Effect.fnUntraced(function* (wanted: AssistantId | null) {
+            const found = yield* threads.get(lease.threadId)
+            if (Option.isNone(found)) return "The conversation was deleted."
+            const own = found.value.assistantId
+            const id = wanted ?? own
+            const count = log.events.filter(({ _tag }) => _tag === "HandedOver").length
+            if (count >= mostHandOvers || leg.next !== null) return "The conversation was handed over often enough."
+            const planned = yield* Effect.result(handOvers.plan(leg.plan, id, id === own))
+            if (Result.isFailure(planned)) {
+              return planned.failure._tag === "HandOverRefused" ? planned.failure.message : yield* planned.failure
+            }
+            const { apiKey, assistant, leg: next } = planned.success
+            if (!(yield* threads.handOver(lease.threadId, id === own ? null : id))) return "That assistant was deleted."
+            leg.next = { ...next, assistantId: id, apiKey }
+            const answering = { id, version: assistant.version }
+            const named = { provider: next.plan.provider, model: next.plan.model }
+            push((sequence) => ({ _tag: "HandedOver", sequence, assistant: answering, ...named }))
+            return null
+          }),
           journal: (fields) => Effect.asVoid(threads.mergeMetadata(lease.threadId, fields)),
           ensureCredit: (need) => Effect.andThen(leg.budget?.spend(need) ?? Effect.void, ensureCredit(need))
         }

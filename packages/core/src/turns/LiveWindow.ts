@@ -23,7 +23,7 @@ export class LiveWindow {
 
   /** Counts an event that was pushed, and drops the oldest events if there are too many characters. */
   add({ sequence }: TurnEvent, data: Schema.Json): void {
-    const size = sizeOf(data)
+    const size = dataSize(data)
     this.kept.push({ sequence, size })
     this.size += size
     while (this.size > liveCharacters) this.dropOldest()
@@ -41,10 +41,10 @@ export class LiveWindow {
 }
 
 /** Counts the characters of texts only: other values are short. */
-const sizeOf = (data: Schema.Json): number => {
+const dataSize = (data: Schema.Json): number => {
   if (typeof data === "string") return data.length
   if (typeof data !== "object" || data === null) return 0
   let size = 0
-  for (const value of Object.values(data)) size += sizeOf(value)
+  for (const value of Object.values(data)) size += dataSize(value)
   return size
 }

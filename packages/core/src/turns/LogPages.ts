@@ -37,7 +37,7 @@ export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): Read
     const read = yield* Deferred.make<LogPage | null, StoreUnavailable>()
     underWay.set(key, read)
     return yield* store.read(runId, after).pipe(
-      Effect.map(pageOf),
+      Effect.map(logPage),
       Effect.onExit((exit) => {
         // Empty pages are not kept: the next read may find events. Pages with events never change.
         underWay.delete(key)
@@ -65,13 +65,13 @@ export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): Read
   })
 }
 
-const pageOf = (stored: Parameters<typeof fromLog>[0]): LogPage => {
+const logPage = (stored: Parameters<typeof fromLog>[0]): LogPage => {
   const events = fromLog(stored)
-  return { events, digest: digestOf(events) }
+  return { events, digest: digestEvents(events) }
 }
 
 /** `recordLeg` gives the same result for the digest as for the events. */
-export const digestOf = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> => {
+export const digestEvents = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<TurnEvent> => {
   const digest: Array<TurnEvent> = []
   let texts: Array<string> = []
   let first: Extract<TurnEvent, { readonly _tag: "TextDelta" }> | null = null

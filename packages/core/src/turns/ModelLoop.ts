@@ -1,6 +1,6 @@
 /**
- * Step 7 of a turn: the model answers, hosted tools run, the model answers again, until the answer is complete or the client's tools are
- * needed. All events are pushed to the leg's log; nothing here writes to a store. An interruption (a cancel) takes effect at every wait.
+ * Step 7 of a turn: the model answers, hosted tools run, the model answers again, until the answer is complete or a call waits for the client
+ * or for an approval. All events are pushed to the leg's log; nothing here writes to a store. An interruption (a cancel) takes effect at every wait.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -11,15 +11,16 @@ import type { Principal } from "../access/Principal.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { converseWithin } from "../models/ChatModel.ts"
 import type { ChatRequest } from "../models/ChatRequest.ts"
-import { isRefusedRequest, ModelError } from "../models/ModelError.ts"
+import { ModelError } from "../models/ModelError.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { History, RunFault } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import { AnswerCalls } from "./AnswerCalls.ts"
 import type { AnswerReview } from "./AnswerReview.ts"
-import { answererOf, runHosted } from "./HostedCalls.ts"
+import { mostModelCalls, roundsLeft, takeCall } from "./ChildRuns.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import { assemble } from "../prompts/PromptAssembly.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
@@ -28,10 +29,8 @@ import type { Recalled } from "./Recall.ts"
 import { outputLoop, type OutputUnusable } from "./OutputLoop.ts"
 import { ReviewedStep } from "./ReviewedStep.ts"
 import type { ReviewFailed, ReviewStopped } from "./ReviewVerdict.ts"
-import { rewriteBy } from "./Rewriting.ts"
 import { StepRecorder, type StepResult } from "./StepRecorder.ts"
 import type { BudgetExceeded } from "./TurnBudget.ts"
-import type { Rewrite } from "./TurnPart.ts"
 import type { StepStarted } from "./TurnEvent.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { recordLeg } from "./TurnRecorder.ts"
@@ -41,6 +40,8 @@ import { TurnSettings } from "./TurnSettings.ts"
 export type LegOutcome = Data.TaggedEnum<{
   Answered: {}
   ClientNeeded: { readonly calls: ReadonlyArray<ToolCall> }
+  /** Another assistant goes on with the leg. */
+  HandedOver: {}
 }>
 export const LegOutcome = Data.taggedEnum<LegOutcome>()
 
@@ -93,11 +94,12 @@ export class ModelLoop extends Context.Service<
     readonly converse: (leg: Leg, chat: ChatDriver, reading: Reading) => Effect.Effect<LegOutcome, LegError, Principal>
   }
 >()("@colloquy/core/turns/ModelLoop") {
-  static readonly layer: Layer.Layer<ModelLoop, never, TurnParts | Deadlines> = Layer.effect(
+  static readonly layer: Layer.Layer<ModelLoop, never, TurnParts | AnswerCalls | Deadlines> = Layer.effect(
     ModelLoop,
     Effect.gen(function* () {
       const registered = yield* TurnParts
       const deadlines = yield* Deadlines
+      const { answerCalls } = yield* AnswerCalls
       const counter = yield* TokenCounter
       const settings = yield* TurnSettings
       const { hostedRounds } = settings
@@ -114,9 +116,12 @@ export class ModelLoop extends Context.Service<
         const asking = output?.asking ?? ((request: ChatRequest) => request)
         const { maxOutputTokens = null, maxSteps, toolChoice = "auto", ...sampling } = plan.options ?? {}
         const isCounted = maxSteps !== undefined
-        const rounds = isCounted ? Math.min(hostedRounds, roundsLeft(maxSteps, leg, history)) : hostedRounds
+        const rounds = isCounted
+          ? Math.min(hostedRounds, roundsLeft(maxSteps, leg.lease.runId, history.messages))
+          : hostedRounds
         /** An answer that is no JSON value of the wanted form is asked for once more, where model calls are not counted. */
         const mostRounds = output === null || isCounted ? rounds : rounds + 1
+        const goesOn = leg.log.events.some(({ _tag }) => _tag === "HandedOver")
         const hasTools = preamble.tools.length + ownTools.length > 0
 
         /** Names of missing tools that the model has called before. The model was told that they do not exist. */
@@ -124,10 +129,14 @@ export class ModelLoop extends Context.Service<
         let mayCall = true
 
         for (let round = 0; round <= mostRounds; round++) {
-          const isLast = round >= rounds
+          if (leg.calls !== null && !takeCall(leg.calls, leg.depth)) {
+            return yield* new TooManyRounds({ rounds: mostModelCalls })
+          }
+          const isSpent = leg.calls !== null && leg.calls.left <= leg.depth
+          const isLast = round >= rounds || isSpent
           // The wanted call is made once: wanted again, it would never end. A model that is to call nothing is told so each time.
           const wanted = (round === 0 && leg.number === 0) || toolChoice === "none" ? toolChoice : "auto"
-          const recorded = round === 0 ? null : recordLeg(leg.log.events, counter)
+          const recorded = round === 0 && !goesOn ? null : recordLeg(leg.log.events, counter)
           const prompt = yield* Effect.fromResult(
             assemble({
               preamble,
@@ -144,7 +153,7 @@ export class ModelLoop extends Context.Service<
             })
           )
           leg.explanation = withNotes(prompt.explanation, recalled.notes)
-          if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded?.usage ?? noUsage)
+          if (leg.budget !== null) yield* leg.budget.begin(prompt.promptTokens, recorded ?? nothingUsed)
           const request = asking({
             provider: model.provider,
             model: model.model,
@@ -173,7 +182,7 @@ export class ModelLoop extends Context.Service<
             return yield* new OutputNotSupported({ kind: notKept })
           }
           if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
-          const isFinal = isLast && isCounted
+          const isFinal = isLast && (isCounted || isSpent)
           if (isFinal) yield* answerCalls(leg, turnOf, step.calls, { clientTools: noTools, mayRun: false })
           if (isFinal || (step.calls.length === 0 && step.reason !== "continue")) {
             const isTaken = output === null || (yield* output.take(recordLeg(leg.log.events, counter), turnOf, isFinal))
@@ -182,6 +191,7 @@ export class ModelLoop extends Context.Service<
           if (!mayCall && step.calls.length > 0) return yield* new TooManyRounds({ rounds: round + 1 })
           const open = yield* answerCalls(leg, turnOf, step.calls, { clientTools, mayRun: !isLast })
           if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
+          if (leg.next !== null) return LegOutcome.HandedOver()
           // When the model calls a missing tool for the second time, it is asked for an answer in words, without tools.
           const missing = step.calls
             .map(({ name }) => name)
@@ -200,14 +210,18 @@ export class ModelLoop extends Context.Service<
         request: ChatRequest
       ): Effect.fn.Return<StepResult, ModelError | BudgetExceeded> {
         const { provider } = request
-        const recorder = review === null ? new StepRecorder(leg, provider) : new ReviewedStep(leg, provider, review)
-        const at = yield* Clock.currentTimeMillis
-        leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, ...begun, at }))
-        yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener: recorder }).pipe(
-          Effect.tapError((error) =>
-            isRefusedRequest(error) ? Effect.map(Clock.currentTimeMillis, (now) => recorder.refused(now)) : Effect.void
-          )
-        )
+        const clock = yield* Clock.Clock
+        const now = () => clock.currentTimeMillisUnsafe()
+        const recorder =
+          review === null ? new StepRecorder(leg, provider, now) : new ReviewedStep(leg, provider, now, review)
+        const begin = (at: number): void => {
+          leg.log.push((sequence) => ({ _tag: "StepStarted", sequence, ...begun, at }))
+        }
+        begin(now())
+        // What was refused is a step of its own, which cost nothing: so it is also when the run ends in the pause after it.
+        const { hear, hold, pause } = recorder
+        const listener = { hear, hold, pause, refused: (at: number) => recorder.refused(at), again: begin }
+        yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener })
         if (recorder instanceof ReviewedStep) yield* recorder.rest
         const step = recorder.end(yield* Clock.currentTimeMillis)
         if (step.hasCut)
@@ -240,50 +254,6 @@ export class ModelLoop extends Context.Service<
         return hasTaker ? "broken media" : "media"
       })
 
-      /** Answers the calls that the kernel can answer, in parallel, and returns the calls that are left for the client. */
-      const answerCalls = Effect.fnUntraced(function* (
-        leg: Leg,
-        turnOf: Reading["turnOf"],
-        calls: ReadonlyArray<ToolCall>,
-        { clientTools, mayRun }: { readonly clientTools: ReadonlySet<string>; readonly mayRun: boolean }
-      ): Effect.fn.Return<ReadonlyArray<ToolCall>, never, Principal> {
-        if (calls.length === 0) return calls
-        const { assistantId, lease } = leg
-        const rewrite = rewriteBy(leg.parts, { kind: "tool_output", threadId: lease.threadId, assistantId })
-        const answerers = calls.map((call) => ({ call, by: answererOf(call, clientTools, leg.hosted, mayRun) }))
-        yield* Effect.forEach(
-          answerers,
-          ({ call, by }) => {
-            if (by._tag === "Client") return Effect.void
-            const output =
-              by._tag === "Refused"
-                ? Effect.succeed(by.output)
-                : checked(
-                    rewrite,
-                    runHosted(by.tool, by.args, { toolCallId: call.id, ...turnOf(by.part) }, { deadlines, settings })
-                  )
-            return Effect.gen(function* () {
-              const startedAt = yield* Clock.currentTimeMillis
-              const text = yield* output
-              const at = yield* Clock.currentTimeMillis
-              leg.log.push((sequence) => ({
-                _tag: "HostedResult",
-                sequence,
-                toolCallId: call.id,
-                toolName: call.name,
-                output: text,
-                startedAt,
-                at
-              }))
-              leg.tail.writeSoon()
-              leg.log.wake()
-            })
-          },
-          { concurrency: settings.hostedConcurrency, discard: true }
-        )
-        return answerers.filter(({ by }) => by._tag === "Client").map(({ call }) => call)
-      })
-
       return ModelLoop.of({ converse })
     })
   )
@@ -291,29 +261,9 @@ export class ModelLoop extends Context.Service<
 
 type BegunStep = Pick<StepStarted, "promptTokens" | "isLast">
 
+const nothingUsed = { ownUsage: noUsage, usage: noUsage }
+
 const noTools: ReadonlySet<string> = new Set()
-
-/** How often a counted run may call tools, without the calls of its earlier legs. */
-const roundsLeft = (maxSteps: number, { lease }: Leg, { messages }: History): number => {
-  const before = messages
-    .filter(({ role, runId }) => role === "assistant" && runId === lease.runId)
-    .reduce((calls, { steps }) => calls + Math.max(1, steps.length), 0)
-  return Math.max(0, maxSteps - 1 - before)
-}
-
-/** An output that a part could not rewrite is withheld from the model. */
-const checked = (
-  rewrite: Rewrite | null,
-  output: Effect.Effect<string, never, Principal>
-): Effect.Effect<string, never, Principal> =>
-  rewrite === null
-    ? output
-    : Effect.catchCause(Effect.flatMap(output, rewrite), (cause) =>
-        Effect.as(
-          Effect.logError("The output of a hosted tool could not be rewritten", cause),
-          "Error: the output of this tool could not be checked and is withheld. Answer without it."
-        )
-      )
 
 const withNotes = (explanation: Explanation, notes: Recalled["notes"]): Explanation =>
   notes.length === 0 ? explanation : { ...explanation, leftOut: [...explanation.leftOut, ...notes] }
@@ -322,7 +272,7 @@ const refusal = (leg: Leg): Effect.Effect<never, ModelError> =>
   Effect.fail(new ModelError({ reason: "refused", provider: leg.model.provider, model: leg.model.model }))
 
 /** The error of a run, as the client gets it. */
-export const faultOf = (error: LegError): RunFault => {
+export const faultFromError = (error: LegError): RunFault => {
   switch (error._tag) {
     case "ModelError":
       return { code: error.reason, message: error.message, retryable: error.isRetryable }

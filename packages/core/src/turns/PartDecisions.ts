@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { tokensIn } from "../models/ReportedFigures.ts"
-import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
+import { type Supplement, makeSupplements } from "../threads/Supplement.ts"
 import type { Supplements } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark } from "../tools/ToolDefinition.ts"
@@ -65,13 +65,21 @@ export const refuseAbsentParts = (
  */
 export const checkTools = (
   { assistant, request }: Pick<TurnCase, "assistant" | "request">,
-  planned: ReadonlyArray<Pick<PlannedPart, "ownTools" | "tools">>,
+  planned: ReadonlyArray<Pick<PlannedPart, "name" | "ownTools" | "tools">>,
   hosted: ReadonlyArray<HostedTool>
 ): Effect.Effect<void, TurnRefused> => {
   const tools = request.sendToModel === false ? [] : (request.tools ?? assistant.tools ?? [])
-  const names = [...planned.flatMap((part) => part.tools), ...hosted].map(({ definition }) => definition.name)
+  const all = [...planned.flatMap((part) => part.tools), ...hosted]
+  const names = all.map(({ definition }) => definition.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
+    const part = planned.find((each) =>
+      each.tools.some((tool) => tool.isNamedByOwner && tool.definition.name === twice)
+    )
+    if (part !== undefined) {
+      const message = `Two tools of this turn have the name "${twice}". Rename one.`
+      return Effect.fail(new TurnRefused({ part: part.name, reason: "invalid", problems: [{ path: [], message }] }))
+    }
     return Effect.die(
       new Error(`Two tools have the name "${twice}", of two parts or of a part and the host. Rename one.`)
     )
@@ -221,7 +229,7 @@ const combineDecisions = (
     plans: Object.fromEntries(decided.map(({ decision, planned }) => [planned.name, decision.plan])),
     planned: decided.map(({ planned }) => planned),
     tools: decided.flatMap(({ planned }) => planned.tools),
-    supplements: supplementsOf(supplements),
+    supplements: makeSupplements(supplements),
     tokens: decided.reduce((sum, { decision }) => sum + tokensIn(decision.tokens ?? 0), 0),
     ignored: decided.flatMap(({ decision }) => decision.ignored ?? []),
     answers,

@@ -5,14 +5,14 @@ import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
 import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Lease } from "../runs/RunStore.ts"
-import { supplementOf } from "../threads/Supplement.ts"
+import { readSupplement } from "../threads/Supplement.ts"
 import type { PlannedPart } from "./RegisteredPart.ts"
 import type { FollowUpOrder, SavedMessage, SettledLeg } from "./TurnPart.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 const none: ReadonlyArray<NewFollowUp> = []
 
-export const followUpsOf = (
+export const partFollowUps = (
   parts: ReadonlyArray<PlannedPart>,
   leg: RecordedLeg,
   status: SettledLeg["status"],
@@ -28,16 +28,18 @@ export const followUpsOf = (
     runId,
     historyLeftOut: historyLeftOut(place.explanation)
   }
-  return ordersOf(parts, (part) => part.followUps({ ...settled, kept: supplementOf(leg, part.name)?.value ?? null }))
+  return followUpOrders(parts, (part) =>
+    part.followUps({ ...settled, kept: readSupplement(leg, part.name)?.value ?? null })
+  )
 }
 
 export const followUpsOfSaved = (
   parts: ReadonlyArray<PlannedPart>,
   saved: SavedMessage
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
-  parts.length === 0 ? Effect.succeed(none) : ordersOf(parts, (part) => part.followUps(saved))
+  parts.length === 0 ? Effect.succeed(none) : followUpOrders(parts, (part) => part.followUps(saved))
 
-const ordersOf = (
+const followUpOrders = (
   parts: ReadonlyArray<PlannedPart>,
   ask: (part: PlannedPart) => Effect.Effect<ReadonlyArray<FollowUpOrder>>
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> =>

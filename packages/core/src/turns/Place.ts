@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import { type Assistant, AssistantNotFound } from "../assistants/Assistant.ts"
+import { type Assistant, AssistantNotFound, AssistantVersionUnknown } from "../assistants/Assistant.ts"
 import { embeddingFor, newAssistant } from "../assistants/AssistantFields.ts"
 import { DefaultEmbedding } from "../assistants/Assistants.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
@@ -34,6 +34,10 @@ export interface Place {
   readonly decidedOn: string | null
 }
 
+/** The version that the thread is pinned to. It is one of the thread's own assistant, and of no other that answers in its place. */
+export const pinOf = ({ assistant, thread }: Place): number | null =>
+  assistant.id === thread.assistantId ? thread.assistantVersion : null
+
 /** The turn was decided or refused on a remembered place that is outdated. It must be decided again, on the place as it is now. */
 export class PlaceOutdated extends Data.TaggedError("PlaceOutdated") {}
 
@@ -44,6 +48,11 @@ export class PlaceRecords extends Context.Service<
     readonly find: (
       request: Pick<TurnRequest, "assistantId" | "threadId">
     ) => Effect.Effect<Place, ThreadNotFound | AssistantNotFound | StoreUnavailable, Principal>
+    /** The place with the assistant as it was in the version that a message wants, or else the thread. */
+    readonly atVersion: (
+      place: Place,
+      wanted?: number
+    ) => Effect.Effect<Place, AssistantVersionUnknown | StoreUnavailable, Principal>
     /** Stores what is new of a place. */
     readonly storeNew: (place: Place) => Effect.Effect<void, AssistantNotFound | StoreUnavailable, Principal>
     /**
@@ -78,10 +87,20 @@ export class PlaceRecords extends Context.Service<
               ? newAssistant(yield* newId(AssistantId), { name: "Assistant", embedding }, at)
               : yield* findAssistant(assistantId)
           const id = yield* newId(ThreadId)
-          const thread: Thread = { id, assistantId: assistant.id, metadata: null, createdAt: at, updatedAt: at }
+          const made = { metadata: null, assistantVersion: null, createdAt: at, updatedAt: at }
+          const thread: Thread = { id, assistantId: assistant.id, ...made }
           const isNewAssistant = assistantId === undefined
-          const made = { isNewAssistant, isNewThread: true, revision: null, decidedOn: null }
-          return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, ...made }
+          const isNew = { isNewAssistant, isNewThread: true, revision: null, decidedOn: null }
+          return { assistant, thread, summary: null, hasDocuments: !isNewAssistant, ...isNew }
+        }),
+
+        atVersion: Effect.fnUntraced(function* (place, wanted) {
+          const { assistant } = place
+          const version = wanted ?? pinOf(place) ?? assistant.version
+          if (version === assistant.version) return place
+          const found = yield* assistants.version(assistant.id, version)
+          if (Option.isSome(found)) return { ...place, assistant: found.value.assistant }
+          return yield* new AssistantVersionUnknown({ assistantId: assistant.id, version })
         }),
 
         storeNew: ({ assistant, isNewAssistant, isNewThread, thread }) => {

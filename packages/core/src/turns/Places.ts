@@ -65,7 +65,7 @@ export class Places extends Context.Service<
       const keep = (place: Place): Effect.Effect<void, never, Principal> => {
         if (place.decidedOn !== null || place.revision === null) return Effect.void
         const known = { ...place, decidedOn: place.revision }
-        return keyed(place.thread.id, (key) => places.set(key, known, sizeOf(place)))
+        return keyed(place.thread.id, (key) => places.set(key, known, placeSize(place)))
       }
 
       const useAnew = Effect.fnUntraced(function* (
@@ -102,4 +102,4 @@ export class Places extends Context.Service<
 }
 
 /** Approximate size in characters. */
-const sizeOf = ({ assistant, summary, thread }: Place): number => JSON.stringify([assistant, thread, summary]).length
+const placeSize = ({ assistant, summary, thread }: Place): number => JSON.stringify([assistant, thread, summary]).length

@@ -1,18 +1,23 @@
 /**
- * The end of a run at rest whose log was removed, because the log was older than the host keeps logs. It is made from the run's record and
- * its stored answer. Deltas, calls and charges of the leg are not sent again.
+ * The end of a run at rest, made from the run's record and its stored answer: for a run whose log was removed, because it was older than the
+ * host keeps logs, and for one that still waits after some of its calls were answered. Deltas, calls and charges of the leg are not sent again.
  */
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run, RunStatus } from "../runs/Run.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import { withValues } from "../threads/Supplement.ts"
+import type { Message } from "../threads/Message.ts"
+import type { OpenCall } from "../tools/ToolCall.ts"
 import { withIdentity } from "./Recovery.ts"
 import { decodeExplanation, type LegEnd, terminalEvent } from "./Settlement.ts"
 import type { TerminalEvent } from "./TurnEvent.ts"
+import type { StartedTurn } from "./StartedTurn.ts"
 import { decodePlan } from "./TurnPlan.ts"
+import { replyOfEnd } from "./TurnReply.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
 /** `usage` is the usage of all legs of the run. */
@@ -21,32 +26,58 @@ export const endOfPrunedRun = (
   counter: TokenCounterPort,
   run: Run
 ): Effect.Effect<TerminalEvent, StoreUnavailable, Principal> =>
+  Effect.map(store.messages(run.id), (messages) => endFromRecord(messages, counter, run))
+
+const endFromRecord = (messages: ReadonlyArray<Message>, counter: TokenCounterPort, run: Run): TerminalEvent => {
+  const sequence = run.lastSequence
+  if (run.status === "COMPLETED" && decodePlan(run.plan).saves === true) {
+    const saved = messages.find(({ id }) => id === run.userMessageId)
+    const at = (run.endedAt ?? run.createdAt).toISOString()
+    return {
+      _tag: "MessageSaved",
+      sequence,
+      messageId: run.userMessageId,
+      at,
+      ...withValues(saved?.supplements ?? null)
+    }
+  }
+  const answer = messages.find(({ id }) => id === run.answerId)
+  const leg = {
+    ...withIdentity(recordLeg([], counter), run),
+    content: answer?.content ?? "",
+    openCalls: answer === undefined ? [] : unanswered(answer),
+    usage: run.usage,
+    stopReason: answer === undefined || answer.stopReason === "tools" ? null : answer.stopReason,
+    supplements: answer?.supplements ?? null
+  }
+  return terminalEvent(leg, legEndFromRun(run), decodeExplanation(run.explanation), sequence)
+}
+
+export const unanswered = ({ toolCalls, toolResults }: Message): ReadonlyArray<OpenCall> =>
+  toolCalls.filter(({ id }) => toolResults.every(({ toolCallId }) => toolCallId !== id))
+
+/** A turn whose run is at rest. `open` are the calls that it still waits for. */
+export const restedTurn = (
+  store: Pick<typeof RunStore.Service, "messages">,
+  counter: TokenCounterPort,
+  run: Run
+): Effect.Effect<StartedTurn, StoreUnavailable, Principal> =>
   Effect.map(store.messages(run.id), (messages) => {
-    const sequence = run.lastSequence
-    if (run.status === "COMPLETED" && decodePlan(run.plan).saves === true) {
-      const saved = messages.find(({ id }) => id === run.userMessageId)
-      const at = (run.endedAt ?? run.createdAt).toISOString()
-      return {
-        _tag: "MessageSaved",
-        sequence,
-        messageId: run.userMessageId,
-        at,
-        ...withValues(saved?.supplements ?? null)
-      }
-    }
+    const end = endFromRecord(messages, counter, run)
+    const { assistantId, id: runId, threadId } = run
+    const place = { threadId, assistantId, runId }
     const answer = messages.find(({ id }) => id === run.answerId)
-    const leg = {
-      ...withIdentity(recordLeg([], counter), run),
-      content: answer?.content ?? "",
-      openCalls: answer?.toolCalls ?? [],
-      usage: run.usage,
-      stopReason: answer === undefined || answer.stopReason === "tools" ? null : answer.stopReason,
-      supplements: answer?.supplements ?? null
+    const reply = replyOfEnd(place, end, [], answer?.createdAt)
+    return {
+      ...place,
+      ignored: decodePlan(run.plan).ignored,
+      ...(end._tag === "ToolSubmitRequired" ? { open: end.toolCalls.map(({ id }) => id) } : {}),
+      events: Stream.succeed(end),
+      reply: Effect.succeed(reply)
     }
-    return terminalEvent(leg, endOf(run), decodeExplanation(run.explanation), sequence)
   })
 
-const endOf = ({ fault, status }: Run): LegEnd =>
+const legEndFromRun = ({ fault, status }: Run): LegEnd =>
   status === "FAILED" ? { status, fault: fault ?? unknownFault } : { status: asEnd(status) }
 
 /** A run at rest has no other status. */

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { ChatMessage, ContentPart } from "../models/ChatRequest.ts"
@@ -13,7 +14,7 @@ import type { Explanation } from "../prompts/Explanation.ts"
 import type { Rendered, RenderedMessage } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
 import type { History, Message } from "../threads/Message.ts"
-import { supplementOf } from "../threads/Supplement.ts"
+import { readSupplement } from "../threads/Supplement.ts"
 import type { Leg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import type { Recollection } from "./RegisteredPart.ts"
@@ -53,7 +54,10 @@ export class Recall extends Context.Service<
           const after: Array<ChatMessage> = []
           for (const reader of readers) {
             const more = yield* reader.render(message, { info: leg.model.info, room })
-            room = Math.max(0, room - sizeOf(more.content) - sizeOfMessages(more.before) - sizeOfMessages(more.after))
+            room = Math.max(
+              0,
+              room - contentSize(more.content) - sizeOfMessages(more.before) - sizeOfMessages(more.after)
+            )
             content.push(...more.content)
             before.push(...more.before)
             after.push(...more.after)
@@ -65,7 +69,10 @@ export class Recall extends Context.Service<
 
       const recallParts = Effect.fnUntraced(function* (leg: Leg, history: History) {
         const rendered = yield* renderMessages(leg, history)
-        if (leg.number > 0) return { prompt: recalledBefore(leg, history), rendered, notes: [] }
+        if (leg.number > 0) {
+          keepAgain(leg, history)
+          return { prompt: recalledBefore(leg, history), rendered, notes: [] }
+        }
         const asked = leg.parts.filter((part) => part.has("recall"))
         if (asked.length === 0) return { prompt: [], rendered, notes: [] }
         const { assistantId, lease } = leg
@@ -87,6 +94,18 @@ export class Recall extends Context.Service<
           )
         }
       })
+
+      /** What a part kept with an earlier answer of the run belongs to this one, too: its prompt has the same texts. */
+      const keepAgain = (leg: Leg, history: History) => {
+        const answers = answersInRun(leg, history)
+        for (const { has, name } of leg.parts) {
+          if (!has("recall")) continue
+          const kept = answers
+            .map((answer) => readSupplement(answer, name)?.value ?? null)
+            .findLast(Predicate.isNotNull)
+          if (kept !== undefined) liveTurns.of(leg, name, history).keep(kept)
+        }
+      }
 
       const haveReaders = () => parts.all().some((part) => part.has("render"))
 
@@ -125,19 +144,20 @@ const rewritten = (
 
 const nothing: Recalled = { prompt: [], rendered: () => undefined, notes: [] }
 
+const answersInRun = ({ lease }: Leg, { messages }: History): ReadonlyArray<Message> =>
+  messages.filter(({ role, runId }) => runId === lease.runId && role === "assistant")
+
 const recalledBefore = (leg: Leg, history: History): ReadonlyArray<PromptPart> => {
-  const answers = history.messages.filter(
-    (message) => message.runId === leg.lease.runId && message.role === "assistant"
-  )
+  const answers = answersInRun(leg, history)
   return leg.parts.flatMap(({ name }) =>
-    answers.flatMap((answer) => Option.getOrElse(decodePrompt(supplementOf(answer, name)?.prompt), () => []))
+    answers.flatMap((answer) => Option.getOrElse(decodePrompt(readSupplement(answer, name)?.prompt), () => []))
   )
 }
 
 const decodePrompt = Schema.decodeUnknownOption(Schema.Array(PromptPart))
 
-const sizeOf = (parts: ReadonlyArray<ContentPart>): number =>
+const contentSize = (parts: ReadonlyArray<ContentPart>): number =>
   parts.reduce((sum, part) => sum + (part.type !== "text" && "bytes" in part.source ? part.source.bytes.length : 0), 0)
 
 const sizeOfMessages = (messages: ReadonlyArray<ChatMessage>): number =>
-  messages.reduce((sum, message) => sum + (message.role === "user" ? sizeOf(message.content) : 0), 0)
+  messages.reduce((sum, message) => sum + (message.role === "user" ? contentSize(message.content) : 0), 0)

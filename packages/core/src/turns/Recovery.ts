@@ -1,8 +1,10 @@
 /**
  * Ends runs that no process works on: the process died (its lease expired), or it does not react to a cancel. Recovery takes the run over,
- * which ends the rights of the old holder, and settles it with the events in its log. It never calls a model again for such a run.
+ * which ends the rights of the old holder, and settles it with the events in its log. It never calls a model again for such a run. One that has
+ * only begun, with calls that were approved, is gone on with (`Resumption`).
  */
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,15 +17,18 @@ import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { Run } from "../runs/Run.ts"
 import { type Lease, type LogEvent, RunStore } from "../runs/RunStore.ts"
+import { approvedResults } from "./ApprovedCalls.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
+import { withCitations } from "./Citations.ts"
 import { plannedParts } from "./PartDecisions.ts"
-import { followUpsOf } from "./PartFollowUps.ts"
-import { type LegEnd, settlementOf, terminalEvent } from "./Settlement.ts"
+import { partFollowUps } from "./PartFollowUps.ts"
+import { type LegEnd, makeSettlement, terminalEvent } from "./Settlement.ts"
 import { Settlements } from "./Settlements.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
-import { fromLog } from "./TurnEvent.ts"
+import { hasOnlyBegun, Resumption } from "./Resumption.ts"
+import { fromLog, type TurnEvent } from "./TurnEvent.ts"
 import { TurnParts } from "./TurnParts.ts"
-import { decodePlan } from "./TurnPlan.ts"
+import { answeringAssistant, decodePlan } from "./TurnPlan.ts"
 import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
@@ -45,6 +50,8 @@ const abandoned: LegEnd = {
 /** How long a run that cannot be ended is left alone, so that an operator can look at it and it is not retried continuously. */
 const pauseForOperator = Duration.days(1)
 
+type Needs = RunStore | TurnParts | FollowUps | Settlements | Resumption
+
 export class Recovery extends Context.Service<
   Recovery,
   {
@@ -54,11 +61,12 @@ export class Recovery extends Context.Service<
     readonly endCancelled: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/turns/Recovery") {
-  static readonly layer: Layer.Layer<Recovery, never, RunStore | TurnParts | FollowUps | Settlements> = Layer.effect(
+  static readonly layer: Layer.Layer<Recovery, never, Needs> = Layer.effect(
     Recovery,
     Effect.gen(function* () {
       const store = yield* RunStore
       const parts = yield* TurnParts
+      const resumption = yield* Resumption
       const followUps = yield* FollowUps
       const settlements = yield* Settlements
       const counter = yield* TokenCounter
@@ -86,14 +94,19 @@ export class Recovery extends Context.Service<
             []
           )
         )
-        const leg = withIdentity(recordLeg(fromLog(log), counter), run)
+        const events = fromLog(log)
+        if (why.status === "FAILED" && hasOnlyBegun(run, events) && (yield* resumed(lease, run, events))) return true
+        const leg = withCitations(withIdentity(recordLeg(events, counter), run), plan)
         const outcome = afterTools(why, leg, run.leg)
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
         const place = { lease, assistantId: run.assistantId, explanation: null }
-        const ordered = yield* followUpsOf(planned, leg, outcome.status, place)
-        const settlement = settlementOf({
+        const ordered = yield* partFollowUps(planned, leg, outcome.status, place)
+        const { approvedResults: ran } = leg
+        const before = ran.length === 0 ? undefined : (yield* store.messages(run.id)).at(-1)
+        const settlement = makeSettlement({
           ...place,
+          approved: before === undefined ? null : approvedResults(before.toolResults, ran, counter),
           leg,
           end: outcome,
           terminal,
@@ -106,6 +119,9 @@ export class Recovery extends Context.Service<
         if (stored !== false) yield* settlements.account(lease, leg, run.leg, status)
         return stored !== false
       })
+
+      const resumed = (lease: Lease, run: Run, log: ReadonlyArray<TurnEvent>) =>
+        Effect.flatMap(Deferred.await(resumption), (resume) => resume(lease, run, log))
 
       const wholeLog = Effect.fnUntraced(function* (run: Run) {
         const events: Array<LogEvent> = []
@@ -158,5 +174,6 @@ export const withIdentity = (leg: RecordedLeg, run: Run): RecordedLeg => ({
   messageId: run.answerId,
   provider: run.provider,
   model: leg.model === "" ? run.model : leg.model,
+  assistant: leg.assistant ?? answeringAssistant(run.assistantId, decodePlan(run.plan)),
   at: leg.at === "" ? run.createdAt.toISOString() : leg.at
 })

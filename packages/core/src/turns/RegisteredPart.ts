@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
@@ -18,7 +19,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RenderedMessage } from "../prompts/PromptMessages.ts"
 import { PromptPart } from "../prompts/PromptPart.ts"
 import type { History, Message } from "../threads/Message.ts"
-import { supplementOf } from "../threads/Supplement.ts"
+import { readSupplement } from "../threads/Supplement.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { type BoundReview, ReviewFailed } from "./ReviewVerdict.ts"
@@ -208,6 +209,8 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     name,
     has,
     rewrite,
+    again: (options: Schema.Json): Schema.Json | undefined =>
+      part.again === undefined ? options : part.again(options),
     concerns: (turn: TurnCase): boolean => part.concerns?.(own(turn)) ?? true,
     refuse: (turn: TurnCase): Effect.Effect<void, PartError, Principal> =>
       part.refuse === undefined ? Effect.void : toRefuse(() => part.refuse?.(own(turn)) ?? Effect.void),
@@ -228,7 +231,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
     }),
     /** A message that the part cannot read is without the part's content, in this turn and in later ones. */
     render: (message: Message, reading: Reading): Effect.Effect<RenderedMessage, never, Principal> => {
-      const supplement = supplementOf(message, name)
+      const supplement = readSupplement(message, name)
       if (supplement === null || part.render === undefined) return Effect.succeed(nothingRendered)
       const rendered = toRender(() => part.render?.(supplement.value, message, reading) ?? Effect.succeed({}))
       return rendered.pipe(
@@ -241,6 +244,9 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
         Effect.catchCause(failed("keep the media or sources of the model's answer")(false))
       ),
     /** Null when this version cannot read the plan. */
+    /** Null: the plan stays. */
+    handOver: (assistant: Assistant, isOwn: boolean): Schema.Json | null =>
+      part.handOver === undefined ? null : Schema.encodeSync(part.plan)(part.handOver(assistant, isOwn)),
     planned: (stored: Schema.Json) => Option.getOrNull(Option.map(decodePlan(stored), bind))
   }
 }

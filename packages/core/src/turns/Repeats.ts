@@ -5,9 +5,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { Run } from "../runs/Run.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { isAtRest, type Run } from "../runs/Run.ts"
 import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
 import { Followers } from "./Followers.ts"
+import { restedTurn } from "./PrunedLog.ts"
 import { Recovery } from "./Recovery.ts"
 import { TurnSignals } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
@@ -27,6 +29,8 @@ export class Repeats extends Context.Service<
      * Joins the turn of the first request. While that turn waits in the queue, the repeat waits too, and both may fail with `ThreadBusy`.
      */
     readonly join: (repeated: Repeated, fingerprint: string) => Effect.Effect<StartedTurn, RepeatError, Principal>
+    /** The newest leg of a run, live or from the store. A run that was cancelled while it waited has no events of that: its record tells it. */
+    readonly newest: (run: Run) => Effect.Effect<StartedTurn, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/turns/Repeats") {
   static readonly layer: Layer.Layer<Repeats, never, RunStore | TurnSignals | Recovery | Followers> = Layer.effect(
@@ -36,12 +40,16 @@ export class Repeats extends Context.Service<
       const signals = yield* TurnSignals
       const recovery = yield* Recovery
       const followers = yield* Followers
+      const counter = yield* TokenCounter
 
       const join = Effect.fnUntraced(function* (repeated: Repeated, fingerprint: string) {
         const run = yield* store.get(repeated.runId)
         if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
         const { threadId, assistantId, id } = run.value
         if (run.value.status === "QUEUED") yield* untilBegun(run.value)
+        // The request answered some calls of a run that waits: no leg has begun since.
+        else if (isAtRest(run.value.status) && repeated.legStart > run.value.lastSequence)
+          return yield* restedTurn(store, counter, run.value)
         return startedTurn(
           { threadId, assistantId, runId: id, ignored: decodePlan(run.value.plan).ignored },
           yield* followers.events(id, repeated.legStart - 1, undefined, run.value)
@@ -58,8 +66,18 @@ export class Repeats extends Context.Service<
         }
       }, Effect.scoped)
 
+      const newest = Effect.fnUntraced(function* (run: Run) {
+        if (run.status === "CANCELLED") return yield* restedTurn(store, counter, run)
+        const { assistantId, id, plan, threadId } = run
+        return startedTurn(
+          { threadId, assistantId, runId: id, ignored: decodePlan(plan).ignored },
+          yield* followers.events(id, run.legStart - 1, undefined, run)
+        )
+      })
+
       return Repeats.of({
         join,
+        newest,
         find: (key) =>
           key === undefined
             ? Effect.succeedNone

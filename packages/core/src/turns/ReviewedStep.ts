@@ -16,11 +16,11 @@ export class ReviewedStep implements Listener {
   private waiting: Array<ChatEvent> = []
   private hasHeard = false
 
-  constructor(leg: Leg, provider: string, review: AnswerReview) {
+  constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview) {
     const { plan } = leg
     // What is heard counts for the budget, told or not, so it is counted here.
     const shown = { ...leg, budget: null, plan: { ...plan, thinking: { ...plan.thinking, excludeReasoning: true } } }
-    this.recorder = new StepRecorder(shown, provider)
+    this.recorder = new StepRecorder(shown, provider, now)
     this.review = review
     this.budget = leg.budget
     review.begin((text) => this.recorder.hear({ _tag: "TextDelta", text }))

@@ -20,7 +20,7 @@ export const rewriteBy = (
 }
 
 /** The names of the parts without which the run may not go on. */
-export const guardsOf = (parts: ReadonlyArray<PlannedPart>): ReadonlyArray<string> =>
+export const guardNames = (parts: ReadonlyArray<PlannedPart>): ReadonlyArray<string> =>
   parts.filter((part) => part.has("rewrite") || part.has("review")).map(({ name }) => name)
 
 /** A part that the run began with, that rewrites or reviews, and that this process does not have or whose plan it cannot read. */

@@ -3,6 +3,7 @@
  *
  *     wait       until the thread is free                                  `awaitTurn`
  *   5 recall     parts search what belongs to this content                 `Recall`
+ *     approved   run the calls that were approved before this leg          `AnswerCalls`
  *   6 assemble   make one request that fits the window                     `PromptAssembly`, `ContextWindow`
  *   7 converse   call model and hosted tools, or the part that answers     `ModelLoop`, `AnswerByPart`
  *     review     parts change or stop what nobody has read yet             `AnswerReview`, `ReviewedStep`
@@ -16,15 +17,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
 import { traced } from "../primitives/Traced.ts"
+import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import type { History } from "../threads/Message.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
-import { reviewOf } from "./AnswerReview.ts"
+import { makeReview } from "./AnswerReview.ts"
+import { AnswerCalls } from "./AnswerCalls.ts"
 import { AnswerByPart } from "./AnswerByPart.ts"
 import { EndLeg, type LeaseLost, type Withdrawn } from "./EndLeg.ts"
 import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
-import { ModelLoop } from "./ModelLoop.ts"
+import { type LegError, type LegOutcome, ModelLoop, type Reading } from "./ModelLoop.ts"
 import { Recall } from "./Recall.ts"
 import { LegScope, RunningTurns, TurnLogs } from "./RunningTurns.ts"
 import { Speaking } from "./Speaking.ts"
@@ -51,6 +54,7 @@ export class RunLeg extends Context.Service<
     | TurnLogs
     | RecalledTexts
     | Recall
+    | AnswerCalls
     | ModelLoop
     | AnswerByPart
     | Speaking
@@ -66,22 +70,37 @@ export class RunLeg extends Context.Service<
       const texts = yield* RecalledTexts
       const liveTurns = yield* LiveTurns
       const { recall } = yield* Recall
+      const { runApproved } = yield* AnswerCalls
       const { converse } = yield* ModelLoop
       const { answerByPart } = yield* AnswerByPart
       const { speakWhile } = yield* Speaking
       const { settle } = yield* EndLeg
 
       const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
-        const history = yield* texts.history(yield* awaitTurn, leg.lease.runId)
-        const turnOf = (part: string) => liveTurns.of(leg, part, history)
-        const review = yield* reviewOf(leg, turnOf)
+        const found = yield* texts.history(yield* awaitTurn, leg.lease.runId)
+        const turnOf = (part: string) => liveTurns.of(leg, part, found)
+        const history = yield* runApproved(leg, turnOf, found)
+        const review = yield* makeReview(leg, turnOf)
         const recalled = yield* recall(leg, history)
         const { chat } = leg.model
         const answered =
           chat === null
             ? answerByPart(leg, { history, review, turnOf })
-            : converse(leg, chat, { history, recalled, review, turnOf })
+            : converseOn(leg, chat, { history, recalled, review, turnOf })
         return yield* speakWhile(leg, turnOf, answered)
+      })
+
+      /** Each assistant to which the conversation is handed over goes on where the one before it stopped. */
+      const converseOn = Effect.fnUntraced(function* (
+        leg: Leg,
+        chat: ChatDriver,
+        reading: Reading
+      ): Effect.fn.Return<LegOutcome, LegError, Principal> {
+        const outcome = yield* converse(leg, chat, reading)
+        if (outcome._tag !== "HandedOver" || leg.next === null) return outcome
+        const driver = leg.next.model.chat
+        Object.assign(leg, leg.next, { next: null })
+        return driver === null ? outcome : yield* converseOn(leg, driver, reading)
       })
 
       const start = Effect.fnUntraced(function* (newLeg: NewLeg, stored: number, awaitTurn: AwaitTurn) {

@@ -8,9 +8,9 @@ import { withValues } from "../threads/Supplement.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunFault } from "../threads/Message.ts"
 import type { Lease, Settlement } from "../runs/RunStore.ts"
-import { contextUsageOf, Explanation } from "../prompts/Explanation.ts"
+import { summarizeUsage, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
-import { answerOf, endReason, type RecordedLeg } from "./TurnRecorder.ts"
+import { answerMessage, endReason, type RecordedLeg } from "./TurnRecorder.ts"
 
 /** The four ways in which a leg ends. */
 export type LegEnd =
@@ -34,10 +34,12 @@ export const terminalEvent = (
     content: leg.content,
     provider: leg.provider,
     model: leg.model,
+    ...(leg.assistant === null ? {} : { assistant: leg.assistant }),
     usage: leg.usage,
-    contextUsage: explanation === null ? null : contextUsageOf(explanation),
+    contextUsage: explanation === null ? null : summarizeUsage(explanation),
     stopReason: endReason(end.status, leg),
-    ...withValues(leg.supplements)
+    ...withValues(leg.supplements),
+    ...(leg.keptAs === undefined ? {} : { keptAs: leg.keptAs })
   }
   switch (end.status) {
     case "COMPLETED":
@@ -63,7 +65,7 @@ export const decodeExplanation = (json: unknown): Explanation | null => Option.g
 
 const readExplanation = Schema.decodeUnknownOption(Schema.NullOr(Explanation))
 
-export const settlementOf = (input: {
+export const makeSettlement = (input: {
   readonly lease: Lease
   readonly leg: RecordedLeg
   readonly end: LegEnd
@@ -73,19 +75,23 @@ export const settlementOf = (input: {
   readonly rest: ReadonlyArray<TurnEvent>
   readonly counter: TokenCounterPort
   readonly followUps: Settlement["followUps"]
+  readonly approved: Settlement["approved"]
 }): Settlement => {
   const { leg } = input
   const fault = input.end.status === "FAILED" ? input.end.fault : null
   return {
     status: input.end.status,
     events: [...input.rest, input.terminal],
-    answer: answerOf(
+    answer: answerMessage(
       leg,
       { threadId: input.lease.threadId, runId: input.lease.runId, status: input.end.status, fault },
       input.counter
     ),
     usage: leg.usage,
+    modelCalls: leg.modelCalls,
+    firstTokenAt: leg.firstTokenAt,
     charges: leg.charges,
+    approved: input.approved,
     followUps: input.followUps,
     model: leg.model,
     fault,
@@ -134,6 +140,7 @@ export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
       supplements: null,
       tokens: 0
     },
+    approved: null,
     followUps: [],
     fault: notStorable,
     explanation: null

@@ -8,7 +8,7 @@ import { Deadlines } from "../primitives/Deadlines.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { TurnSettings } from "./TurnSettings.ts"
-import { wordsOf } from "./Words.ts"
+import { followWords } from "./Words.ts"
 
 /** How long the leg waits for a part that it has stopped. */
 const timeToStop = "5 seconds"
@@ -41,7 +41,7 @@ export class Speaking extends Context.Service<
       ): Effect.Effect<A, E, Principal> => {
         const speakers = leg.parts.filter((part) => part.has("speak"))
         if (speakers.length === 0) return answer
-        const words = wordsOf(leg.log)
+        const words = followWords(leg.log)
         const speak = Effect.forEach(speakers, (part) =>
           Effect.forkDetach(
             Effect.suspend(() => part.speak(turnOf(part.name), words.stream())),

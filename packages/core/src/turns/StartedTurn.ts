@@ -14,6 +14,8 @@ export interface StartedTurn {
   readonly runId: RunId
   /** Options that have no effect; empty while a part still listens to the message. */
   readonly ignored: ReadonlyArray<IgnoredOption>
+  /** Set when no leg has begun: answers were stored, and the run waits on for these calls. The reply and the events say the same. */
+  readonly open?: ReadonlyArray<string>
   /** The events of this leg, live, from its first to its terminal event. */
   readonly events: Stream.Stream<TurnEvent, StoreUnavailable>
   /** The reply, folded from the same events. It waits for the end of the leg. */
@@ -26,7 +28,7 @@ export const startedTurn = (
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   log?: RunLog<TurnEvent>
 ): StartedTurn => {
-  const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyOf(place, all))
+  const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyFromEvents(place, all))
   return {
     ...place,
     ignored,
@@ -34,11 +36,11 @@ export const startedTurn = (
     reply:
       log === undefined
         ? wholeReply()
-        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyOf(place, log.events) : wholeReply()))
+        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyFromEvents(place, log.events) : wholeReply()))
   }
 }
 
-const replyOf = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): Effect.Effect<TurnReply> => {
+const replyFromEvents = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): Effect.Effect<TurnReply> => {
   const reply = foldReply(place, events)
   return reply === undefined ? Effect.die(new Error(`The log of run ${place.runId} has no end`)) : Effect.succeed(reply)
 }

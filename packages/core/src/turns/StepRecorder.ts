@@ -46,8 +46,11 @@ export class StepRecorder implements Listener {
   private readonly numbers = new Map<string, number>()
   private hasCut = false
   private hasHeard = false
+  private firstAt: number | null = null
+  private readonly now: () => number
 
-  constructor(leg: Leg, provider: string) {
+  constructor(leg: Leg, provider: string, now: () => number) {
+    this.now = now
     this.leg = leg
     this.provider = provider
     // The texts before and after a call are one text for the reader, so a blank line separates them. An answer that the provider
@@ -71,6 +74,7 @@ export class StepRecorder implements Listener {
     switch (event._tag) {
       case "TextDelta":
         if (event.text === "") return
+        this.firstAt ??= this.now()
         budget?.hear(event.text)
         this.unloggedText += this.separator + event.text
         this.separator = ""
@@ -84,6 +88,7 @@ export class StepRecorder implements Listener {
         log.push((sequence) => ({ _tag: "ReasoningDelta", sequence, text: event.text }))
         return
       case "ToolCallStart": {
+        this.firstAt ??= this.now()
         const toolCallId = this.newCallId(event.id)
         const name = this.cut(event.name)
         log.push((sequence) => ({ _tag: "ToolCallStart", sequence, toolCallId, name }))
@@ -181,6 +186,7 @@ export class StepRecorder implements Listener {
       model: this.model,
       providerData: this.providerData,
       reason: this.reason,
+      ...(this.firstAt === null ? {} : { firstAt: this.firstAt }),
       at
     }))
     if (this.calls.length > 0) this.leg.tail.writeSoon()

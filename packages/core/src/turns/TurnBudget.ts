@@ -8,14 +8,26 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Principal } from "../access/Principal.ts"
-import { type Amount, answerAmount, budgetRequest, moreForAnswer } from "../metering/Budget.ts"
+import {
+  type Amount,
+  answerAmount,
+  type BudgetRequest,
+  budgetRequest,
+  countedCost,
+  type CountedPrices,
+  countedPrices,
+  hasDayBudget,
+  moreForAnswer
+} from "../metering/Budget.ts"
 import { outOfBudget } from "../metering/DayBudget.ts"
 import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import { type OverLimit, overLimit, type Quota, type Quotas, type Refusal } from "../metering/Quota.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
 import type { Lease, RunStore } from "../runs/RunStore.ts"
+import type { RecordedLeg } from "./TurnRecorder.ts"
 
 /** The budget does not permit the rest of the answer. */
 export class BudgetExceeded extends Data.TaggedError("BudgetExceeded")<{ readonly reason: OverLimit }> {
@@ -24,18 +36,23 @@ export class BudgetExceeded extends Data.TaggedError("BudgetExceeded")<{ readonl
   }
 }
 
+type Used = Pick<RecordedLeg, "ownUsage" | "usage">
+
 /** Text is counted when so many characters have come, because counting each delta would cost more. */
 const countedAtOnce = 256
 
 export class TurnBudget {
   private readonly quota: Quota
-  private readonly info: ModelInfo
+  private readonly prices: CountedPrices
+  private readonly assistantId: AssistantId
   private readonly counter: TokenCounterPort
   private readonly store: typeof RunStore.Service
   private readonly lease: Lease
   private reserved: Amount
-  /** What earlier legs of the run have used. They have been settled. */
+  /** What earlier legs of the run have used, and the runs above it. They are counted elsewhere. */
   private readonly before: Amount
+  /** What the runs of this leg's tools have used. They count for the limit of the run, and are in the ledger themselves. */
+  private children: Amount = { tokens: 0, usd: 0 }
   /** What the finished steps of this leg have used. */
   private finished: Amount = { tokens: 0, usd: 0 }
   /** What tools and parts were permitted to spend, in US dollars. */
@@ -48,25 +65,32 @@ export class TurnBudget {
   constructor(of: {
     readonly quota: Quota
     readonly info: ModelInfo
+    readonly assistantId: AssistantId
     readonly counter: TokenCounterPort
     readonly store: typeof RunStore.Service
     readonly lease: Lease
     readonly reserved: Amount
     readonly before: Usage
+    /** What the runs above have used; absent: none is above. */
+    readonly above?: Amount | undefined
   }) {
     this.quota = of.quota
-    this.info = of.info
+    this.prices = countedPrices(of.info, of.quota.assumedPrices)
+    this.assistantId = of.assistantId
     this.counter = of.counter
     this.store = of.store
     this.lease = of.lease
     this.reserved = of.reserved
-    this.before = { tokens: totalTokens(of.before), usd: of.before.costUsd ?? 0 }
+    const before = this.amount(of.before)
+    this.before = { tokens: before.tokens + (of.above?.tokens ?? 0), usd: before.usd + (of.above?.usd ?? 0) }
   }
 
-  /** Before a model call: `used` is the sum of all earlier steps of the leg. */
-  begin(promptTokens: number, used: Usage): Effect.Effect<void, BudgetExceeded> {
+  /** Before a model call: what all earlier steps of the leg have used. */
+  begin(promptTokens: number, { ownUsage, usage }: Used): Effect.Effect<void, BudgetExceeded> {
     return Effect.suspend(() => {
-      this.finished = { tokens: totalTokens(used), usd: used.costUsd ?? 0 }
+      this.finished = this.amount(ownUsage)
+      const all = this.amount(usage)
+      this.children = { tokens: all.tokens - this.finished.tokens, usd: Math.max(all.usd - this.finished.usd, 0) }
       this.promptTokens = promptTokens
       this.answerTokens = 0
       this.uncounted = ""
@@ -79,13 +103,13 @@ export class TurnBudget {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const usd = amountUsd ?? 0
       const { usdPerRun } = this.quota
-      const ofRun = this.before.usd + this.used().usd + this.spent
+      const ofRun = this.ofRun().usd + this.spent
       const fail = (refusal: Refusal) => Effect.fail(outOfBudget(overLimit(refusal, this.quota, now)))
       if (usdPerRun !== null && (ofRun >= usdPerRun || ofRun + usd > usdPerRun)) {
         return fail({ limit: "usdPerRun", left: Math.max(usdPerRun - ofRun, 0), waitMillis: null })
       }
       const needed = { tokens: 1, usd }
-      return this.store.reserve(this.lease, budgetRequest(this.quota, needed, needed, now)).pipe(
+      return this.store.reserve(this.lease, this.request(needed, needed, now)).pipe(
         Effect.catchTag("StoreUnavailable", () => Effect.succeed(Option.none())),
         Effect.provideService(Principal, { ownerId: this.lease.ownerId }),
         Effect.flatMap((answer) => {
@@ -95,6 +119,15 @@ export class TurnBudget {
         })
       )
     })
+  }
+
+  /** What the run has used of its own limits, with the runs of its tools and those above it. */
+  ofRun(): Amount {
+    const { tokens, usd } = this.used()
+    return {
+      tokens: this.before.tokens + this.children.tokens + tokens,
+      usd: this.before.usd + this.children.usd + usd
+    }
   }
 
   hear(text: string): void {
@@ -115,22 +148,31 @@ export class TurnBudget {
     this.exceeded === null ? Effect.void : Effect.fail(this.exceeded)
   )
 
+  private request(least: Amount, wanted: Amount, now: number): BudgetRequest {
+    return budgetRequest(this.quota, this.assistantId, least, wanted, now)
+  }
+
+  private amount(usage: Usage): Amount {
+    return { tokens: totalTokens(usage), usd: countedCost(usage, this.quota.assumedPrices) }
+  }
+
   private used(): Amount {
-    const { tokens, usd } = answerAmount(this.answerTokens, this.info)
+    const { tokens, usd } = answerAmount(this.answerTokens, this.prices)
     return { tokens: this.finished.tokens + this.promptTokens + tokens, usd: this.finished.usd + usd }
   }
 
   /** What the leg uses beyond what is reserved, or beyond the limit of the run; null: nothing. */
   private missing(): Amount | null {
     const { tokens, usd } = this.used()
-    const { tokensPerDay, tokensPerRun, usdPerDay, usdPerRun } = this.quota
+    const { tokensPerDay, tokensPerDayOfAssistant, tokensPerRun, usdPerDay, usdPerDayOfAssistant, usdPerRun } =
+      this.quota
     const ofDay = {
-      tokens: tokensPerDay === null ? 0 : Math.max(tokens - this.reserved.tokens, 0),
-      usd: usdPerDay === null ? 0 : Math.max(usd - this.reserved.usd, 0)
+      tokens: (tokensPerDay ?? tokensPerDayOfAssistant) === null ? 0 : Math.max(tokens - this.reserved.tokens, 0),
+      usd: (usdPerDay ?? usdPerDayOfAssistant) === null ? 0 : Math.max(usd - this.reserved.usd, 0)
     }
+    const ofRun = this.ofRun()
     const isOver =
-      this.before.tokens + tokens > (tokensPerRun ?? Number.POSITIVE_INFINITY) ||
-      this.before.usd + usd > (usdPerRun ?? Number.POSITIVE_INFINITY)
+      ofRun.tokens > (tokensPerRun ?? Number.POSITIVE_INFINITY) || ofRun.usd > (usdPerRun ?? Number.POSITIVE_INFINITY)
     return isOver || ofDay.tokens > 0 || ofDay.usd > 0 ? ofDay : null
   }
 
@@ -138,9 +180,9 @@ export class TurnBudget {
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const overRun = this.runRefusal()
       if (overRun !== null) return this.stop(overLimit(overRun, this.quota, now))
-      const more = answerAmount(moreForAnswer, this.info)
+      const more = answerAmount(moreForAnswer, this.prices)
       const wanted = { tokens: missing.tokens + more.tokens, usd: missing.usd + more.usd }
-      return this.store.reserve(this.lease, budgetRequest(this.quota, missing, wanted, now)).pipe(
+      return this.store.reserve(this.lease, this.request(missing, wanted, now)).pipe(
         Effect.flatMap((answer) => {
           // The lease is lost, and the leg is stopped for that reason.
           if (Option.isNone(answer)) return Effect.succeed(true)
@@ -148,7 +190,7 @@ export class TurnBudget {
           if ("_tag" in granted) {
             const { left, limit, waitMillis } = granted.refusal
             // What the leg has used is not in the ledger yet.
-            const unsettled = limit === "usdPerDay" ? missing.usd : missing.tokens
+            const unsettled = limit.startsWith("usd") ? missing.usd : missing.tokens
             return this.stop(overLimit({ limit, left: Math.max(left - unsettled, 0), waitMillis }, this.quota, now))
           }
           this.reserved = {
@@ -165,12 +207,11 @@ export class TurnBudget {
   }
 
   private runRefusal() {
-    const { tokens, usd } = this.used()
+    const { tokens, usd } = this.ofRun()
     const { tokensPerRun, usdPerRun } = this.quota
-    if (tokensPerRun !== null && this.before.tokens + tokens > tokensPerRun)
+    if (tokensPerRun !== null && tokens > tokensPerRun)
       return { limit: "tokensPerRun", left: 0, waitMillis: null } as const
-    if (usdPerRun !== null && this.before.usd + usd > usdPerRun)
-      return { limit: "usdPerRun", left: 0, waitMillis: null } as const
+    if (usdPerRun !== null && usd > usdPerRun) return { limit: "usdPerRun", left: 0, waitMillis: null } as const
     return null
   }
 
@@ -187,8 +228,7 @@ export const turnBudget = (
   quotaOf: typeof Quotas.Service,
   of: Omit<ConstructorParameters<typeof TurnBudget>[0], "quota" | "reserved"> & { readonly reserved: Amount | null }
 ): TurnBudget | null => {
-  const quota = quotaOf(of.lease.ownerId)
-  const { tokensPerDay, tokensPerRun, usdPerDay, usdPerRun } = quota
-  if ((tokensPerDay ?? tokensPerRun ?? usdPerDay ?? usdPerRun) === null) return null
+  const quota = quotaOf(of.lease.ownerId, of.assistantId)
+  if ((quota.tokensPerRun ?? quota.usdPerRun) === null && !hasDayBudget(quota)) return null
   return new TurnBudget({ ...of, quota, reserved: of.reserved ?? { tokens: 0, usd: 0 } })
 }

@@ -1,6 +1,6 @@
 /** Errors of beginning a turn. When one occurs, nothing was stored and no model was called. Later errors are part of the run's state. */
 import * as Schema from "effect/Schema"
-import { RunId, ThreadId } from "../primitives/Ids.ts"
+import { MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 
 export class EmptyMessage extends Schema.TaggedError<EmptyMessage>()("EmptyMessage", {}) {
   override get message() {
@@ -28,6 +28,33 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
       return `The thread is busy with run ${this.runId}, and ${this.full} messages wait for it already, which is the limit. Send this one when they have been answered.`
     }
     return `The thread is busy with run ${this.runId}. Wait for it to end, or cancel it.`
+  }
+}
+
+export class MessageNotFound extends Schema.TaggedError<MessageNotFound>()("MessageNotFound", {
+  messageId: MessageId
+}) {
+  override get message() {
+    return `The thread has no message ${this.messageId}.`
+  }
+}
+
+/** The message cannot be sent again or edited. */
+export class MessageNotSendable extends Schema.TaggedError<MessageNotSendable>()("MessageNotSendable", {
+  messageId: MessageId,
+  reason: Schema.Literals(["no_question", "answer"])
+}) {
+  override get message() {
+    return this.reason === "answer"
+      ? "Only a message of the user can be edited. To get another answer, use regenerate."
+      : "There is no message of the user before this one that could be sent again."
+  }
+}
+
+/** Another request has changed the thread between the look-up of a message and the change that was asked for. */
+export class ThreadChanged extends Schema.TaggedError<ThreadChanged>()("ThreadChanged", { threadId: ThreadId }) {
+  override get message() {
+    return "The thread has changed at the same moment. Look at it again, and repeat the request."
   }
 }
 

@@ -9,14 +9,15 @@ import type * as Schema from "effect/Schema"
 import type { Charge } from "../metering/Charge.ts"
 import type { Payee } from "../metering/PaidCall.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
-import type { MessageId } from "../primitives/Ids.ts"
+import type { MessageId, ThreadId } from "../primitives/Ids.ts"
 import type { FinishReason } from "../models/ChatEvent.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ContextUsage } from "../prompts/Explanation.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { LogEvent } from "../runs/RunStore.ts"
-import type { StopReason } from "../threads/Message.ts"
-import type { ToolCall } from "../tools/ToolCall.ts"
+import type { AnsweringAssistant, StopReason } from "../threads/Message.ts"
+import type { OpenCall, ToolCall } from "../tools/ToolCall.ts"
+import type { ChildRun } from "./ChildRuns.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 
 interface Event {
@@ -37,17 +38,23 @@ export interface RunStarted extends Event {
   readonly messageId: MessageId
   readonly provider: string
   readonly model: string
+  /** Absent in logs of older versions. */
+  readonly assistant?: AnsweringAssistant
   readonly at: string
   /** Absent when every option has an effect. */
   readonly ignored?: ReadonlyArray<IgnoredOption>
+  /** The thread that has the conversation as it was, if this turn stands instead of a part of it. */
+  readonly keptAs?: ThreadId
 }
 
-/** A further leg begins, after tool outputs. */
+/** A further leg begins, after the open calls were answered. */
 export interface RunContinuing extends Event {
   readonly _tag: "RunContinuing"
   readonly messageId: MessageId
   readonly provider: string
   readonly model: string
+  /** Absent in logs of older versions. */
+  readonly assistant?: AnsweringAssistant
   readonly at: string
   readonly ignored?: ReadonlyArray<IgnoredOption>
 }
@@ -96,6 +103,8 @@ export interface StepEnded extends Event {
   readonly providerData: ProviderData | null
   /** Why the model stopped; absent in logs of older versions. */
   readonly reason?: FinishReason
+  /** When the model wrote its first text or call; absent when it wrote none. */
+  readonly firstAt?: number
   readonly at?: number
 }
 
@@ -130,6 +139,18 @@ export interface HostedResult extends Event {
   readonly output: string
   readonly startedAt?: number
   readonly at?: number
+}
+
+/** The leg begins to run the calls that were approved before it. It is stored before they run: what has begun is not begun again. */
+export interface ApprovedCallsBegan extends Event {
+  readonly _tag: "ApprovedCallsBegan"
+}
+
+/** A call of a hosted tool waits until a person approves or rejects it. `expiresAt` is null where nothing limits the wait. */
+export interface ApprovalRequired extends Event {
+  readonly _tag: "ApprovalRequired"
+  readonly call: ToolCall
+  readonly expiresAt: string | null
 }
 
 /** A part of the turn or a hosted tool tells the reader something. The part defines `type` and `data`. */
@@ -185,6 +206,26 @@ export interface PaidCallEnded extends Event {
   readonly began: number
 }
 
+/** A tool is about to begin a run on another thread, as a part of this one. */
+export interface ChildBegan extends Event {
+  readonly _tag: "ChildBegan"
+  readonly child: Pick<ChildRun, "toolCallId" | "name" | "runId" | "threadId" | "assistantId">
+}
+
+export interface ChildEnded extends Event {
+  readonly _tag: "ChildEnded"
+  readonly runId: ChildRun["runId"]
+  readonly end: Pick<ChildRun, "status" | "usage" | "modelCalls">
+}
+
+/** From here on another assistant answers, with its own model. */
+export interface HandedOver extends Event {
+  readonly _tag: "HandedOver"
+  readonly assistant: AnsweringAssistant
+  readonly provider: string
+  readonly model: string
+}
+
 /** The fields that all terminal events of a leg have. */
 interface LegEnd extends Event {
   readonly messageId: MessageId
@@ -192,17 +233,21 @@ interface LegEnd extends Event {
   readonly content: string
   readonly provider: string
   readonly model: string
+  /** Absent in logs of older versions. */
+  readonly assistant?: AnsweringAssistant
   readonly usage: Usage
   readonly contextUsage: ContextUsage | null
   /** Absent in logs of older versions. */
   readonly stopReason?: StopReason | null
   /** Absent when no part keeps anything with the answer. */
   readonly supplements?: Schema.JsonObject
+  /** As in `RunStarted`. */
+  readonly keptAs?: ThreadId
 }
 
 export interface ToolSubmitRequired extends LegEnd {
   readonly _tag: "ToolSubmitRequired"
-  readonly toolCalls: ReadonlyArray<ToolCall>
+  readonly toolCalls: ReadonlyArray<OpenCall>
 }
 
 export interface RunEnded extends LegEnd {
@@ -229,6 +274,7 @@ export interface MessageSaved extends Event {
   readonly ignored?: ReadonlyArray<IgnoredOption>
   /** Equal to those of the `UserMessage` event. */
   readonly supplements?: Schema.JsonObject
+  readonly keptAs?: ThreadId
 }
 
 export type TerminalEvent = ToolSubmitRequired | RunEnded | RunFailed | RunCancelled | MessageSaved
@@ -247,6 +293,8 @@ export type TurnEvent =
   | ModelFailed
   | AnswerWithdrawn
   | HostedResult
+  | ApprovalRequired
+  | ApprovedCallsBegan
   | PartTold
   | LiveMissed
   | PartKept
@@ -254,6 +302,9 @@ export type TurnEvent =
   | Charged
   | PaidCallBegan
   | PaidCallEnded
+  | ChildBegan
+  | ChildEnded
+  | HandedOver
   | TerminalEvent
 
 export const isTerminal = (event: TurnEvent): event is TerminalEvent =>

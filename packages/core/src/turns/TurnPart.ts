@@ -239,6 +239,11 @@ export interface TurnPart<Plan> {
    */
   readonly concerns?: (turn: TurnCase) => boolean
   /**
+   * Pure: the options of this part when the message is sent again, with the text that it got the first time; undefined: none. Absent: the
+   * same options. A part that listens leaves out what it has heard.
+   */
+  readonly again?: (options: Schema.Json) => Schema.Json | undefined
+  /**
    * 2 listen: changes a text before it is stored, before any other step of any part reads it, and before the model does. Called for the
    * text of a message, for each text that a part heard, and, when the part takes part in the run, for outputs of tools and recalled
    * excerpts. Several parts rewrite in the order of their names, each what the one before it returned. Stored text is never rewritten again.
@@ -289,6 +294,11 @@ export interface TurnPart<Plan> {
    * media were kept. `false`: media came, and none of them could be kept. Undefined: this part keeps no media.
    */
   readonly receive?: (output: ModelOutput, turn: LiveTurn) => Effect.Effect<boolean | undefined, never, Principal>
+  /**
+   * 7 converse: the plan of this part when another assistant goes on with the turn; `isOwn`, when it is the thread's own. Absent: the plan
+   * stays as it was. It must not have effects.
+   */
+  readonly handOver?: (assistant: Assistant, isOwn: boolean) => Plan
   /**
    * 7 converse: the answer has to be one JSON value. Of the parts of a turn, the first one by name with this step decides. It must not have
    * effects.

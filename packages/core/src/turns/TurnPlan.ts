@@ -15,16 +15,20 @@ import {
   type ResolvedModel,
   providerNotFound
 } from "../models/Provider.ts"
+import { type AssistantId, RunId } from "../primitives/Ids.ts"
+import type { AnsweringAssistant } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
 import { IgnoredOption } from "./IgnoredOption.ts"
 import { optionNames, optionsIn, withoutEffect, withoutModel } from "./IgnoredOptions.ts"
 import { EmptyMessage, ToolNameTaken } from "./TurnErrors.ts"
 import type { PartsDecided } from "./PartDecisions.ts"
-import { guardsOf } from "./Rewriting.ts"
+import { guardNames } from "./Rewriting.ts"
 import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
 export const TurnPlan = Schema.Struct({
+  /** Of the assistant; absent in plans of older versions. */
+  assistantVersion: Schema.optionalKey(Schema.Int),
   provider: Schema.String,
   model: Schema.String,
   system: Schema.NullOr(Schema.String),
@@ -44,8 +48,14 @@ export const TurnPlan = Schema.Struct({
   answeredBy: Schema.optionalKey(Schema.String),
   /** The parts that rewrite or review. Without one of them the run does not go on. */
   guards: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The run whose tool began this one, and how many stand above it. */
+  parent: Schema.optionalKey(Schema.Struct({ runId: RunId, depth: Schema.Int })),
   /** True if the message is only stored and no model is called. */
-  saves: Schema.optionalKey(Schema.Boolean)
+  saves: Schema.optionalKey(Schema.Boolean),
+  /** What was asked of the parts, to ask it again; absent when that was nothing, or was long. */
+  asked: Schema.optionalKey(Schema.JsonObject),
+  /** True if a part gave the content of a message that had none. */
+  contentGiven: Schema.optionalKey(Schema.Boolean)
 })
 export type TurnPlan = typeof TurnPlan.Type
 
@@ -85,7 +95,9 @@ export const planTurn = (input: {
   const { request, assistant, parts } = input
   const { info } = input.model
   if (input.content.trim() === "" && !parts.allowsEmptyContent) return Result.fail(new EmptyMessage())
-  const tools = (request.tools ?? assistant.tools ?? []).filter((tool) => !hostedMark(tool))
+  // Nobody is there who could run tools of a client for a run that a tool began.
+  const given = request.child === undefined ? (request.tools ?? assistant.tools ?? []) : []
+  const tools = given.filter((tool) => !hostedMark(tool))
   const turn = {
     assistantId: assistant.id,
     provider: input.model.provider,
@@ -99,7 +111,7 @@ export const planTurn = (input: {
   if (taken !== -1) return Result.fail(new ToolNameTaken({ name: tools[taken]?.name ?? "", index: taken }))
 
   const saves = request.sendToModel === false
-  const guards = guardsOf(parts.planned)
+  const guards = guardNames(parts.planned)
   const ignored = [...(request.ignored ?? []), ...parts.ignored]
   const isWithoutTools = tools.length === 0 && hosted.length === 0
   const jsonOutput = turn.jsonOutput && isWithoutTools && ignored.every(({ option }) => option !== "json_output")
@@ -120,9 +132,10 @@ export const planTurn = (input: {
   const isShown = request.thinking !== undefined && request.thinking.excludeReasoning !== true && !saves
   if (isShown && parts.planned.some((part) => part.has("review"))) ignored.push(reasoningUnseen)
   return Result.succeed({
+    assistantVersion: assistant.version,
     provider: input.model.provider,
     model: info.name,
-    system: systemPromptOf(request, assistant),
+    system: joinedSystemPrompt(request, assistant),
     tools,
     hosted,
     thinking: options.thinking,
@@ -138,9 +151,18 @@ export const planTurn = (input: {
     ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
     ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
     ...(guards.length === 0 ? {} : { guards }),
-    ...(saves ? { saves: true } : {})
+    ...(request.child === undefined ? {} : { parent: { runId: request.child.parent, depth: request.child.depth } }),
+    ...(saves ? { saves: true } : {}),
+    ...askedAgain(request.options),
+    ...(parts.content === null ? {} : { contentGiven: true })
   })
 }
+
+/** The longest options, as JSON, that are kept for another time. */
+const longestAsked = 65_536
+
+const askedAgain = (options: TurnRequest["options"]): Pick<TurnPlan, "asked"> =>
+  options === undefined || JSON.stringify(options).length > longestAsked ? {} : { asked: options }
 
 /** A choice of tools that the turn does not have is no choice. */
 const chosenTool = (asked: ModelOptions, tools: ReadonlyArray<string>) => {
@@ -155,7 +177,7 @@ const chosenTool = (asked: ModelOptions, tools: ReadonlyArray<string>) => {
 const withoutPart = (option: string): IgnoredOption => ({ option, because: "no conversation model answers this turn" })
 
 /** The system prompt of a turn. An empty prompt in the request removes the assistant's prompt for this turn. */
-export const systemPromptOf = (request: TurnRequest, assistant: Assistant): string | null => {
+export const joinedSystemPrompt = (request: TurnRequest, assistant: Assistant): string | null => {
   const prompt =
     request.systemPrompt ??
     (request.systemFallback === "description"
@@ -193,11 +215,17 @@ const ignoredFrom = (
           : withoutEffect(model, { thinking, routing: null, jsonOutput: false, modelOptions: {}, hasTools: false }))
       ]
 
+/** The assistant that answers with a plan; null: the plan is of an older version. */
+export const answeringAssistant = (
+  id: AssistantId,
+  { assistantVersion: version }: Pick<TurnPlan, "assistantVersion">
+): AnsweringAssistant | null => (version === undefined ? null : { id, version })
+
 /** Reads an object with a schema, but keeps the fields that the schema does not know. */
 const keepingUnknown = <A extends object>(schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeUnknownOption(schema)
   return (json: unknown): A | null =>
-    Option.match(decode(json), { onNone: () => null, onSome: (read) => Object.assign({}, recordOf(json), read) })
+    Option.match(decode(json), { onNone: () => null, onSome: (read) => Object.assign({}, recordOrEmpty(json), read) })
 }
 
 const readThinking = keepingUnknown(Thinking)
@@ -211,25 +239,26 @@ const readIgnored = keepingUnknown(IgnoredOption)
  * fields that are missing or unreadable get the value of an option that was not requested.
  */
 export const decodePlan = (json: unknown): TurnPlan => {
-  const stored = recordOf(json)
+  const stored = recordOrEmpty(json)
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null)
   const options = readOptions(stored["options"])
   return Object.assign({}, stored, options === null ? {} : { options }, {
     provider: text(stored["provider"]) ?? "",
     model: text(stored["model"]) ?? "",
     system: text(stored["system"]),
-    tools: listOf(stored["tools"]).flatMap((tool) => readTool(tool) ?? []),
-    hosted: listOf(stored["hosted"]).filter((name) => typeof name === "string"),
+    tools: listOrEmpty(stored["tools"]).flatMap((tool) => readTool(tool) ?? []),
+    hosted: listOrEmpty(stored["hosted"]).filter((name) => typeof name === "string"),
     thinking: readThinking(stored["thinking"]),
     routing: readRouting(stored["routing"]),
     jsonOutput: stored["jsonOutput"] === true,
-    ignored: listOf(stored["ignored"]).flatMap((each) => readIgnored(each) ?? []),
-    guards: listOf(stored["guards"]).filter((name) => typeof name === "string"),
-    saves: stored["saves"] === true
+    ignored: listOrEmpty(stored["ignored"]).flatMap((each) => readIgnored(each) ?? []),
+    guards: listOrEmpty(stored["guards"]).filter((name) => typeof name === "string"),
+    saves: stored["saves"] === true,
+    asked: recordOrEmpty(stored["asked"])
   })
 }
 
-const recordOf = (json: unknown): Schema.JsonObject =>
+const recordOrEmpty = (json: unknown): Schema.JsonObject =>
   Option.getOrElse(Schema.decodeUnknownOption(Schema.JsonObject)(json), () => ({}))
 
-const listOf = (json: unknown): ReadonlyArray<unknown> => (Array.isArray(json) ? json : [])
+const listOrEmpty = (json: unknown): ReadonlyArray<unknown> => (Array.isArray(json) ? json : [])

@@ -2,7 +2,7 @@
  * Step 8 of a turn, pure: the fold of a leg's events into the records that are stored. The settling process applies it to the log in
  * memory; after a crash, another process applies it to the log in the store. Both store the same for the same events.
  */
-import { type Charge, costOf } from "../metering/Charge.ts"
+import { type Charge, totalCost } from "../metering/Charge.ts"
 import { unknownCharge } from "../metering/PaidCall.ts"
 import type { FinishReason } from "../models/ChatEvent.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
@@ -10,31 +10,49 @@ import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../mo
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, totalTokens, type Usage } from "../primitives/Usage.ts"
-import type { MessageStatus, NewMessage, RunFault, Step, StopReason, Supplements } from "../threads/Message.ts"
-import { type Supplement, supplementsOf } from "../threads/Supplement.ts"
-import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
-import type { TurnEvent } from "./TurnEvent.ts"
+import type {
+  AnsweringAssistant,
+  MessageStatus,
+  NewMessage,
+  RunFault,
+  Step,
+  StopReason,
+  Supplements
+} from "../threads/Message.ts"
+import { type Supplement, makeSupplements } from "../threads/Supplement.ts"
+import type { OpenCall, ToolCall, ToolResult } from "../tools/ToolCall.ts"
+import { childrenKey, type ChildRun, withChildren } from "./ChildRuns.ts"
+import type { RunStarted, TurnEvent } from "./TurnEvent.ts"
 
 /** A leg, computed from its events. Names and figures are within bounds: the log of an older version may contain others. */
 export interface RecordedLeg {
   readonly messageId: MessageId
   readonly provider: string
   readonly model: string
+  /** Null: the log tells none. */
+  readonly assistant: AnsweringAssistant | null
   readonly at: string
   /** All text of the leg: the texts of its steps, with a blank line where calls separate two of them. */
   readonly content: string
   readonly steps: ReadonlyArray<Step>
   /** Calls without a result. */
-  readonly openCalls: ReadonlyArray<ToolCall>
+  readonly openCalls: ReadonlyArray<OpenCall>
+  /** The outputs of calls that were approved before the leg. */
+  readonly approvedResults: ReadonlyArray<ToolResult>
+  /** That of the leg itself, and that of the runs that its tools began with it. */
+  readonly ownUsage: Usage
   readonly usage: Usage
   /** The number of model calls. */
   readonly modelCalls: number
+  /** When the model wrote its first text or call; null: it wrote none, or its first call did not end. */
+  readonly firstTokenAt: Date | null
   /** All costs, those of the conversation's model first. */
   readonly charges: ReadonlyArray<Charge>
   /** Why the model ended its last call; null: there was none, or it did not end. */
   readonly stopReason: Exclude<StopReason, "tools"> | null
   /** What parts keep with the answer. */
   readonly supplements: Supplements | null
+  readonly keptAs: ThreadId | undefined
 }
 
 interface OpenStep {
@@ -53,16 +71,23 @@ interface OpenStep {
   reason: FinishReason
 }
 
+type Begun = Pick<RunStarted, "messageId" | "provider" | "model" | "assistant" | "at" | "keptAs">
+
 export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounterPort): RecordedLeg => {
-  let leg = { messageId: noMessage, provider: "", model: "", at: "" }
+  let leg: Begun = { messageId: noMessage, provider: "", model: "", at: "" }
   let answeredBy: string | null = null
+  let firstAt: number | undefined
   const charges: Array<Charge> = []
   const begun = new Map<number, Charge>()
   const kept = new Map<string, Supplement>()
+  const children = new Map<string, ChildRun>()
+  const segments: Array<Segment> = []
   let content = ""
   /** Characters of the content since the last call. */
   let sinceCall = 0
   const steps: Array<OpenStep> = []
+  const approvals = new Map<string, OpenCall["approval"]>()
+  const approvedResults: Array<ToolResult> = []
   for (const event of events) {
     const step = steps.at(-1)
     switch (event._tag) {
@@ -94,6 +119,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         break
       case "StepEnded":
         answeredBy = event.model ?? answeredBy
+        firstAt ??= event.firstAt
         if (step !== undefined)
           Object.assign(step, {
             usage: event.usage,
@@ -103,7 +129,11 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
           })
         break
       case "HostedResult":
-        step?.results.push({ ...resultOf(event), hosted: true })
+        // Before its first model call, a leg runs what was approved.
+        ;(step?.results ?? approvedResults).push({ ...toolResult(event), hosted: true })
+        break
+      case "ApprovalRequired":
+        approvals.set(event.call.id, { expiresAt: event.expiresAt })
         break
       case "Charged":
         charges.push(event.charge)
@@ -114,6 +144,19 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
       case "PaidCallEnded":
         begun.delete(event.began)
         break
+      case "HandedOver":
+        segments.push({ model: answeredBy ?? leg.model, provider: leg.provider, end: steps.length })
+        answeredBy = null
+        leg = { ...leg, assistant: event.assistant, provider: event.provider, model: event.model }
+        break
+      case "ChildBegan":
+        children.set(event.child.runId, { ...event.child, status: null, usage: null, modelCalls: 0 })
+        break
+      case "ChildEnded": {
+        const child = children.get(event.runId)
+        if (child !== undefined) children.set(event.runId, { ...child, ...event.end })
+        break
+      }
       case "PartKept":
         kept.set(event.part, { ...kept.get(event.part), value: event.value })
         break
@@ -125,28 +168,60 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   charges.push(...begun.values())
   const provider = cutTo(leg.provider, longestName)
   const model = cutTo(answeredBy ?? leg.model, longestName)
-  const spoken = withoutUnknownCost(
-    usageWithinBounds(steps.map((step) => usageOf(step, counter)).reduce(addUsage, noUsage))
-  )
-  const chat = steps.length === 0 ? [] : [{ provider, model, purpose: "chat", usage: spoken }]
+  const spoken = sumOf(steps, counter)
+  const chat =
+    segments.length === 0
+      ? steps.length === 0
+        ? []
+        : [{ provider, model, purpose: "chat", usage: spoken }]
+      : chargesOf(steps, [...segments, { provider, model, end: steps.length }], counter)
   const all = [...chat, ...charges.map(chargeWithinBounds)]
+  const ownUsage = charges.length === 0 ? spoken : usageWithinBounds({ ...spoken, costUsd: totalCost(all) })
+  if (children.size > 0) kept.set(childrenKey, { value: [...children.values()] })
   return {
     messageId: leg.messageId,
     provider,
     model,
+    assistant: leg.assistant ?? null,
     at: leg.at,
     content,
     steps: steps.filter(saysSomething).map(closeStep),
-    openCalls: steps.flatMap(openCallsOf),
-    usage: charges.length === 0 ? spoken : usageWithinBounds({ ...spoken, costUsd: costOf(all) }),
+    openCalls: steps.flatMap((step) => unansweredCalls(step, approvals)),
+    approvedResults,
+    ownUsage,
+    usage: children.size === 0 ? ownUsage : usageWithinBounds(withChildren(ownUsage, [...children.values()])),
     modelCalls: steps.length,
+    firstTokenAt: firstAt === undefined ? null : new Date(firstAt),
     charges: all,
-    stopReason: stopReasonOf(steps.at(-1)),
-    supplements: supplementsOf(kept)
+    stopReason: lastStopReason(steps.at(-1)),
+    supplements: makeSupplements(kept),
+    keptAs: leg.keptAs
   }
 }
 
-const stopReasonOf = (last: OpenStep | undefined): RecordedLeg["stopReason"] => {
+/** The steps of a leg that one assistant made, up to the step `end`. */
+interface Segment {
+  readonly provider: string
+  readonly model: string
+  readonly end: number
+}
+
+const sumOf = (steps: ReadonlyArray<OpenStep>, counter: TokenCounterPort): Usage =>
+  withoutUnknownCost(usageWithinBounds(steps.map((step) => stepUsage(step, counter)).reduce(addUsage, noUsage)))
+
+/** One charge for each model that answered in a row. */
+const chargesOf = (
+  steps: ReadonlyArray<OpenStep>,
+  segments: ReadonlyArray<Segment>,
+  counter: TokenCounterPort
+): ReadonlyArray<Charge> =>
+  segments.flatMap(({ end, model, provider }, index) => {
+    const own = steps.slice(segments[index - 1]?.end ?? 0, end)
+    const named = { provider: cutTo(provider, longestName), model: cutTo(model, longestName) }
+    return own.length === 0 ? [] : [{ ...named, purpose: "chat", usage: sumOf(own, counter) }]
+  })
+
+const lastStopReason = (last: OpenStep | undefined): RecordedLeg["stopReason"] => {
   if (last?.ended !== true) return null
   if (last.reason === "length" || last.reason === "filtered") return last.reason
   return last.isLast ? "steps" : "stop"
@@ -158,7 +233,7 @@ const withoutUnknownCost = (usage: Usage): Usage =>
 
 /** Whether the text of the last step is the first one after calls. */
 const followsCalls = (steps: ReadonlyArray<OpenStep>): boolean =>
-  (steps.findLast((step, index) => index < steps.length - 1 && !step.withdrawn)?.calls.length ?? 0) > 0
+  (steps.findLast((step, index) => index < steps.length - 1 && saysSomething(step))?.calls.length ?? 0) > 0
 
 const stepsSinceCall = (steps: ReadonlyArray<OpenStep>): ReadonlyArray<OpenStep> =>
   steps.slice(steps.findLastIndex(({ calls }) => calls.length > 0) + 1)
@@ -196,7 +271,7 @@ const openStep = (promptTokens: number, isLast: boolean): OpenStep => ({
   reason: "stop"
 })
 
-const resultOf = (event: { readonly toolCallId: string; readonly toolName: string; readonly output: string }) => ({
+const toolResult = (event: { readonly toolCallId: string; readonly toolName: string; readonly output: string }) => ({
   toolCallId: event.toolCallId,
   toolName: event.toolName,
   output: event.output
@@ -205,8 +280,16 @@ const resultOf = (event: { readonly toolCallId: string; readonly toolName: strin
 const saysSomething = (step: OpenStep): boolean =>
   !step.withdrawn && (step.text !== "" || step.calls.length > 0 || step.providerData !== null)
 
-const openCallsOf = (step: OpenStep): ReadonlyArray<ToolCall> =>
-  step.calls.filter((call) => !step.results.some((result) => result.toolCallId === call.id))
+const unansweredCalls = (
+  step: OpenStep,
+  approvals: ReadonlyMap<string, OpenCall["approval"]>
+): ReadonlyArray<OpenCall> =>
+  step.calls
+    .filter((call) => !step.results.some((result) => result.toolCallId === call.id))
+    .map((call) => {
+      const approval = approvals.get(call.id)
+      return approval === undefined ? call : { ...call, approval }
+    })
 
 const closeStep = (step: OpenStep): Step => ({
   text: step.text,
@@ -216,7 +299,7 @@ const closeStep = (step: OpenStep): Step => ({
 })
 
 /** The usage that the provider reported; without a report, the kernel's own count. */
-const usageOf = (step: OpenStep, counter: TokenCounterPort): Usage => {
+const stepUsage = (step: OpenStep, counter: TokenCounterPort): Usage => {
   if (step.usage !== null) return step.usage
   const written = step.reasoning + step.text + step.calls.map((call) => call.name + call.arguments).join("")
   return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
@@ -232,7 +315,7 @@ export const endReason = (
 }
 
 /** The stored message of a leg. Steps are stored only if they contain more than `content`. */
-export const answerOf = (
+export const answerMessage = (
   leg: RecordedLeg,
   place: {
     readonly threadId: ThreadId
@@ -258,6 +341,7 @@ export const answerOf = (
     steps: isPlain ? [] : leg.steps,
     provider: leg.provider,
     model: leg.model,
+    assistant: leg.assistant,
     usage: leg.usage,
     metadata: null,
     supplements: leg.supplements,

@@ -3,7 +3,7 @@ import type * as Schema from "effect/Schema"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { MessageStatus, RunFault, StopReason } from "../threads/Message.ts"
-import type { ToolCall } from "../tools/ToolCall.ts"
+import type { OpenCall } from "../tools/ToolCall.ts"
 import type { ContextUsage } from "../prompts/Explanation.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import { isTerminal, type MessageSaved, type TerminalEvent, type TurnEvent } from "./TurnEvent.ts"
@@ -17,10 +17,12 @@ export interface TurnReply {
   readonly status: MessageStatus
   /** The text of the model's answer. Of a failed or cancelled run: what was said until then. */
   readonly content: string
-  /** Calls that wait for the client. */
-  readonly toolCalls: ReadonlyArray<ToolCall>
+  /** Calls that wait for the client or, with `approval`, for a person's decision. */
+  readonly toolCalls: ReadonlyArray<OpenCall>
   readonly provider: string | null
   readonly model: string | null
+  /** Null: the run is older than versions, or the message was only saved. */
+  readonly assistantVersion: number | null
   /** The usage of this leg. */
   readonly usage: Usage
   /** The reasoning that the provider sent; null if there was none, or if the reply is made from the store. */
@@ -36,6 +38,8 @@ export interface TurnReply {
   readonly supplements: Schema.JsonObject
   /** Supplements of the user's message, by the names of their parts; empty in the legs after the first. */
   readonly userSupplements: Schema.JsonObject
+  /** The thread that has the conversation as it was, if this turn stands instead of a part of it; null otherwise. */
+  readonly keptAs: ThreadId | null
   readonly createdAt: Date
 }
 
@@ -44,20 +48,31 @@ export type ReplyPlace = Pick<TurnReply, "threadId" | "assistantId" | "runId">
 /** Undefined while the leg has not ended. */
 export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): TurnReply | undefined => {
   const end = events.findLast(isTerminal)
-  if (end === undefined) return undefined
+  return end === undefined ? undefined : replyOfEnd(place, end, events)
+}
+
+/** `createdAt` is that of a leg whose first event is not among the events. */
+export const replyOfEnd = (
+  place: ReplyPlace,
+  end: TerminalEvent,
+  events: ReadonlyArray<TurnEvent>,
+  createdAt = new Date(0)
+): TurnReply => {
   if (end._tag === "MessageSaved") return savedReply(place, end, events)
   const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
   let reasoning = ""
   for (const event of events) if (event._tag === "ReasoningDelta") reasoning += event.text
   return {
     ...place,
+    assistantId: end.assistant?.id ?? place.assistantId,
     messageId: end.messageId,
     role: "assistant",
-    status: statusOf[end._tag],
+    status: statusByTag[end._tag],
     content: end.content,
     toolCalls: end._tag === "ToolSubmitRequired" ? end.toolCalls : [],
     provider: end.provider,
     model: end.model,
+    assistantVersion: end.assistant?.version ?? null,
     usage: end.usage,
     reasoning: reasoning === "" ? null : reasoning,
     contextUsage: end.contextUsage,
@@ -66,14 +81,15 @@ export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): 
     ignored: begin?.ignored ?? [],
     supplements: end.supplements ?? {},
     userSupplements: userSupplementsIn(events),
-    createdAt: new Date(begin?.at ?? 0)
+    keptAs: end.keptAs ?? null,
+    createdAt: begin === undefined ? createdAt : new Date(begin.at)
   }
 }
 
 const userSupplementsIn = (events: ReadonlyArray<TurnEvent>): Schema.JsonObject =>
   events.find((event) => event._tag === "UserMessage")?.supplements ?? {}
 
-const statusOf: { readonly [Tag in TerminalEvent["_tag"]]: MessageStatus } = {
+const statusByTag: { readonly [Tag in TerminalEvent["_tag"]]: MessageStatus } = {
   RunEnded: "COMPLETED",
   ToolSubmitRequired: "REQUIRES_ACTION",
   RunFailed: "FAILED",
@@ -93,7 +109,7 @@ const faultIn = (end: TerminalEvent): RunFault | null =>
 
 const savedReply = (
   place: ReplyPlace,
-  { at, ignored = [], messageId }: MessageSaved,
+  { at, ignored = [], keptAs, messageId }: MessageSaved,
   events: ReadonlyArray<TurnEvent>
 ): TurnReply => ({
   ...place,
@@ -104,6 +120,7 @@ const savedReply = (
   toolCalls: [],
   provider: null,
   model: null,
+  assistantVersion: null,
   usage: noUsage,
   reasoning: null,
   contextUsage: null,
@@ -112,5 +129,6 @@ const savedReply = (
   ignored,
   supplements: {},
   userSupplements: userSupplementsIn(events),
+  keptAs: keptAs ?? null,
   createdAt: new Date(at)
 })

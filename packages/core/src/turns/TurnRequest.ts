@@ -5,21 +5,40 @@
 import type * as Schema from "effect/Schema"
 import type { Routing, Thinking } from "../models/ChatRequest.ts"
 import type { ModelOptions } from "../models/ModelOptions.ts"
-import type { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { AssistantId, MessageId, RunId, ScheduleId, ThreadId } from "../primitives/Ids.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata } from "../threads/Thread.ts"
 import type { ToolOutput } from "../tools/ToolCall.ts"
+import type { CallDecision } from "../tools/ToolRoundTrip.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
+import type { ChildOf } from "../tools/LiveTurn.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 
 /** What happens to a message while its thread is busy. */
 export type BusyPolicy = "enqueue" | "reject" | "interrupt"
+
+/**
+ * The question of a message is sent again, in its place and that of all later messages. The options of the first time are those of its stored
+ * plan; fields of the request replace them one by one.
+ */
+export interface Instead {
+  /** A question, or one of its answers. */
+  readonly messageId: MessageId
+  /** `place`: the thread is rewound to before the question. `fork`: that happens on a new thread, and this one stays as it is. */
+  readonly in: "place" | "fork"
+  /** The new text; then the message must be a question. Absent: the question as it was. */
+  readonly edited?: string
+  /** Parts whose options of the first time do not count. */
+  readonly without?: ReadonlyArray<string>
+}
 
 export interface TurnRequest {
   readonly content: string
   /** Absent: a new thread is created, for the assistant `assistantId` or for a new assistant. Given: `assistantId` is ignored. */
   readonly threadId?: ThreadId
   readonly assistantId?: AssistantId
+  /** Absent: the version that the thread is pinned to, or the present one. */
+  readonly assistantVersion?: number
   readonly systemPrompt?: string
   /** What replaces a missing `systemPrompt`: the assistant's own prompt, or (stateless endpoint) its description. */
   readonly systemFallback?: "systemPrompt" | "description"
@@ -32,6 +51,8 @@ export interface TurnRequest {
   readonly modelOptions?: ModelOptions
   readonly routing?: Routing
   readonly jsonOutput?: boolean
+  /** False: the model is not asked to mark which excerpts and memories it used, and no marker of its answer is touched. */
+  readonly citations?: boolean
   /** False: the message is saved, no model is called, nothing is charged. */
   readonly sendToModel?: boolean
   /** Whether the caller reads the events while they occur. A turn without a reader writes its log in larger pieces. */
@@ -44,10 +65,22 @@ export interface TurnRequest {
   /** Options that the caller had and does not pass on, because they have no effect here. They are shown with those that the turn finds. */
   readonly ignored?: ReadonlyArray<IgnoredOption>
   readonly busy?: BusyPolicy
+  /** The schedule that sends the message. */
+  readonly scheduleId?: ScheduleId
   readonly idempotency?: IdempotencyKey
+  /** With `threadId`; the request's own content is not used. */
+  readonly instead?: Instead
+  /** Set by a tool that begins this turn as a part of its own (`LiveTurn.beginRun`). */
+  readonly child?: ChildOf
 }
 
-/** The outputs of all open calls of a run, with which the run goes on. */
+/** Decisions about calls that wait for an approval. The run goes on when no call is open. */
+export interface DecisionsRequest extends Pick<ToolOutputsRequest, "threadId" | "stream" | "idempotency"> {
+  readonly runId: RunId
+  readonly decisions: ReadonlyArray<CallDecision>
+}
+
+/** The outputs of all open calls of the client. The run goes on when no call is open. */
 export interface ToolOutputsRequest {
   readonly threadId: ThreadId
   /** Absent: the thread's run that waits for outputs. */

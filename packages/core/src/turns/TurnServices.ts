@@ -13,22 +13,27 @@ import type { RecalledTexts } from "../threads/RecalledTexts.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
 import { Admissions } from "./Admissions.ts"
+import { AnswerCalls } from "./AnswerCalls.ts"
 import { AnswerByPart } from "./AnswerByPart.ts"
 import { Cancellation } from "./Cancellation.ts"
 import { Decide } from "./Decide.ts"
+import { Decisions } from "./Decisions.ts"
 import { Drafts } from "./Drafts.ts"
 import { EarlyStream } from "./EarlyStream.ts"
 import { EndLeg } from "./EndLeg.ts"
 import { Followers } from "./Followers.ts"
-import { InspectRun } from "./InspectRun.ts"
+import { HandOvers } from "./HandOvers.ts"
+import { Instead } from "./Instead.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import { ModelLoop } from "./ModelLoop.ts"
 import { PlaceRecords } from "./Place.ts"
+import { OpenCalls } from "./OpenCalls.ts"
 import { Places } from "./Places.ts"
 import { QueueTurn } from "./QueueTurn.ts"
 import { Recall } from "./Recall.ts"
 import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
+import { Resumption } from "./Resumption.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { LegScope, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.ts"
 import { Settlements } from "./Settlements.ts"
@@ -37,6 +42,7 @@ import { ToolOutputs } from "./ToolOutputs.ts"
 import { TurnModels } from "./TurnModels.ts"
 import type { TurnParts } from "./TurnParts.ts"
 import { readTurnSettings } from "./TurnSettings.ts"
+import { WaitingCalls } from "./WaitingCalls.ts"
 import { WriteTurn } from "./WriteTurn.ts"
 
 /** The ports and services that the services of a turn need. */
@@ -58,6 +64,7 @@ const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.lay
 /** Steps 5 to 8. */
 const leg = RunLeg.layer.pipe(
   Layer.provide([Recall.layer, ModelLoop.layer, AnswerByPart.layer, Speaking.layer, EndLeg.layer]),
+  Layer.provide(AnswerCalls.layer),
   Layer.provide(LiveTurns.layer)
 )
 
@@ -67,19 +74,22 @@ const aroundRuns = Layer.mergeAll(Cancellation.layer, Repeats.layer).pipe(
   Layer.provideMerge(Recovery.layer)
 )
 
-/** Steps 1 to 4, tool outputs, and the inspection of runs. */
+/** Steps 1 to 4, and answers to open calls. */
 const beginnings = Layer.mergeAll(
-  Places.layer.pipe(Layer.provide(PlaceRecords.layer)),
+  Places.layer.pipe(Layer.provideMerge(PlaceRecords.layer)),
   Drafts.layer.pipe(Layer.provide(EarlyStream.layer)),
   WriteTurn.layer.pipe(Layer.provide(QueueTurn.layer)),
-  ToolOutputs.layer,
+  Layer.mergeAll(ToolOutputs.layer, Decisions.layer).pipe(Layer.provide(OpenCalls.layer)),
+  WaitingCalls.layer,
   Decide.layer,
-  InspectRun.layer
+  Instead.layer
 )
 
 export const turnServices = beginnings.pipe(
-  Layer.provideMerge([leg, aroundRuns, TurnModels.layer]),
-  Layer.provideMerge(running),
+  Layer.provideMerge([leg, aroundRuns]),
+  Layer.provideMerge(HandOvers.layer),
+  Layer.provideMerge(TurnModels.layer),
+  Layer.provideMerge([running, Resumption.layer]),
   Layer.provideMerge(Settlements.layer),
   Layer.provideMerge(Deadlines.layer),
   Layer.provideMerge([readTurnSettings, inWholeTokens])

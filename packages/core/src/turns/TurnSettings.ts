@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type ChatPolicy, defaultChatPolicy } from "../models/ChatModel.ts"
 import type { WriterSettings } from "../runs/LogTail.ts"
+import { defaultImportLimits, type ImportLimits } from "./Import.ts"
 import type { BusyPolicy } from "./TurnRequest.ts"
 
 export interface TurnSettings {
@@ -49,12 +50,16 @@ export interface TurnSettings {
   readonly hostedRounds: number
   readonly hostedConcurrency: number
   readonly hostedToolTimeout: Duration.Input
+  /** How long a call waits for its approval before it is rejected as expired; null: as long as the run does. */
+  readonly approvalTimeout: Duration.Input | null
   /** Characters of a hosted tool's result that the model gets. */
   readonly maxToolResult: number
   /** The context window of models whose window is unknown. */
   readonly assumedContextLimit: number
   /** Bytes of pictures, sound and video that one prompt may contain. Vendors accept 20 MB and more, base64 included. */
   readonly mediaBytes: number
+  /** What an import of a conversation may have. */
+  readonly imports: ImportLimits
 }
 
 export const defaultTurnSettings: TurnSettings = {
@@ -80,9 +85,11 @@ export const defaultTurnSettings: TurnSettings = {
   hostedRounds: 16,
   hostedConcurrency: 8,
   hostedToolTimeout: "1 minute",
+  approvalTimeout: null,
   maxToolResult: 200_000,
   assumedContextLimit: 128_000,
-  mediaBytes: 14_000_000
+  mediaBytes: 14_000_000,
+  imports: defaultImportLimits
 }
 
 export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turns/TurnSettings", {

@@ -7,12 +7,14 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantNotFound } from "../assistants/Assistant.ts"
+import type { AssistantNotFound, AssistantVersionUnknown } from "../assistants/Assistant.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { OverLimit } from "../metering/Quota.ts"
 import type { NameTooLong } from "../models/NameTooLong.ts"
 import type { ModelNotNamed, ProviderNotFound } from "../models/Provider.ts"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { Usage } from "../primitives/Usage.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
@@ -20,8 +22,10 @@ import type { Run, RunNotFound } from "../runs/Run.ts"
 import type { ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { RunPage } from "../runs/Run.ts"
-import type { Inspection } from "./Inspection.ts"
+import type { InsteadError } from "./Instead.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
+import type { DecideError } from "./Decisions.ts"
+import type { WaitingCall } from "./WaitingCalls.ts"
 import type { SubmitError } from "./ToolOutputs.ts"
 import type {
   EmptyMessage,
@@ -34,13 +38,15 @@ import type {
 import type { TurnEvent } from "./TurnEvent.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { TurnReply } from "./TurnReply.ts"
-import type { ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
+import type { DecisionsRequest, ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
 export type StartError =
   | AssistantNotFound
+  | AssistantVersionUnknown
   | ThreadNotFound
   | ThreadBusy
   | ThreadInSession
+  | InsteadError
   | EmptyMessage
   | NameTooLong
   | ToolNameTaken
@@ -57,6 +63,10 @@ export type StartError =
 /** Information on a run besides its record. */
 export interface RunReport {
   readonly run: Run
+  /** Null: the run is older than versions. */
+  readonly assistantVersion: number | null
+  /** The usage of the run without that of the runs which its tools began; `run.usage` is all of it. */
+  readonly ownUsage: Usage
   readonly ignored: ReadonlyArray<IgnoredOption>
   /** Null until the leg is settled. */
   readonly explanation: Explanation | null
@@ -79,8 +89,15 @@ export class Turns extends Context.Service<
     ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
     /** Begins a turn and waits for its reply. */
     readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
-    /** Resumes a run that waits for the client's tool outputs. */
+    /** Answers the client's calls of a run that waits. The run goes on when no call is open; otherwise the turn says which are. */
     readonly submitToolOutputs: (request: ToolOutputsRequest) => Effect.Effect<StartedTurn, SubmitError, Principal>
+    /**
+     * Decides about calls that wait for an approval. The first decision stands: the same once more gets the turn as it is now, another one is
+     * refused with `AlreadyDecided`, also when the run has ended.
+     */
+    readonly decide: (request: DecisionsRequest) => Effect.Effect<StartedTurn, DecideError, Principal>
+    /** The principal's calls that wait for an approval, on all threads, those of the newest runs first. */
+    readonly approvals: (page: Page) => Effect.Effect<ReadonlyArray<WaitingCall>, StoreUnavailable, Principal>
     /** Ends a run; the text so far is kept. Idempotent: an ended run stays as it is. */
     readonly cancel: (threadId: ThreadId, runId: RunId) => Effect.Effect<Run, RunNotFound | StoreUnavailable, Principal>
     /** The events of a run after a sequence number, up to the next terminal event. Works in every process. */
@@ -98,14 +115,6 @@ export class Turns extends Context.Service<
       threadId: ThreadId,
       page: RunPage
     ) => Effect.Effect<RunList, ThreadNotFound | StoreUnavailable, Principal>
-    /**
-     * What happened inside a run, and what its model read. It is computed from the store on each call, so it is meant for occasional
-     * inspection, not for every turn.
-     */
-    readonly inspect: (
-      threadId: ThreadId,
-      runId: RunId
-    ) => Effect.Effect<Inspection, RunNotFound | StoreUnavailable, Principal>
     /** Refuses new turns from now on and waits for the running ones, at most for `drainTimeout`. */
     readonly drain: Effect.Effect<void>
   }

@@ -7,7 +7,8 @@
  *   3 decide     make a plan from assistant, request, model and parts           `Decide`, `TurnPlan` (pure)
  *   4 write      store the user's message and the run, in one transaction       `WriteTurn`, `QueueTurn`, `RunStore.begin`
  *
- * Nothing is stored before step 4, and nothing is refused after it. Tool outputs enter at step 5 with the stored plan (`ToolOutputs`).
+ * Nothing is stored before step 4, and nothing is refused after it. When a run waits, outputs of the client (`ToolOutputs`) and decisions about
+ * approvals (`Decisions`) enter at step 5 with the stored plan (`OpenCalls`).
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,17 +25,22 @@ import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { Admissions } from "./Admissions.ts"
 import { Cancellation } from "./Cancellation.ts"
+import { childrenKey, childRuns, type ChildRun, withChildren, withoutChildren } from "./ChildRuns.ts"
 import { Decide } from "./Decide.ts"
 import type { Draft } from "./Draft.ts"
+import { Decisions } from "./Decisions.ts"
 import { Drafts } from "./Drafts.ts"
 import { Followers } from "./Followers.ts"
-import { InspectRun } from "./InspectRun.ts"
-import type { Place } from "./Place.ts"
+import { Instead } from "./Instead.ts"
+import type { Assistant } from "../assistants/Assistant.ts"
+import type { TakeBack } from "../runs/Branches.ts"
+import { pinOf, type Place, PlaceRecords } from "./Place.ts"
 import { Places } from "./Places.ts"
 import { Repeats } from "./Repeats.ts"
 import { decodeExplanation } from "./Settlement.ts"
 import { ToolOutputs } from "./ToolOutputs.ts"
-import { decodePlan } from "./TurnPlan.ts"
+import { WaitingCalls } from "./WaitingCalls.ts"
+import { decodePlan, type TurnPlan } from "./TurnPlan.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
 import { type TurnPorts, turnServices } from "./TurnServices.ts"
 import { type RunReport, Turns } from "./TurnUseCases.ts"
@@ -47,28 +53,53 @@ const makeTurns = Effect.gen(function* () {
   const repeats = yield* Repeats
   const admissions = yield* Admissions
   const places = yield* Places
+  const records = yield* PlaceRecords
   const drafts = yield* Drafts
   const { decide } = yield* Decide
   const { write } = yield* WriteTurn
   const { submit } = yield* ToolOutputs
+  const { decide: decideCalls } = yield* Decisions
+  const { waitingCalls } = yield* WaitingCalls
   const { cancel } = yield* Cancellation
-  const { inspect } = yield* InspectRun
   const followers = yield* Followers
+  const instead = yield* Instead
   // When the kernel's scope closes, running turns are settled before the services that they use are closed.
   yield* Effect.addFinalizer(() => admissions.close)
 
   const begin = Effect.fnUntraced(function* (request: TurnRequest) {
     const repeated = yield* repeats.find(request.idempotency)
     if (Option.isSome(repeated)) return repeated.value
-    return yield* places.use(request, (place) =>
-      drafts.use(request, place, (draft) => decideAndWrite(request, place, draft))
+    const { instead: wish } = request
+    if (wish === undefined) return yield* beginAt(request, null, () => request)
+    return yield* instead.use({ ...request, instead: wish }, ({ requestAt, takesBack, threadId }) =>
+      beginAt({ ...request, threadId }, takesBack, requestAt)
     )
   })
 
-  const decideAndWrite = Effect.fnUntraced(function* (request: TurnRequest, place: Place, draft: Draft) {
-    const decided = yield* places.decide(place, decide(request, place, draft))
+  const beginAt = (sent: TurnRequest, takesBack: TakeBack | null, requestAt: (assistant: Assistant) => TurnRequest) =>
+    places.use(sent, (found) => {
+      const place = takesBack === null ? found : placeBefore(found, takesBack)
+      const { assistant } = place
+      const wanted = sent.assistantVersion ?? pinOf(place) ?? assistant.version
+      const asked =
+        wanted === assistant.version
+          ? Effect.succeed(place)
+          : places.decide(place, records.atVersion(place, sent.assistantVersion))
+      return Effect.flatMap(asked, (at) => {
+        const request = requestAt(at.assistant)
+        return drafts.use(request, at, (draft) => decideAndWrite(request, { place, at, takesBack }, draft))
+      })
+    })
+
+  /** `at` is the place with the version of the assistant that answers. */
+  const decideAndWrite = Effect.fnUntraced(function* (
+    request: TurnRequest,
+    { at, place, takesBack }: { readonly at: Place; readonly place: Place; readonly takesBack: TakeBack | null },
+    draft: Draft
+  ) {
+    const decided = yield* places.decide(place, decide(request, at, draft))
     if (request.sendToModel !== false) yield* metering.ensureCredit(chatCredit)
-    return yield* places.store(place, (restore) => write({ request, place, draft, ...decided }, restore))
+    return yield* places.store(place, (restore) => write({ request, place: at, draft, takesBack, ...decided }, restore))
   })
 
   const start = (request: TurnRequest) => admissions.admit(begin(request)).pipe(traced("Turns.start"))
@@ -79,11 +110,26 @@ const makeTurns = Effect.gen(function* () {
     return run.value
   })
 
+  /** What a child has used that had not ended when its turn was settled (its process died) is in its own record. */
+  const report = Effect.fnUntraced(function* (run: Run) {
+    const plan = decodePlan(run.plan)
+    if (plan.parts?.[childrenKey] === undefined) return runReport(run, plan, [], run.usage)
+    const children = (yield* runs.messages(run.id)).flatMap(childRuns)
+    const left = yield* Effect.forEach(
+      children.filter(({ usage }) => usage === null),
+      ({ runId }) => runs.get(runId)
+    )
+    const unended = left.flatMap((child) => (Option.isSome(child) ? [child.value] : []))
+    return runReport(run, plan, children, withChildren(run.usage, unended))
+  })
+
   return Turns.of({
     start,
     repeated: repeats.find,
     send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
     submitToolOutputs: (request) => admissions.admit(submit(request)).pipe(traced("Turns.submitToolOutputs")),
+    decide: (request) => admissions.admit(decideCalls(request)).pipe(traced("Turns.decide")),
+    approvals: waitingCalls,
     cancel: tracedFn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
       const found = yield* findRun(threadId, runId)
       yield* cancel(runId)
@@ -96,24 +142,32 @@ const makeTurns = Effect.gen(function* () {
       return yield* followers.events(runId, after, undefined, run)
     }),
     report: tracedFn("Turns.report")(function* (threadId: ThreadId, runId: RunId) {
-      return reportOf(yield* findRun(threadId, runId))
+      return yield* report(yield* findRun(threadId, runId))
     }),
     list: tracedFn("Turns.list")(function* (threadId: ThreadId, page: RunPage) {
       const { next, runs: listed } = yield* runs.list(threadId, page)
       if (listed.length === 0 && Option.isNone(yield* threads.get(threadId)))
         return yield* new ThreadNotFound({ threadId })
-      return { runs: listed.map(reportOf), next }
-    }),
-    inspect: tracedFn("Turns.inspect")(function* (threadId: ThreadId, runId: RunId) {
-      return yield* inspect(yield* findRun(threadId, runId))
+      return { runs: yield* Effect.forEach(listed, report), next }
     }),
     drain: admissions.drain
   })
 })
 
-const reportOf = (run: Run): RunReport => ({
-  run,
-  ignored: decodePlan(run.plan).ignored,
+/** A summary that covers what is taken back is gone with it. */
+const placeBefore = (place: Place, { keeps }: TakeBack): Place =>
+  (place.summary?.throughSequence ?? 0) > keeps ? { ...place, summary: null } : place
+
+const runReport = (
+  run: Run,
+  plan: Pick<TurnPlan, "assistantVersion" | "ignored">,
+  children: ReadonlyArray<ChildRun>,
+  all: Run["usage"]
+): RunReport => ({
+  run: { ...run, usage: all },
+  assistantVersion: plan.assistantVersion ?? null,
+  ownUsage: withoutChildren(run.usage, children),
+  ignored: plan.ignored,
   explanation: decodeExplanation(run.explanation)
 })
 

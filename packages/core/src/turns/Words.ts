@@ -13,7 +13,7 @@ export interface Words {
   readonly end: () => void
 }
 
-export const wordsOf = (log: RunLog<TurnEvent>): Words => {
+export const followWords = (log: RunLog<TurnEvent>): Words => {
   let hasEnded = false
   const stream = () => {
     let read = 0

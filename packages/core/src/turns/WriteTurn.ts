@@ -14,6 +14,7 @@ import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
+import type { TakeBack } from "../runs/Branches.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { type Begin, type BeginOutcome, type Lease, RunStore } from "../runs/RunStore.ts"
 import type { NewMessage } from "../threads/Message.ts"
@@ -34,7 +35,7 @@ import { RunLeg } from "./RunLeg.ts"
 import { LegScope } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
-import { type IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+import { type IdempotencyConflict, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
 import type { SavedMessage } from "./TurnPart.ts"
@@ -45,6 +46,8 @@ export interface TurnToWrite extends Decided {
   readonly request: TurnRequest
   readonly place: Place
   readonly draft: Draft
+  /** What the turn stands instead of; null: it is added to the thread. */
+  readonly takesBack: TakeBack | null
 }
 
 type WriteError =
@@ -53,6 +56,7 @@ type WriteError =
   | ThreadInSession
   | ThreadNotFound
   | PlaceOutdated
+  | ThreadChanged
   | IdempotencyConflict
   | StoreUnavailable
 
@@ -83,8 +87,17 @@ export class WriteTurn extends Context.Service<
       const counter = yield* TokenCounter
       const quotaOf = yield* Quotas
 
-      const budgetOf = ({ leg }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
-        turnBudget(quotaOf, { info: leg.model.info, counter, store, lease, reserved, before: noUsage })
+      const makeBudget = ({ leg, place, request }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
+        turnBudget(quotaOf, {
+          info: leg.model.info,
+          assistantId: place.assistant.id,
+          counter,
+          store,
+          lease,
+          reserved,
+          before: noUsage,
+          above: request.child?.used
+        })
 
       const write = Effect.fnUntraced(function* (
         turn: TurnToWrite,
@@ -92,8 +105,8 @@ export class WriteTurn extends Context.Service<
       ): Effect.fn.Return<StartedTurn, WriteError, Principal> {
         const { request, place } = turn
         const { log } = turn.draft
-        const { begin, first } = yield* beginOf(turn)
-        const policy = request.busy ?? settings.busy
+        const { begin, first } = yield* beginRun(turn)
+        const policy = turn.takesBack === null ? (request.busy ?? settings.busy) : "reject"
         const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
           Effect.forkIn(goOnLater(turn, begin, first), scope)
         )
@@ -115,9 +128,15 @@ export class WriteTurn extends Context.Service<
             return yield* new ThreadNotFound({ threadId: place.thread.id })
           case "Outdated":
             return yield* new PlaceOutdated()
+          case "Changed":
+            return yield* new ThreadChanged({ threadId: place.thread.id })
           case "OverLimit": {
             const { ownerId } = yield* Principal
-            return yield* overLimit(outcome.refusal, quotaOf(ownerId), yield* Clock.currentTimeMillis)
+            return yield* overLimit(
+              outcome.refusal,
+              quotaOf(ownerId, place.assistant.id),
+              yield* Clock.currentTimeMillis
+            )
           }
           case "InSession":
             return yield* new ThreadInSession({ threadId: place.thread.id })
@@ -139,7 +158,7 @@ export class WriteTurn extends Context.Service<
             const { lease, reserved } = outcome
             const begun = begin.saves
               ? yield* queueSave({ lease, draft: turn.draft, saved: first }, begin.followUps)
-              : yield* queue(firstLeg(turn, first, lease, budgetOf(turn, lease, reserved)))
+              : yield* queue(firstLeg(turn, first, lease, makeBudget(turn, lease, reserved)))
             // A stream begins while the message waits, so that its reader knows the run and can cancel it. It then ends with the refusal.
             if (request.stream !== true) yield* restore(begun)
             return started
@@ -153,7 +172,7 @@ export class WriteTurn extends Context.Service<
         first: TurnEvent
       ) => {
         const { log } = turn.draft
-        const leg = firstLeg(turn, first, lease, budgetOf(turn, lease, reserved))
+        const leg = firstLeg(turn, first, lease, makeBudget(turn, lease, reserved))
         pushFirst(leg)
         return legs.start(leg, log.events.length, Effect.succeed(history))
       }
@@ -196,7 +215,7 @@ export class WriteTurn extends Context.Service<
         return yield* beginUnderPolicy(begin, "enqueue", restore)
       })
 
-      const beginOf = Effect.fnUntraced(function* (turn: TurnToWrite) {
+      const beginRun = Effect.fnUntraced(function* (turn: TurnToWrite) {
         const { content, leg, parts, request, place } = turn
         const { plan, preamble, room } = leg
         const { ownerId } = yield* Principal
@@ -207,17 +226,21 @@ export class WriteTurn extends Context.Service<
         const kept = withValues(parts.supplements)
         log.push((sequence) => ({ _tag: "UserMessage", sequence, messageId, content, ...kept }))
         const ignored = plan.ignored.length === 0 ? {} : { ignored: plan.ignored }
+        const keptAs = turn.takesBack?.keptAs ?? null
+        const instead = keptAs === null ? {} : { keptAs }
         const sequence = log.nextSequence
         const first: TurnEvent = isSaved
-          ? { _tag: "MessageSaved", sequence, messageId, at, ...ignored, ...kept }
+          ? { _tag: "MessageSaved", sequence, messageId, at, ...ignored, ...kept, ...instead }
           : {
               _tag: "RunStarted",
               sequence,
               messageId: answerId,
               provider: plan.provider,
               model: plan.model,
+              assistant: { id: place.assistant.id, version: place.assistant.version },
               at,
-              ...ignored
+              ...ignored,
+              ...instead
             }
         const message: NewMessage = {
           id: messageId,
@@ -234,13 +257,15 @@ export class WriteTurn extends Context.Service<
           supplements: parts.supplements,
           provider: null,
           model: null,
+          assistant: null,
           usage: null,
           metadata: messageMetadata(request),
           tokens: turn.messageTokens,
           createdAt
         }
         const promptTokens = preamble.systemTokens + preamble.toolTokens + turn.messageTokens
-        const admitted = { isNew: true, promptTokens, prices: leg.model.info }
+        const assistantId = place.assistant.id
+        const admitted = { isNew: true, promptTokens, prices: leg.model.info, assistantId }
         const begin: Begin = {
           run: {
             id: runId,
@@ -250,6 +275,9 @@ export class WriteTurn extends Context.Service<
             provider: plan.provider,
             model: plan.model,
             plan,
+            assistantVersion: plan.assistantVersion ?? null,
+            scheduleId: request.scheduleId ?? null,
+            parentRunId: request.child?.parent ?? null,
             createdAt
           },
           message,
@@ -262,7 +290,8 @@ export class WriteTurn extends Context.Service<
           idempotency: request.idempotency ?? null,
           decidedOn: place.decidedOn,
           followUps: isSaved ? yield* followUpsOfSaved(parts.planned, savedMessage(turn)) : [],
-          admission: isSaved ? null : admissionRequest(quotaOf(ownerId), admitted, createdAt.getTime())
+          admission: isSaved ? null : admissionRequest(quotaOf(ownerId, assistantId), admitted, createdAt.getTime()),
+          ...(turn.takesBack === null ? {} : { takesBack: turn.takesBack })
         }
         return { begin, first }
       })
@@ -300,5 +329,6 @@ const firstLeg = (
   stream: request.stream === true,
   log: draft.log,
   first,
-  budget
+  budget,
+  child: request.child
 })

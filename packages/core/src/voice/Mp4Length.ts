@@ -12,14 +12,14 @@ interface Box {
 export const mp4Seconds = (bytes: Uint8Array): number | null => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const whole = { name: "", from: 0, to: bytes.length }
-  const moov = childrenOf(view, whole, "moov")[0]
+  const moov = childBoxes(view, whole, "moov")[0]
   if (moov === undefined) return null
-  const [mvhd] = childrenOf(view, moov, "mvhd")
+  const [mvhd] = childBoxes(view, moov, "mvhd")
   return (mvhd === undefined ? null : toldLength(view, mvhd)) ?? fragmentsLength(view, whole, moov)
 }
 
 /** A box that ends after its parent is cut there; an invalid box ends the list. */
-const childrenOf = (view: DataView, { from, to }: Box, ...names: ReadonlyArray<string>): ReadonlyArray<Box> => {
+const childBoxes = (view: DataView, { from, to }: Box, ...names: ReadonlyArray<string>): ReadonlyArray<Box> => {
   const found: Array<Box> = []
   for (let at = from; at + 8 <= to;) {
     const short = view.getUint32(at)
@@ -56,16 +56,16 @@ interface Track {
 }
 
 const fragmentsLength = (view: DataView, whole: Box, moov: Box): number | null => {
-  const tracks = tracksOf(view, moov)
+  const tracks = readTracks(view, moov)
   const lengths = new Map<number, number>()
-  for (const moof of childrenOf(view, whole, "moof")) {
-    for (const traf of childrenOf(view, moof, "traf")) {
-      const [tfhd] = childrenOf(view, traf, "tfhd")
+  for (const moof of childBoxes(view, whole, "moof")) {
+    for (const traf of childBoxes(view, moof, "traf")) {
+      const [tfhd] = childBoxes(view, traf, "tfhd")
       const id = tfhd === undefined ? 0 : numberAt(view, tfhd, 4)
       const track = tracks.get(id)
       if (tfhd === undefined || track === undefined) continue
       const usual = usualLength(view, tfhd) ?? track.sampleLength
-      const length = childrenOf(view, traf, "trun").reduce((sum, trun) => sum + runLength(view, trun, usual), 0)
+      const length = childBoxes(view, traf, "trun").reduce((sum, trun) => sum + runLength(view, trun, usual), 0)
       lengths.set(id, (lengths.get(id) ?? 0) + length)
     }
   }
@@ -73,16 +73,16 @@ const fragmentsLength = (view: DataView, whole: Box, moov: Box): number | null =
   return seconds.length === 0 ? null : seconds.reduce((a, b) => Math.max(a, b))
 }
 
-const tracksOf = (view: DataView, moov: Box): ReadonlyMap<number, Track> => {
+const readTracks = (view: DataView, moov: Box): ReadonlyMap<number, Track> => {
   const usual = new Map(
-    childrenOf(view, moov, "mvex")
-      .flatMap((mvex) => childrenOf(view, mvex, "trex"))
+    childBoxes(view, moov, "mvex")
+      .flatMap((mvex) => childBoxes(view, mvex, "trex"))
       .map((trex) => [numberAt(view, trex, 4), numberAt(view, trex, 12)])
   )
   const tracks = new Map<number, Track>()
-  for (const trak of childrenOf(view, moov, "trak")) {
-    const [tkhd] = childrenOf(view, trak, "tkhd")
-    const [mdhd] = childrenOf(view, trak, "mdia").flatMap((mdia) => childrenOf(view, mdia, "mdhd"))
+  for (const trak of childBoxes(view, moov, "trak")) {
+    const [tkhd] = childBoxes(view, trak, "tkhd")
+    const [mdhd] = childBoxes(view, trak, "mdia").flatMap((mdia) => childBoxes(view, mdia, "mdhd"))
     if (tkhd === undefined || mdhd === undefined) continue
     const id = numberAt(view, tkhd, isVersion1(view, tkhd) ? 20 : 12)
     const unit = numberAt(view, mdhd, isVersion1(view, mdhd) ? 20 : 12)

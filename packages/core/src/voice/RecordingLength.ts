@@ -14,7 +14,7 @@ export const recordingSeconds = (bytes: Uint8Array, extension: string): number |
 
 type Read = (bytes: Uint8Array) => number | null
 
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const dataView = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 const textAt = (bytes: Uint8Array, at: number, length = 4): string =>
   String.fromCharCode(...bytes.subarray(at, at + length))
 
@@ -50,7 +50,7 @@ const aac: Read = (bytes) => {
 /** The description of the stream comes first: 20 bits of sample rate, then 36 bits of the number of samples. */
 const flac: Read = (bytes) => {
   if (bytes.length < 26) return null
-  const view = viewOf(bytes)
+  const view = dataView(bytes)
   const rate = view.getUint32(18) >>> 12
   const samples = (view.getUint8(21) & 0x0f) * 2 ** 32 + view.getUint32(22)
   return rate === 0 || samples === 0 ? null : samples / rate
@@ -58,7 +58,7 @@ const flac: Read = (bytes) => {
 
 /** The last page states the number of samples up to it. Opus always counts 48,000 per second. */
 const ogg: Read = (bytes) => {
-  const view = viewOf(bytes)
+  const view = dataView(bytes)
   const start = textAt(bytes, 0, 64)
   const vorbis = start.indexOf("\x01vorbis")
   const opus = start.indexOf("OpusHead")
@@ -79,7 +79,7 @@ const ogg: Read = (bytes) => {
  * elements are skipped. Times are in the segment's unit, usually milliseconds.
  */
 const webm: Read = (bytes) => {
-  const view = viewOf(bytes)
+  const view = dataView(bytes)
   let nanos = 1_000_000
   let cluster = 0
   let last = 0
@@ -113,17 +113,17 @@ const webm: Read = (bytes) => {
 /** Segment, information, cluster, group of blocks. */
 const entered: ReadonlySet<number> = new Set([0x18538067, 0x1549a966, 0x1f43b675, 0xa0])
 
-const lengthOf = (first: number): number => Math.clz32(first) - 23
+const vintLength = (first: number): number => Math.clz32(first) - 23
 
 const elementId = (bytes: Uint8Array, at: number) => {
-  const length = lengthOf(bytes[at] ?? 0)
+  const length = vintLength(bytes[at] ?? 0)
   return length > 4 || at + length > bytes.length ? null : { value: unsigned(bytes, at, length), length }
 }
 
 /** `value` null: not known, as browsers write it while they record. */
 const elementSize = (bytes: Uint8Array, at: number) => {
   const first = bytes[at] ?? 0
-  const length = lengthOf(first)
+  const length = vintLength(first)
   if (length > 8 || at + length > bytes.length) return null
   const value = (first & (0xff >> length)) * 2 ** (8 * (length - 1)) + unsigned(bytes, at + 1, length - 1)
   return { value: value === 2 ** (7 * length) - 1 ? null : value, length }

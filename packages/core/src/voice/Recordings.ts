@@ -13,7 +13,7 @@ import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
 import { recognise } from "../documents/FileContent.ts"
-import { FileEmpty, type FileType, fileTypeOf, FileTypeUnsupported } from "../documents/FileType.ts"
+import { FileEmpty, type FileType, fileTypeForExtension, FileTypeUnsupported } from "../documents/FileType.ts"
 import { type FileRefused, inspectUpload } from "../documents/Upload.ts"
 import { BlobId, DocumentId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -73,7 +73,7 @@ const recordingType = (
   if (head.length === 0) return Result.fail(new FileEmpty({ filename }))
   const content = recognise(head)
   const [found = ""] = content._tag === "Known" ? content.extensions : content._tag === "Container" ? content.holds : []
-  const type = Object.hasOwn(containers, found) ? containers[found] : fileTypeOf(found)
+  const type = Object.hasOwn(containers, found) ? containers[found] : fileTypeForExtension(found)
   return type?.family === "audio"
     ? Result.succeed(type)
     : Result.fail(new FileTypeUnsupported({ filename, reason: "content" }))

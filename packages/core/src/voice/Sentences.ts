@@ -10,7 +10,7 @@ const segmenters = {
   en: new Intl.Segmenter("en", { granularity: "sentence" }),
   de: new Intl.Segmenter("de", { granularity: "sentence" })
 }
-const wordsOf = new Intl.Segmenter("en", { granularity: "word" })
+const wordSegmenter = new Intl.Segmenter("en", { granularity: "word" })
 
 /** How far the end of a sentence is looked for. What stands behind is looked at when its turn comes, so that no text is read often. */
 const reach = 4 * longestSentence
@@ -49,10 +49,10 @@ const firstEnd = (text: string, language: LanguageOf): number | null => {
   const held = inlineMarks(text)
   for (const segment of segmenters[language.of(text)].segment(text)) {
     // The segmenter leaves a bracket that opens at the end of the sentence before it.
-    const index = segment.index - (/[「『（【《]{1,9}$/u.exec(endOf(text, segment.index))?.[0].length ?? 0)
+    const index = segment.index - (/[「『（【《]{1,9}$/u.exec(textBefore(text, segment.index))?.[0].length ?? 0)
     if (index > longestSentence) return null
     if (index === 0 || isInside(held, index)) continue
-    const before = endOf(text, index)
+    const before = textBefore(text, index)
     const next = /\p{L}+/u.exec(text.slice(index))
     if (next === null) return null
     if (endsInAbbreviation(before) || isQuoted(before, next[0])) continue
@@ -65,7 +65,7 @@ const firstEnd = (text: string, language: LanguageOf): number | null => {
 }
 
 /** The last characters before a place: enough to tell an abbreviation or a number. */
-const endOf = (text: string, index: number): string => text.slice(Math.max(0, index - 50), index)
+const textBefore = (text: string, index: number): string => text.slice(Math.max(0, index - 50), index)
 
 /** In German, `3.` is also "the third". */
 const endsInNumber = /(?:^|[\s(])\d{1,2}\.\s+$/u
@@ -98,9 +98,9 @@ const english = new Set(
   )
 )
 
-export const makeLanguageOf = (): LanguageOf => {
+export const makeLanguageGuess = (): LanguageOf => {
   let lead = 0
-  const leadOf = (text: string): number => {
+  const languageLead = (text: string): number => {
     let sum = 0
     for (const [word] of text.toLowerCase().matchAll(/\p{L}+/gu)) {
       if (german.has(word)) sum++
@@ -110,9 +110,9 @@ export const makeLanguageOf = (): LanguageOf => {
   }
   return {
     add: (text) => {
-      lead += leadOf(text)
+      lead += languageLead(text)
     },
-    of: (text) => (lead + leadOf(text) > 0 ? "de" : "en")
+    of: (text) => (lead + languageLead(text) > 0 ? "de" : "en")
   }
 }
 
@@ -135,7 +135,7 @@ const cutOfLong = (text: string): number => {
   let best = 0
   let clause = 0
   let isNumber = false
-  for (const { index, isWordLike, segment } of wordsOf.segment(text)) {
+  for (const { index, isWordLike, segment } of wordSegmenter.segment(text)) {
     if (index > longestSentence && best > 0) break
     // "12" and ".5" may be two segments of one number.
     const splitsNumber = isNumber && /^[\p{N}.,:]/u.test(segment)

@@ -18,7 +18,7 @@ import * as Stream from "effect/Stream"
 import type { Principal } from "../access/Principal.ts"
 import type { BlobStore } from "../documents/BlobStore.ts"
 import type { DocumentStore } from "../documents/DocumentStore.ts"
-import { fileTypeOf } from "../documents/FileType.ts"
+import { fileTypeForExtension } from "../documents/FileType.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { SpeechFormat, TextToSpeech } from "../models/TextToSpeech.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
@@ -28,9 +28,9 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { makeLiveSound } from "./LiveSound.ts"
 import { makeSpeechAudio, vendorFormat } from "./SpeechAudio.ts"
 import { makeSpeechRecordings, type SpeechRecording } from "./SpeechRecording.ts"
-import { type Heard, soundOf, textsOf } from "./SpokenSound.ts"
+import { type Heard, speakTexts, textsToSpeak } from "./SpokenSound.ts"
 import { withRetries } from "./VendorStream.ts"
-import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
+import { type Chosen, readPrice, type VoiceModels } from "./VoiceModels.ts"
 import { type SpokenRecord, voiceEvents } from "./VoiceRecord.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"
 
@@ -68,7 +68,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
       const { driver, model, provider } = chosen
       const info = yield* models.describe(chosen, "tts")
       const apiKey = yield* models.keys.find(provider)
-      const format = formatOf(chosen, wish)
+      const format = chosenFormat(chosen, wish)
       const { speed, voice } = wish
       const payee = { provider, model, purpose: "tts" }
       const request = { provider, model, voice, format, speed, apiKey }
@@ -78,7 +78,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
             let isCharged = false
             const charge = Effect.suspend(() => {
               isCharged = true
-              const costUsd = priceOf(info, "usd_per_million_characters", text.length)
+              const costUsd = readPrice(info, "usd_per_million_characters", text.length)
               const usage = { ...noUsage, inputTokens: Math.ceil(counter.count(text)), costUsd, estimated: true }
               return end([{ ...payee, usage }])
             })
@@ -93,7 +93,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
     return (chosen, wish, turn, words) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const audio = makeSpeechAudio(wish.format, formatOf(chosen, wish), chosen.driver)
+          const audio = makeSpeechAudio(wish.format, chosenFormat(chosen, wish), chosen.driver)
           const live = makeLiveSound(turn)
           const progress: SpeechProgress = { characters: 0, bytes: 0, recording: null }
 
@@ -115,7 +115,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
 
           const lastWord = yield* Deferred.make<void>()
           const allWords = Stream.ensuring(words, Deferred.succeed(lastWord, undefined))
-          const texts = Stream.tap(textsOf(allWords, chosen.driver.maxCharacters), (text) =>
+          const texts = Stream.tap(textsToSpeak(allWords, chosen.driver.maxCharacters), (text) =>
             Effect.sync(() => {
               progress.characters += text.length
             })
@@ -123,7 +123,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
           const talk = Effect.gen(function* () {
             yield* turn.ensureCredit({ purpose: "tts", amountUsd: null })
             const say = yield* sayBy(chosen, wish, turn)
-            yield* Stream.runForEach(soundOf(texts, say), hear)
+            yield* Stream.runForEach(speakTexts(texts, say), hear)
           })
           const late = Deferred.await(lastWord).pipe(
             Effect.andThen(Effect.sleep(settings.speechTimeout)),
@@ -136,11 +136,11 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
           live.flush()
           const documentId = progress.recording === null ? null : yield* progress.recording.finish
           const isLost = progress.recording !== null && documentId === null
-          const error = (yield* faultOf(exit)) ?? (isLost ? notStored : null)
+          const error = (yield* faultFromExit(exit)) ?? (isLost ? notStored : null)
           if (error === null && !live.hasBegun()) return
           const record: SpokenRecord = {
             documentId,
-            mimeType: fileTypeOf(audio.extension)?.mimeType ?? "audio/mpeg",
+            mimeType: fileTypeForExtension(audio.extension)?.mimeType ?? "audio/mpeg",
             seconds: audio.seconds(),
             characters: progress.characters,
             provider: chosen.provider,
@@ -164,7 +164,7 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
       )
   })
 
-const formatOf = ({ driver }: Chosen<TextToSpeech>, { format }: SpeechWish): SpeechFormat =>
+const chosenFormat = ({ driver }: Chosen<TextToSpeech>, { format }: SpeechWish): SpeechFormat =>
   vendorFormat(format, driver) ?? driver.formats[0]
 
 const tooLong = "The answer is too long to be read aloud to its end."
@@ -175,7 +175,7 @@ const noSound = ({ model, provider }: Chosen<unknown>) =>
   Effect.fail(new ModelError({ reason: "malformed", code: "no_audio", provider, model }))
 
 /** Null: it was spoken to the end, or the turn was ended. A defect is logged for the operator. */
-const faultOf = (exit: Exit.Exit<void, { readonly message: string }>): Effect.Effect<string | null> => {
+const faultFromExit = (exit: Exit.Exit<void, { readonly message: string }>): Effect.Effect<string | null> => {
   if (Exit.isSuccess(exit) || Exit.hasInterrupts(exit)) return Effect.succeed(null)
   return Option.match(Cause.findErrorOption(exit.cause), {
     onNone: () =>

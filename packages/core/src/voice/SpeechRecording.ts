@@ -13,7 +13,7 @@ import { Principal } from "../access/Principal.ts"
 import { type BlobNotFound, BlobStore, type StoredBytes } from "../documents/BlobStore.ts"
 import { unindexedDocument } from "../documents/Document.ts"
 import { DocumentStore } from "../documents/DocumentStore.ts"
-import { fileTypeOf } from "../documents/FileType.ts"
+import { fileTypeForExtension } from "../documents/FileType.ts"
 import { Quotas } from "../metering/Quota.ts"
 import { BlobId, DocumentId, newId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -64,7 +64,7 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
       const id = yield* newId(DocumentId)
       const scope = { _tag: "Message", threadId: turn.threadId, messageId: turn.answerId } as const
       const filename = `speech-${id.slice(0, 8)}.${extension}`
-      const mimeType = fileTypeOf(extension)?.mimeType ?? "application/octet-stream"
+      const mimeType = fileTypeForExtension(extension)?.mimeType ?? "application/octet-stream"
       const at = new Date(yield* Clock.currentTimeMillis)
       const isStored = yield* documents.insert(
         unindexedDocument({ ...file, id, scope, filename, extension, mimeType, metadata: { generated: true } }, at),

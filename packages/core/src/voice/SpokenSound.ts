@@ -31,7 +31,7 @@ const inShortPieces = (text: string): ReadonlyArray<string> =>
       )
 
 /** The first sentence is sent alone, so that it is heard soon. */
-export const textsOf = (words: Stream.Stream<string>, maxCharacters: number): Stream.Stream<string> =>
+export const textsToSpeak = (words: Stream.Stream<string>, maxCharacters: number): Stream.Stream<string> =>
   Stream.suspend(() => {
     const spoken = makeSpokenText()
     const most = Math.min(maxCharacters, togetherCharacters)
@@ -83,7 +83,7 @@ const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
 export type Heard = { readonly _tag: "Piece"; readonly bytes: Uint8Array } | { readonly _tag: "EndOfText" }
 
 /** `speak` begins for the next text while the sound of the one before is still read; its pieces wait. */
-export const soundOf = <R>(
+export const speakTexts = <R>(
   texts: Stream.Stream<string>,
   speak: (text: string) => Stream.Stream<Uint8Array, ModelError, R>
 ): Stream.Stream<Heard, ModelError, R> =>

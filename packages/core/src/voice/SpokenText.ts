@@ -3,9 +3,9 @@
  * rulers, addresses of links); marks are removed and their words are kept. A sentence is returned as soon as the next one has begun,
  * because only then is its end certain: `3.` may become `3.14`. A cut is never inside a word, a number or an inline mark.
  *
- * Two steps: lines to text (`contentOf`), text to sentences (`Sentences`). Used by `Speech`.
+ * Two steps: lines to text (`lineContent`), text to sentences (`Sentences`). Used by `Speech`.
  */
-import { cutAll, cutBegun, longestSentence, makeLanguageOf } from "./Sentences.ts"
+import { cutAll, cutBegun, longestSentence, makeLanguageGuess } from "./Sentences.ts"
 
 /** A longer line whose kind is not decided yet is looked at again when it has doubled. */
 const shortLine = 64
@@ -21,7 +21,7 @@ export interface SpokenText {
 }
 
 export const makeSpokenText = (): SpokenText => {
-  const language = makeLanguageOf()
+  const language = makeLanguageGuess()
   /** The line that is being written, until it is decided what it is. */
   let line = ""
   /** What it is. From then on it is handed on as it comes, so that a line without an end is not read again for every word. */
@@ -58,7 +58,7 @@ export const makeSpokenText = (): SpokenText => {
   const begin = (piece: string, isWhole: boolean): LineContent | null => {
     line += piece
     if (!isWhole && line.length < look) return null
-    const content = contentOf(line, isWhole, state)
+    const content = lineContent(line, isWhole, state)
     if (content === null) {
       look = line.length < shortLine ? 0 : line.length * 2
       return null
@@ -125,7 +125,7 @@ const silent = (next: LineState): LineContent => ({ text: "", beginsBlock: true,
 const outside: LineState = { fence: null, isParagraph: false }
 
 /** The part of a line that is read aloud. Null: the rest of the line is needed to decide. */
-const contentOf = (line: string, isWhole: boolean, { fence, isParagraph }: LineState): LineContent | null => {
+const lineContent = (line: string, isWhole: boolean, { fence, isParagraph }: LineState): LineContent | null => {
   if (fence !== null) {
     if (!isWhole) return null
     const bare = line.trim()
@@ -176,6 +176,8 @@ const tableRow = (line: string): LineContent => {
 /** The audible text of a piece of Markdown. */
 const plainText = (markdown: string): string =>
   markdown
+    // Markers of citations.
+    .replace(/\s?\[[dm]\d{1,4}\]/gu, "")
     .replace(/!\[([^[\]]*)\](?:\([^()]*\))?/gu, "$1")
     .replace(/\[\^[^[\]]*\]/gu, "")
     .replace(/\[([^[\]]*)\]\((?:[^()]|\([^()]*\))*\)/gu, "$1")

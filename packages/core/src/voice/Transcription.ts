@@ -11,6 +11,7 @@ import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
 import type { Charge } from "../metering/Charge.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
 import { makeDayBudget } from "../metering/DayBudget.ts"
 import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
@@ -26,7 +27,7 @@ import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { Listening, Rewrite } from "../turns/TurnPart.ts"
 import { recordingSeconds } from "./RecordingLength.ts"
 import { withRetries, timedOut } from "./VendorStream.ts"
-import { type Chosen, priceOf, type VoiceModels } from "./VoiceModels.ts"
+import { type Chosen, readPrice, type VoiceModels } from "./VoiceModels.ts"
 import type { Recorded, VoiceOptions } from "./VoiceOptions.ts"
 import { type HeardRecord, voiceEvents, voicePartName } from "./VoiceRecord.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"
@@ -39,6 +40,7 @@ export interface Hearing {
   readonly isStreamed: boolean
   /** Not null: the text passes it before anybody reads it, so it is told at once and not piece by piece. */
   readonly rewrite: Rewrite | null
+  readonly assistantId: AssistantId
 }
 
 type HearError = TurnRefused | InsufficientCredit | StoreUnavailable
@@ -74,7 +76,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
     ) {
       const info = yield* models.describe({ provider, model }, "stt")
       const counted = usage ?? { ...noUsage, outputTokens: Math.ceil(counter.count(text)), estimated: true }
-      const costUsd = counted.costUsd ?? priceOf(info, "usd_per_minute", seconds)
+      const costUsd = counted.costUsd ?? readPrice(info, "usd_per_minute", seconds)
       const charge: Charge = { provider, model, purpose: "stt", usage: { ...counted, costUsd } }
       return charge
     })
@@ -86,7 +88,8 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         const bytes = yield* read(recorded, driver.maxBytes)
         const ownSeconds = recordingSeconds(bytes, recorded.extension)
         const info = yield* models.describe(chosen, "stt")
-        yield* credit({ purpose: "stt", amountUsd: priceOf(info, "usd_per_minute", ownSeconds) })
+        const amountUsd = readPrice(info, "usd_per_minute", ownSeconds)
+        yield* credit({ purpose: "stt", amountUsd }, hearing.assistantId)
         const request: TranscriptionRequest = {
           provider,
           model,
@@ -107,7 +110,7 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
           }),
           charges: (heard) => [heard.charge],
           chargesOfFailure: ({ usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
-        }).pipe(Effect.catchTag("ModelError", refusalOf))
+        }).pipe(Effect.catchTag("ModelError", refusalFromModel))
         const written = transcript.text.trim()
         if (written === "") return yield* refuse("invalid", ["recording"], nothingHeard)
         const text = rewrite === null ? written : yield* rewrite(written)
@@ -180,7 +183,7 @@ const refuse = (
     new TurnRefused({ part: voicePartName, reason, code: "transcription_failed", problems: [{ path, message }] })
   )
 
-const refusalOf = (error: ModelError): Effect.Effect<never, TurnRefused> => {
+const refusalFromModel = (error: ModelError): Effect.Effect<never, TurnRefused> => {
   const reason = error.reason === "timeout" ? "provider_timeout" : "provider_failed"
   return refuse(reason, ["recording"], `The recording could not be written down. ${error.message}`)
 }

@@ -73,7 +73,7 @@ export const makeVoiceModels: Effect.Effect<VoiceModels, never, Catalog | Provid
 })
 
 /** Prices as host and provider state them (`ModelInfo.details`); US dollars, null if one is not known. */
-export const priceOf = (
+export const readPrice = (
   { details }: Pick<ModelInfo, "details">,
   unit: "usd_per_minute" | "usd_per_million_characters",
   amount: number | null

@@ -28,7 +28,7 @@ import { isChosen, makeVoiceModels, type VoiceModels } from "./VoiceModels.ts"
 import { Recorded } from "./VoiceOptions.ts"
 import { voicePartName } from "./VoiceRecord.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"
-import { nothingWished, type Wishes, wishesOf } from "./VoiceWishes.ts"
+import { nothingWished, type Wishes, readWishes } from "./VoiceWishes.ts"
 
 const VoicePlan = Schema.Struct({
   /** The provider and model that speak; null: the answer is not spoken. */
@@ -83,15 +83,17 @@ const makePart = Effect.gen(function* () {
     plan: VoicePlan,
     concerns: ({ options }) => options !== undefined,
     limits: { listen: timeToListen },
+    again: speechOptions,
     refuse: (turn) => Effect.asVoid(wishesIn(turn, models)),
 
     listen: Effect.fnUntraced(function* (turn, listening) {
       const { hearing } = yield* wishesIn(turn, models)
       if (hearing === null) return null
       const isStreamed = turn.request.stream === true
-      const heard = yield* transcribe({ ...hearing, isStreamed, rewrite: turn.rewrite }, listening).pipe(
-        Effect.onError(() => discardRecording(turn, hearing.recorded))
-      )
+      const heard = yield* transcribe(
+        { ...hearing, isStreamed, rewrite: turn.rewrite, assistantId: turn.assistant.id },
+        listening
+      ).pipe(Effect.onError(() => discardRecording(turn, hearing.recorded)))
       const documentId = settings.recordings === "never" ? null : heard.documentId
       return { content: heard.transcript, supplement: { stt: { ...heard, documentId } } }
     }),
@@ -148,11 +150,15 @@ export const voicePart: Layer.Layer<
   })
 ).pipe(Layer.provideMerge(Recordings.layer))
 
+/** The words of a recording are in the message already. */
+const speechOptions = (options: Schema.Json): Schema.Json | undefined =>
+  Schema.is(Schema.JsonObject)(options) && options["tts"] !== undefined ? { tts: options["tts"] } : undefined
+
 /** The voice options of the message; a refusal if they cannot be met. */
 const wishesIn = ({ options }: TurnCase, models: VoiceModels): Effect.Effect<Wishes, TurnRefused> => {
   if (options === undefined) return Effect.succeed(nothingWished)
   return Effect.mapError(
-    Effect.fromResult(wishesOf(options, models)),
+    Effect.fromResult(readWishes(options, models)),
     (problems) => new TurnRefused({ part: voicePartName, reason: "invalid", problems })
   )
 }

@@ -21,7 +21,7 @@ export interface SpeechPlan {
 }
 
 export interface Wishes {
-  readonly hearing: Omit<Hearing, "isStreamed" | "rewrite"> | null
+  readonly hearing: Omit<Hearing, "assistantId" | "isStreamed" | "rewrite"> | null
   readonly speech: SpeechPlan | null
 }
 
@@ -29,23 +29,23 @@ type Problems = ReadonlyArray<VoiceProblem>
 
 export const nothingWished: Wishes = { hearing: null, speech: null }
 
-export const wishesOf = (options: Schema.Json, models: VoiceModels): Result.Result<Wishes, Problems> => {
-  const wrong = checkVoice(membersOf(options))
+export const readWishes = (options: Schema.Json, models: VoiceModels): Result.Result<Wishes, Problems> => {
+  const wrong = checkVoice(readMembers(options))
   const decoded = decodeVoice(options)
   if (wrong.length > 0) return Result.fail(wrong)
   if (Option.isNone(decoded)) return Result.fail([{ path: ["recording"], message: "The recording cannot be read." }])
-  const hearing = hearingOf(decoded.value, models)
-  const speech = speechOf(decoded.value, models)
+  const hearing = readHearing(decoded.value, models)
+  const speech = readSpeech(decoded.value, models)
   if (Result.isSuccess(hearing) && Result.isSuccess(speech)) {
     return Result.succeed({ hearing: hearing.success, speech: speech.success })
   }
-  return Result.fail([...failureOf(hearing), ...failureOf(speech)])
+  return Result.fail([...failureOrNone(hearing), ...failureOrNone(speech)])
 }
 
-const failureOf = (result: Result.Result<unknown, Problems>): Problems =>
+const failureOrNone = (result: Result.Result<unknown, Problems>): Problems =>
   Result.isFailure(result) ? result.failure : []
 
-const hearingOf = (
+const readHearing = (
   { recording, stt }: VoiceOptions,
   models: VoiceModels
 ): Result.Result<Wishes["hearing"], Problems> => {
@@ -66,7 +66,7 @@ const hearingOf = (
 
 const formats = ["mp3", "wav", "pcm"] as const
 
-const speechOf = ({ tts }: VoiceOptions, models: VoiceModels): Result.Result<SpeechPlan | null, Problems> => {
+const readSpeech = ({ tts }: VoiceOptions, models: VoiceModels): Result.Result<SpeechPlan | null, Problems> => {
   if (!tts) return Result.succeed(null)
   const chosen = models.speaking(tts)
   if (!isChosen(chosen)) return Result.fail([chosen])
@@ -85,7 +85,7 @@ const speechOf = ({ tts }: VoiceOptions, models: VoiceModels): Result.Result<Spe
 }
 
 /** The options without the fields that the server itself added to the members of `voice`. */
-const membersOf = (options: Schema.Json): unknown => {
+const readMembers = (options: Schema.Json): unknown => {
   if (typeof options !== "object" || options === null || Array.isArray(options)) return options
   return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "recording"))
 }

@@ -65,7 +65,7 @@ const cleanText = (text: string, longest: number): string => {
   return characters.length > longest || plain.length > longest * 2 ? `${characters.slice(0, longest).join("")}…` : plain
 }
 
-const hostOf = (url: string): string => new URL(url).host
+const hostName = (url: string): string => new URL(url).host
 
 /** Adds new sources; existing ones keep their numbers. */
 export const addSources = (
@@ -76,7 +76,7 @@ export const addSources = (
   for (const { title, url: written } of found) {
     const url = cleanUrl(written)
     if (url === null || all.length >= mostSources || all.some((source) => source.url === url)) continue
-    all.push({ url, title: cleanText(title ?? "", longestTitle) || hostOf(url) })
+    all.push({ url, title: cleanText(title ?? "", longestTitle) || hostName(url) })
   }
   return all
 }
@@ -96,7 +96,7 @@ export const textOfResults = (
     const number = sources.findIndex((source) => source.url === url) + 1
     if (url === null || number === 0) return []
     const date = publishedAt === null ? "" : ` (${cleanText(publishedAt, 40)})`
-    const heading = `[${number}] ${cleanText(title ?? "", longestTitle) || hostOf(url)}${date}`
+    const heading = `[${number}] ${cleanText(title ?? "", longestTitle) || hostName(url)}${date}`
     return [framed(word, `${heading}\n${url}\n${cleanText(text, maxText)}`)]
   })
   return entries.length === 0

@@ -26,7 +26,7 @@ describe("the audit log", () => {
       assert.deepStrictEqual(yield* acts, [
         ["key_made", summary.id, ""],
         ["assistant_created", made.id, ""],
-        ["assistant_updated", made.id, "systemPrompt,description"],
+        ["assistant_updated", made.id, "description,systemPrompt"],
         ["assistant_created", copy.id, ""],
         ["assistant_deleted", copy.id, ""],
         ["key_revoked", summary.id, ""]

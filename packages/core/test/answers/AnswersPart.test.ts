@@ -9,7 +9,7 @@ import {
   Principal,
   type Provider,
   Providers,
-  supplementOf,
+  readSupplement,
   ThreadId,
   Threads,
   type TurnRequest,
@@ -137,7 +137,7 @@ describe("a turn with questions", () => {
       const kept = { method: "native", estimated: false, model: "typed-1.2", id: reply.messageId, answers: expected }
       assert.deepInclude(reply.supplements["answers"], kept)
       const [, stored] = (yield* (yield* Threads).get(reply.threadId)).messages
-      assert.deepInclude(supplementOf(stored ?? { supplements: null }, "answers")?.value, kept)
+      assert.deepInclude(readSupplement(stored ?? { supplements: null }, "answers")?.value, kept)
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
       assert.deepStrictEqual(
         days.map((day) => [day.model, day.purpose, day.usage.inputTokens, day.usage.outputTokens]),

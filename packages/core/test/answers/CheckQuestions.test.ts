@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type Checked, checkQuestions, checkTypedAsk, Questions } from "../../src/answers/index.ts"
-import { optionsOf } from "../../src/answers/Question.ts"
+import { questionOptions } from "../../src/answers/Question.ts"
 
 type Path = ReadonlyArray<string | number>
 
@@ -129,7 +129,7 @@ describe("questions", () => {
     const asked = { type: "choice", instructions: "x", criteria: { b: null, 2: "two", 1: null } }
     const orderOf = (order: unknown) => {
       const { q } = Result.getOrThrow(checkQuestions({ q: { ...asked, order } }))
-      return q === undefined ? [] : optionsOf(q)
+      return q === undefined ? [] : questionOptions(q)
     }
     assert.deepStrictEqual(orderOf(["b", "2", "1"]), ["b", "2", "1"])
     for (const wrong of [["b", "2"], ["b", "2", "2"], ["b", "2", 1], ["b", "2", "1", "c"], "b21", null]) {

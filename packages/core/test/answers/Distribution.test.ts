@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type Answer, answerOf, distributionOf } from "../../src/answers/Answer.ts"
+import { type Answer, answerFromDistribution, distributionFromAnswer } from "../../src/answers/Answer.ts"
 import { type Distribution, readDistribution } from "../../src/answers/Distribution.ts"
-import { fingerprintOf, type Question } from "../../src/answers/Question.ts"
+import { questionsFingerprint, type Question } from "../../src/answers/Question.ts"
 
 const distribution = (given: { readonly [option: string]: number }): Distribution =>
   Result.getOrThrow(readDistribution(Object.keys(given), given))
@@ -26,11 +26,14 @@ const near = (actual: number, expected: number) => assert.closeTo(actual, expect
 
 describe("answers", () => {
   it("of the published example", () => {
-    const topic = answerOf(choiceOf(["refund", "delivery"]), distribution({ refund: 0.95, delivery: 0.05 }))
+    const topic = answerFromDistribution(
+      choiceOf(["refund", "delivery"]),
+      distribution({ refund: 0.95, delivery: 0.05 })
+    )
     if (topic.type !== "choice") return assert.fail("not a choice")
     assert.strictEqual(topic.choice, "refund")
     near(topic.confidence, 0.9)
-    const anger = answerOf(scoreOf(3), distribution({ 0: 0.15, 1: 0.5, 2: 0.35 }))
+    const anger = answerFromDistribution(scoreOf(3), distribution({ 0: 0.15, 1: 0.5, 2: 0.35 }))
     if (anger.type !== "score") return assert.fail("not a score")
     near(anger.score, 1.2)
     near(anger.confidence, 0.25)
@@ -38,17 +41,20 @@ describe("answers", () => {
   })
 
   it("a yes or no is the share of yes", () => {
-    const answer = answerOf({ type: "noul", instructions: "x" }, distribution({ true: 0.83, false: 0.17 }))
+    const answer = answerFromDistribution(
+      { type: "noul", instructions: "x" },
+      distribution({ true: 0.83, false: 0.17 })
+    )
     assert.deepStrictEqual(answer, { type: "noul", noul: 0.83 })
   })
 
   it("a tie goes to the first option, wherever its name stands in the alphabet", () => {
-    const answer = answerOf(choiceOf(["z", "a", "m"]), distribution({ z: 0.4, a: 0.4, m: 0.2 }))
+    const answer = answerFromDistribution(choiceOf(["z", "a", "m"]), distribution({ z: 0.4, a: 0.4, m: 0.2 }))
     assert.strictEqual(answer.type === "choice" && answer.choice, "z")
   })
 
   it("of a single option is certain", () => {
-    const answer = answerOf(choiceOf(["only"]), distribution({ only: 1 }))
+    const answer = answerFromDistribution(choiceOf(["only"]), distribution({ only: 1 }))
     assert.deepStrictEqual(answer, { type: "choice", choice: "only", probabilities: { only: 1 }, confidence: 1 })
   })
 
@@ -88,7 +94,7 @@ const toShares = (weights: ReadonlyArray<number>): ReadonlyArray<number> => {
 const named = (shares: ReadonlyArray<number>) => shares.map((share, index) => [`o${index}`, share] as const)
 
 const answerFor = (question: Question, pairs: ReadonlyArray<readonly [string, number]>): Answer =>
-  answerOf(question, distribution(Object.fromEntries(pairs)))
+  answerFromDistribution(question, distribution(Object.fromEntries(pairs)))
 
 const runs = { arbitrary: { runs: 300, seed: 7 } }
 
@@ -111,7 +117,7 @@ describe("for every distribution", () => {
         assert.isTrue(answer.confidence >= 0 && answer.confidence <= 1)
         const highest = Math.max(...found.map(([, p]) => p))
         assert.strictEqual(answer.choice, found.find(([, p]) => p === highest)?.[0])
-        assert.deepStrictEqual(distributionOf(answer), found)
+        assert.deepStrictEqual(distributionFromAnswer(answer), found)
       }),
     runs
   )
@@ -197,9 +203,9 @@ describe("the fingerprint of a set of questions", () => {
 
   it.effect("does not depend on the order of the questions, and on everything else", () =>
     Effect.gen(function* () {
-      const first = yield* fingerprintOf({ a, b })
+      const first = yield* questionsFingerprint({ a, b })
       assert.match(first, /^[0-9a-f]{32}$/)
-      assert.strictEqual(yield* fingerprintOf({ b, a }), first)
+      assert.strictEqual(yield* questionsFingerprint({ b, a }), first)
       const others = [
         { a },
         { a, c: b },
@@ -209,7 +215,7 @@ describe("the fingerprint of a set of questions", () => {
         { a, b: choiceOf(["y", "x"]) },
         { a, b: scoreOf(2) }
       ]
-      const prints = yield* Effect.forEach(others, fingerprintOf)
+      const prints = yield* Effect.forEach(others, questionsFingerprint)
       assert.strictEqual(new Set([first, ...prints]).size, others.length + 1)
     })
   )

@@ -19,7 +19,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { driverOf } from "../../src/answers/AnswerModel.ts"
+import { findDriver } from "../../src/answers/AnswerModel.ts"
 import { type AnswerPolicy, defaultAnswerSettings } from "../../src/answers/index.ts"
 import { readStated } from "../../src/answers/StatedAnswers.ts"
 
@@ -38,7 +38,7 @@ const requestFor = (questions: AnswerRequest["questions"]): AnswerRequest => ({
 })
 
 const askOf = (provider: Omit<Provider, "id">, settings: Partial<AnswerPolicy> = {}) =>
-  driverOf({ id: "p", ...provider }, { ...defaultAnswerSettings, ...settings }) ?? assert.fail("no driver")
+  findDriver({ id: "p", ...provider }, { ...defaultAnswerSettings, ...settings }) ?? assert.fail("no driver")
 
 const candidates = (probabilities: Record<string, number>): ReadonlyArray<TokenCandidate> =>
   Object.entries(probabilities).map(([token, p]) => ({ token, logProbability: Math.log(p) }))

@@ -216,7 +216,7 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
         assert.deepInclude(yield* ended(id), { status: "completed", chunkCount: null, totalTokens: null })
         assert.deepStrictEqual((yield* documents.chunks(id, firstPage)).total, 0)
         const survey = yield* (yield* DocumentStore).survey([{ threadId: place.threadId }])
-        assert.deepStrictEqual(survey, { completed: 0, processing: [] })
+        assert.deepStrictEqual(survey, { completed: 0, processing: [], shelves: [place.threadId] })
       })
     )
 

@@ -1,7 +1,7 @@
 /** How documents join a turn: what the model reads, what is kept, and when a message has to wait. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, say } from "@colloquy/testing"
-import { Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
+import { Principal, readSupplement, Threads, TurnRefused, Turns } from "@colloquy/core"
 import { type ChatRequest, noUsage, UsageLedger } from "@colloquy/core/adapters"
 import { type Document, Documents, type DocumentScope, DocumentStore } from "@colloquy/core/documents"
 import { ChunkIndex, type RerankerPort } from "@colloquy/core/retrieval"
@@ -205,7 +205,7 @@ describe("documents in a turn", () => {
       yield* Fiber.join(sent)
       assert.include(textsOf(asked[0])[0], "[badgers.txt]\nBadgers dig setts.")
       const { messages } = yield* room.run(Threads.use((threads) => threads.get(place.threadId)))
-      assert.deepInclude(supplementOf(messages[0] ?? { supplements: null }, "documents")?.value, {
+      assert.deepInclude(readSupplement(messages[0] ?? { supplements: null }, "documents")?.value, {
         attachments: [
           {
             documentId: document.id,

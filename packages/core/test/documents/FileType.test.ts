@@ -2,8 +2,8 @@
 import {
   acceptedExtensions,
   decideFileType,
-  extensionOf,
-  fileTypeOf,
+  readExtension,
+  fileTypeForExtension,
   type UploadPurpose
 } from "@colloquy/core/documents"
 import { assert, describe, it } from "@effect/vitest"
@@ -40,7 +40,7 @@ describe("decideFileType", () => {
     assert.sameMembers([...acceptedExtensions("document")], documents.split(" "))
     assert.sameMembers([...acceptedExtensions("attachment")], (documents + more).split(" "))
     assert.strictEqual(
-      fileTypeOf("docx")?.mimeType,
+      fileTypeForExtension("docx")?.mimeType,
       "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
     )
   })
@@ -186,9 +186,9 @@ describe("decideFileType", () => {
   })
 
   it("reads the extension behind the last dot of the name alone", () => {
-    assert.strictEqual(extensionOf("../a.b/c.PDF"), "pdf")
-    assert.strictEqual(extensionOf("../a.pdf/c"), "")
-    assert.strictEqual(extensionOf("C:\\x.doc\\y"), "")
-    assert.strictEqual(extensionOf(".gitignore"), "")
+    assert.strictEqual(readExtension("../a.b/c.PDF"), "pdf")
+    assert.strictEqual(readExtension("../a.pdf/c"), "")
+    assert.strictEqual(readExtension("C:\\x.doc\\y"), "")
+    assert.strictEqual(readExtension(".gitignore"), "")
   })
 })

@@ -1,7 +1,7 @@
 /** A process dies at any of its writes in a turn that makes a picture: asked once, charged once, nothing told of that is not there. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, pause, say } from "@colloquy/testing"
-import { Assistants, Principal, supplementOf, Threads, Turns, type ThreadId } from "@colloquy/core"
+import { Assistants, Principal, readSupplement, Threads, Turns, type ThreadId } from "@colloquy/core"
 import { firstPage, type ImageRequest, RunStore, ThreadStore, UsageLedger } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { mediaIn } from "@colloquy/core/media"
@@ -126,7 +126,7 @@ describe("a process that is killed in a turn with a picture", () => {
           assert.isAtMost(answers.length, 1, `answers after write ${at}`)
           assert.isTrue(answers.every(({ status }) => status === "FAILED" || status === "COMPLETED"))
           assert.isTrue(spent === 0 || spent === cost, `spent ${spent} after write ${at}`)
-          const told = answers.flatMap((answer) => mediaIn(supplementOf(answer, "image")?.value))
+          const told = answers.flatMap((answer) => mediaIn(readSupplement(answer, "image")?.value))
           const ids = documents.map(({ id }) => id)
           assert.isTrue(told.every(({ documentId }) => ids.includes(documentId)) && hasBytes, `write ${at}`)
           // A picture that is told of was paid for.

@@ -5,7 +5,7 @@ import {
   InsufficientCredit,
   Principal,
   StoreUnavailable,
-  supplementOf,
+  readSupplement,
   Threads,
   TurnRefused,
   Turns,
@@ -93,7 +93,7 @@ describe("generate_image", () => {
         assert.deepInclude(asked[0], { provider: "painter", model: "oil", prompt: "A fox", inputs: [], options: {} })
         const { messages } = yield* (yield* Threads).get(reply.threadId)
         const stored = messages.at(-1)
-        assert.deepStrictEqual(stored && mediaIn(supplementOf(stored, "image")?.value)[0], made)
+        assert.deepStrictEqual(stored && mediaIn(readSupplement(stored, "image")?.value)[0], made)
         const { days } = yield* (yield* UsageLedger).recent(firstPage)
         assert.deepInclude(
           days.find(({ purpose }) => purpose === "image"),
@@ -235,15 +235,14 @@ describe("generate_image", () => {
     )
   }
 
-  const failing = (reason: ModelErrorReason, usage?: Usage) =>
-    Effect.fail(
-      new ModelError({ reason, provider: "painter", model: "oil", ...(usage === undefined ? {} : { usage }) })
-    )
+  const failing = (reason: ModelErrorReason, more: { readonly usage?: Usage; readonly status?: number } = {}) =>
+    Effect.fail(new ModelError({ reason, provider: "painter", model: "oil", ...more }))
   for (const [what, answer, charged, result] of [
     ["that was refused", failing("refused"), [], "No picture was made"],
+    ["that was refused for no known reason", failing("unknown", { status: 409 }), [], "No picture was made"],
     [
       "whose cost was told with the failure",
-      failing("malformed", { ...noUsage, costUsd: 0.03 }),
+      failing("malformed", { usage: { ...noUsage, costUsd: 0.03 } }),
       [0.03],
       "may be charged"
     ],

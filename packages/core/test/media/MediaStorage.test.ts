@@ -61,7 +61,11 @@ describe("generated media", () => {
         metadata: { generated: true, model: "painter" }
       })
       assert.deepStrictEqual([...(yield* Stream.mkUint8Array(storage.bytes(found)))], [...png, 1, 2])
-      assert.deepStrictEqual(yield* documents.survey([{ threadId }]), { completed: 0, processing: [] })
+      assert.deepStrictEqual(yield* documents.survey([{ threadId }]), {
+        completed: 0,
+        processing: [],
+        shelves: [threadId]
+      })
     })
   )
 

@@ -7,7 +7,7 @@ import {
   Principal,
   type Provider,
   Providers,
-  supplementOf,
+  readSupplement,
   ThreadId,
   Threads
 } from "@colloquy/core"
@@ -107,7 +107,7 @@ const keptIn = (threadId: string, part: string) =>
   Effect.map(
     Threads.use((threads) => threads.get(ThreadId.make(threadId))),
     ({ messages }) =>
-      messages.map((message) => supplementOf(message, part)?.value ?? null).filter((each) => each !== null)
+      messages.map((message) => readSupplement(message, part)?.value ?? null).filter((each) => each !== null)
   )
 
 const documentsOf = (threadId: string) =>

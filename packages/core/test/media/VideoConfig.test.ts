@@ -3,16 +3,16 @@ import { describeModel } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { abilitiesOf } from "../../src/media/VideoAbilities.ts"
+import { videoAbilities } from "../../src/media/VideoAbilities.ts"
 import { expectedPrice, readVideoOptions, refusedOptions } from "../../src/media/VideoConfig.ts"
 import { readVideoCall, videoToolFor } from "../../src/media/VideoTool.ts"
 import { knownModel } from "../support/VideoRoom.ts"
 
 const video = { provider: "router", modelType: "video" as const }
-const known = abilitiesOf(describeModel({ ...knownModel, ...video }))
-const nothingKnown = abilitiesOf(describeModel({ name: "acme/clip", ...video }))
+const known = videoAbilities(describeModel({ ...knownModel, ...video }))
+const nothingKnown = videoAbilities(describeModel({ name: "acme/clip", ...video }))
 const withDetails = (details: Schema.JsonObject, more: object = {}) =>
-  abilitiesOf(describeModel({ name: "m", ...video, ...more, details }))
+  videoAbilities(describeModel({ name: "m", ...video, ...more, details }))
 
 const problemsOf = (config: Schema.Json, abilities = known): ReadonlyArray<string> => {
   const { options, problems } = readVideoOptions(config)

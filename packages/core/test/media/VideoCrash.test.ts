@@ -10,7 +10,7 @@ import {
   FollowUps,
   isTerminal,
   Principal,
-  supplementOf,
+  readSupplement,
   Threads,
   type TurnEvent,
   Turns
@@ -188,7 +188,7 @@ describe("a process interruption in a video turn: at most one job submitted, no 
             assert.isAtMost(after.length, 1, `a clip is stored twice at ${note}`)
             const { messages, thread } = yield* next.run(Threads.use((threads) => threads.get(threadId)))
             for (const message of messages) {
-              const shown = mediaIn(supplementOf(message, "video")?.value).map(({ documentId }) => documentId)
+              const shown = mediaIn(readSupplement(message, "video")?.value).map(({ documentId }) => documentId)
               assert.includeMembers(after, shown, `a message shows a clip that is not there at ${note}`)
             }
             const costs = yield* next.run(charged)

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { nextStep, type Observation } from "../../src/media/VideoJobStep.ts"
-import { defaultVideoSettings, waitLimitsOf } from "../../src/media/VideoSettings.ts"
+import { defaultVideoSettings, waitLimits } from "../../src/media/VideoSettings.ts"
 
-const limits = waitLimitsOf(defaultVideoSettings)
+const limits = waitLimits(defaultVideoSettings)
 const minutes = (count: number) => count * 60_000
 
 const seen = (
@@ -50,14 +50,8 @@ describe("a video job", () => {
   }
 
   it("a host may wait for less than 30 minutes, never for more", () => {
-    assert.strictEqual(
-      waitLimitsOf(Object.assign({}, defaultVideoSettings, { pollLimit: "2 hours" })).limit,
-      minutes(30)
-    )
-    assert.strictEqual(
-      waitLimitsOf(Object.assign({}, defaultVideoSettings, { pollLimit: "1 minute" })).limit,
-      minutes(1)
-    )
+    assert.strictEqual(waitLimits(Object.assign({}, defaultVideoSettings, { pollLimit: "2 hours" })).limit, minutes(30))
+    assert.strictEqual(waitLimits(Object.assign({}, defaultVideoSettings, { pollLimit: "1 minute" })).limit, minutes(1))
   })
 
   const Sights = Schema.Literals(["pending", "in_progress", "fault", "unknown"])

@@ -2,11 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Option from "effect/Option"
 import { AssistantId } from "../../src/primitives/Ids.ts"
-import { checkOperations, type ExtractionCase, readOperations, systemOf } from "../../src/memory/Extraction.ts"
-import { dateOf } from "../../src/memory/MemoryDates.ts"
+import { checkOperations, type ExtractionCase, readOperations, extractionSystem } from "../../src/memory/Extraction.ts"
+import { readDate } from "../../src/memory/MemoryDates.ts"
 import { isInstruction } from "../../src/memory/Instructions.ts"
 import { MemoryId, memoryKey, type MemoryRecord } from "../../src/memory/MemoryRecord.ts"
-import { withCitations } from "../../src/memory/Recollection.ts"
 import { inOrder, readOrder } from "../../src/retrieval/Reranker.ts"
 import { hasSecret } from "../../src/memory/Secrets.ts"
 
@@ -154,12 +153,12 @@ describe("an answer of the model", () => {
 
 describe("the instructions", () => {
   it("hold the assistant's own prompts in the place of ours, and always the form and the safety", () => {
-    const own = systemOf({ ...asked, factPrompt: "Keep allergies only.", updatePrompt: "Never delete." })
+    const own = extractionSystem({ ...asked, factPrompt: "Keep allergies only.", updatePrompt: "Never delete." })
     assert.include(own, "Keep allergies only.")
     assert.include(own, "Never delete.")
     assert.notInclude(own, "Leave out greetings")
     assert.notInclude(own, "UPDATE when")
-    for (const system of [own, systemOf(asked)]) {
+    for (const system of [own, extractionSystem(asked)]) {
       assert.include(system, "are never remembered as facts")
       assert.include(system, '"operations"')
     }
@@ -234,7 +233,7 @@ describe("small things", () => {
     ["next week", null],
     [null, null]
   ])("the date %s", (text, expected) => {
-    assert.strictEqual(dateOf(text)?.toISOString() ?? null, expected)
+    assert.strictEqual(readDate(text)?.toISOString() ?? null, expected)
   })
 
   it("texts are copies by their words alone", () => {
@@ -246,13 +245,5 @@ describe("small things", () => {
     assert.deepStrictEqual(readOrder("Here: [3, 1, 3, 9, 0]", 3), [2, 0])
     assert.deepStrictEqual(readOrder("none", 3), [])
     assert.deepStrictEqual(inOrder(["a", "b", "c"], [2]), ["c", "a", "b"])
-  })
-
-  it("citations are those of what was retrieved", () => {
-    const retrieved = ["m1", "m2", "m3"].map((id) => ({ id, memory: id, score: 1, cited: false }))
-    const cited = (text: string) =>
-      withCitations(retrieved, text).flatMap(({ cited: is, id }) => (is === true ? [id] : []))
-    assert.deepStrictEqual(cited("You live in Bergen [1], like tea [3; 9] and [4]."), ["m1", "m3"])
-    assert.deepStrictEqual(cited("list[0] and [x]"), [])
   })
 })

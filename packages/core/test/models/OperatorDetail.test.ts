@@ -1,6 +1,6 @@
 /** What an operator may read of a failure: no key and nothing of the conversation. */
 import { assert, describe, it } from "@effect/vitest"
-import { operatorDetail, sentenceOf } from "../../src/models/OperatorDetail.ts"
+import { operatorDetail, errorSentence } from "../../src/models/OperatorDetail.ts"
 
 describe("the operator's sentence", () => {
   it.each([
@@ -28,7 +28,7 @@ describe("the operator's sentence", () => {
   it("names the causes of an error", () => {
     const cause = Object.assign(new AggregateError([new Error("connect ECONNREFUSED ::1:1")]), { code: "ECONNREFUSED" })
     assert.strictEqual(
-      sentenceOf(new TypeError("fetch failed", { cause })),
+      errorSentence(new TypeError("fetch failed", { cause })),
       "fetch failed: ECONNREFUSED: connect ECONNREFUSED ::1:1"
     )
   })

@@ -1,6 +1,6 @@
 /** Answers that have to be one JSON value: how it is asked for, one repair, how it fails, and what readers see meanwhile. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Kernel, Principal, supplementOf, Threads, TurnRefused, Turns } from "@colloquy/core"
+import { Kernel, Principal, readSupplement, Threads, TurnRefused, Turns } from "@colloquy/core"
 import type { ChatRequest } from "@colloquy/core/adapters"
 import { outputIn, Outputs, outputsPartName } from "@colloquy/core/outputs"
 import {
@@ -74,7 +74,7 @@ describe("a model whose provider takes schemas", () => {
       assert.deepStrictEqual(kept(reply), { value: ada, method: "native" })
       assert.strictEqual(reply.content, written)
       const { messages } = yield* Effect.flatMap(Threads, (threads) => threads.get(reply.threadId))
-      const stored = messages[1] && supplementOf(messages[1], outputsPartName)
+      const stored = messages[1] && readSupplement(messages[1], outputsPartName)
       assert.deepStrictEqual(outputIn(stored?.value), { value: ada, method: "native" })
     }),
     { takesSchemas: true }

@@ -57,6 +57,29 @@ describe("a call", () => {
     await kernel.close()
   })
 
+  it("in the background gives the run at once; lists and changes of runs tell how it ends", async () => {
+    const kernel = await TestKernel.open([halting])
+    const changes = kernel.runs.events()[Symbol.asyncIterator]()
+    const first = changes.next()
+    await kernel.runs.list()
+    const begun = await kernel.send({ content: "Hi", background: true })
+    assert.strictEqual(begun.status, "IN_PROGRESS")
+    await kernel.adjust("1 second")
+    assert.deepInclude((await first).value?.run, { id: begun.runId, status: "IN_PROGRESS" })
+    const second = changes.next()
+    await kernel.run(kernel.model.reached())
+    await kernel.run(kernel.model.release())
+    while ((await kernel.report(begun)).run.status !== "COMPLETED") await kernel.adjust("1 second")
+    await kernel.adjust("1 second")
+    const last = (await second).value
+    assert.deepInclude(last?.run, { id: begun.runId, status: "COMPLETED", contentPreview: "Half, whole." })
+    await changes.return?.()
+    const { next, runs } = await kernel.runs.list({ status: "COMPLETED", threadId: begun.threadId })
+    assert.deepStrictEqual([next, runs], [null, [last?.run]])
+    assert.strictEqual((await kernel.runs({ threadId: begun.threadId })).runs.length, 1)
+    await kernel.close()
+  })
+
   it("works for the owner that it names, and shows nothing to another", async () => {
     const kernel = await TestKernel.open([say("For Ada.")], { owner: "host" })
     const { runId, threadId } = await kernel.as("ada").send({ content: "Hi" })

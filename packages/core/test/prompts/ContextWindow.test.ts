@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { type Message, MessageId, RunId, ThreadId } from "@colloquy/core"
 import { estimateTokens } from "@colloquy/core/adapters"
-import { pack, sizeOf, toUnits } from "../../src/prompts/ContextWindow.ts"
-import { assemble, checkRoom, preambleOf, roomFor } from "../../src/prompts/PromptAssembly.ts"
+import { pack, messageSize, toUnits } from "../../src/prompts/ContextWindow.ts"
+import { assemble, checkRoom, makePreamble, roomFor } from "../../src/prompts/PromptAssembly.ts"
 import { describeModel } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
 
@@ -22,6 +22,7 @@ const message = (sequence: number, runId: string | null, role: "user" | "assista
   supplements: null,
   provider: null,
   model: null,
+  assistant: null,
   usage: null,
   metadata: null,
   tokens,
@@ -92,7 +93,7 @@ describe("packing", () => {
       assert.isAtMost(packed.keptTokens, budget)
       assert.strictEqual(
         packed.keptTokens,
-        kept.reduce((sum, each) => sum + sizeOf(each), 0)
+        kept.reduce((sum, each) => sum + messageSize(each), 0)
       )
       assert.strictEqual(packed.leftOut.messages + kept.length, thread.length)
       assert.deepStrictEqual(kept, thread.slice(thread.length - kept.length))
@@ -107,7 +108,7 @@ describe("packing", () => {
 
   it.prop("leaves nothing out that fits", [Sizes], ([sizes]) => {
     const thread = threadOf(sizes)
-    const all = thread.reduce((sum, each) => sum + sizeOf(each), 0)
+    const all = thread.reduce((sum, each) => sum + messageSize(each), 0)
     assert.strictEqual(pack(toUnits(thread), nothing, all, 10).kept.length, sizes.length)
   })
 
@@ -140,7 +141,7 @@ describe("a prompt", () => {
   const info = describeModel({ name: "m", provider: "p", modelType: "llm", contextLimit: 1000, maxOutputTokens: 100 })
   const room = roomFor(info, 8000)
   const input = (thread: ReadonlyArray<Message>, system: string) => ({
-    preamble: preambleOf(system, [], counter),
+    preamble: makePreamble(system, [], counter),
     room,
     provider: "p",
     model: "m",
@@ -167,7 +168,7 @@ describe("a prompt", () => {
     const thread = threadOf(sizes.length === 0 ? [1] : sizes)
     const result = assemble(input(thread, system))
     if (Result.isFailure(result)) {
-      const current = thread.slice(-2).reduce((sum, each) => sum + sizeOf(each), 0)
+      const current = thread.slice(-2).reduce((sum, each) => sum + messageSize(each), 0)
       assert.isAbove(current + system.length + 4, room.forPrompt)
       assert.deepInclude(result.failure, { _tag: "ContextTooLong", available: 900, model: "m" })
       assert.isAbove(result.failure.needed, 900)
@@ -189,7 +190,7 @@ describe("a prompt", () => {
 
   it("that is accepted before anything is stored is accepted when it is assembled", () => {
     for (let size = 850; size <= 900; size++) {
-      const preamble = preambleOf("", [], counter)
+      const preamble = makePreamble("", [], counter)
       const checked = checkRoom(preamble, size, room, "m")
       const first = [message(1, "r0", "user", size)]
       const assembled = assemble({ ...input(threadOf([1]), ""), history: { messages: first, older: nothing } })

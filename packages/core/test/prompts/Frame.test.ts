@@ -94,7 +94,7 @@ describe("what others wrote", () => {
         const { items, outside } = itemsOf(askedOf(asked.at(-1)))
         assert.lengthOf(items, 4)
         for (const item of items) {
-          assert.match(item, /^\[\d\] [^\n]*\]\nBadgers dig\./u)
+          assert.match(item, /^\[d\d\] \[\d\] [^\n]*\]\nBadgers dig\./u)
           assert.notMatch(item, /(?![\t\n])\p{Cc}/u)
         }
         assert.notMatch(outside, /secrets|Forged|noted|obey/u)

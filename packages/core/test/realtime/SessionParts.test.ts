@@ -5,7 +5,7 @@ import {
   HostedTools,
   Principal,
   Providers,
-  supplementOf,
+  readSupplement,
   ThreadId,
   Threads,
   type TurnPart,
@@ -153,7 +153,7 @@ describe("documents in a voice session", () => {
       const [first] = (yield* TestRealtime.ScriptedVoice).commands
       assert.include(JSON.stringify(first), "menu.txt")
       assert.include(JSON.stringify(first), "lentil")
-      const kept = (yield* messagesOf(threadId)).map((message) => supplementOf(message, "documents")?.value)
+      const kept = (yield* messagesOf(threadId)).map((message) => readSupplement(message, "documents")?.value)
       assert.include(JSON.stringify(kept), "menu.txt")
       const plain = yield* TestRealtime.connect()
       yield* plain.next("SessionBegin")
@@ -212,7 +212,7 @@ describe("tools that a session selects", () => {
       yield* client.next("TranscriptFinal")
       yield* client.next("TranscriptFinal")
       yield* leave(client)
-      const kept = (yield* messagesOf(threadId)).flatMap((message) => supplementOf(message, "image")?.value ?? [])
+      const kept = (yield* messagesOf(threadId)).flatMap((message) => readSupplement(message, "image")?.value ?? [])
       assert.deepStrictEqual(kept, [{ media }])
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
       assert.sameDeepMembers(

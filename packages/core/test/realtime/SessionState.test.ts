@@ -9,7 +9,7 @@ import {
   heardPart,
   markStored,
   ready,
-  textOf
+  entryText
 } from "../../src/realtime/Conversation.ts"
 import { noUsage } from "../../src/primitives/Usage.ts"
 import type { VendorEvent } from "../../src/realtime/RealtimeModel.ts"
@@ -231,7 +231,7 @@ describe("the end of an answer that was broken off", () => {
       action._tag === "Tell" && action.event._tag === "TranscriptFinal" ? [action.event.text] : []
     )
     assert.deepStrictEqual(told, ["one two"])
-    assert.deepStrictEqual(ready(state.conversation).map(textOf), ["one two"])
+    assert.deepStrictEqual(ready(state.conversation).map(entryText), ["one two"])
   })
 
   it("an answer whose end nobody has heard is charged as unknown", () => {
@@ -260,7 +260,7 @@ describe("a client that is gone", () => {
     const said = vendor({ _tag: "TranscriptFinal", role: "user", itemId: "u", text: "Two and two?" })
     const over = decide(gone.state, said, 200)
     assert.strictEqual(over.state.phase, "ended")
-    assert.deepStrictEqual(ready(over.state.conversation).map(textOf), ["Two and two?"])
+    assert.deepStrictEqual(ready(over.state.conversation).map(entryText), ["Two and two?"])
     assert.strictEqual(decide(live, { _tag: "ClientGone" }, 100).state.phase, "ended")
   })
 })
@@ -360,7 +360,7 @@ describe("Conversation", () => {
       }
       conversation = close(conversation)
       keep()
-      const spoken = conversation.entries.filter((entry) => textOf(entry) !== "").map(({ key }) => key)
+      const spoken = conversation.entries.filter((entry) => entryText(entry) !== "").map(({ key }) => key)
       assert.deepStrictEqual(stored, spoken)
       assert.deepStrictEqual(ready(conversation), [])
     }
@@ -376,7 +376,7 @@ describe("Conversation", () => {
       { _tag: "ResponseDone", responseId: "r" }
     ]
     const whole = events.reduce((known, event) => hear(known, event, 0), emptyConversation)
-    assert.deepStrictEqual(whole.entries.map(textOf), ["First.", "Second."])
+    assert.deepStrictEqual(whole.entries.map(entryText), ["First.", "Second."])
   })
 
   it("puts a transcript that comes late before the answer to it", () => {
@@ -389,7 +389,7 @@ describe("Conversation", () => {
     const early = events.reduce((known, event) => hear(known, event, 0), emptyConversation)
     assert.deepStrictEqual(ready(early), [])
     const whole = hear(early, { _tag: "TranscriptFinal", role: "user", itemId: "u", text: "Two and two?" }, 0)
-    assert.deepStrictEqual(ready(whole).map(textOf), ["Two and two?", "Four."])
+    assert.deepStrictEqual(ready(whole).map(entryText), ["Two and two?", "Four."])
   })
 
   it("places a user's item before the answer that has begun already", () => {
@@ -401,7 +401,7 @@ describe("Conversation", () => {
       { _tag: "ResponseDone", responseId: "r" }
     ]
     const conversation = events.reduce((known, event) => hear(known, event, 0), emptyConversation)
-    assert.deepStrictEqual(ready(conversation).map(textOf), ["Two and two?", "Four."])
+    assert.deepStrictEqual(ready(conversation).map(entryText), ["Two and two?", "Four."])
   })
 
   it("keeps of a text the words that were heard", () => {

@@ -11,6 +11,7 @@ import {
   type RetentionSettings,
   RetentionStore
 } from "@colloquy/core/retention"
+import { Inspections } from "@colloquy/core/inspection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -79,7 +80,13 @@ describe("retention", () => {
       Effect.gen(function* () {
         const { process, prune } = open({ logs: "30 days" })
         const look = (turn: { readonly threadId: ThreadId; readonly runId: RunId }) =>
-          Effect.all([messagesOf(turn.threadId), Turns.use(({ inspect }) => inspect(turn.threadId, turn.runId))])
+          Effect.all([
+            messagesOf(turn.threadId),
+            Effect.provide(
+              Inspections.use(({ inspect }) => inspect(turn.threadId, turn.runId)),
+              Inspections.layer()
+            )
+          ])
         const [turn, before] = yield* process(
           [say("It is ", "raining.")],
           Effect.flatMap(turnOf({ content: "Weather?", stream: true }), (ended) =>

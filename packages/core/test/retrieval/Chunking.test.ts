@@ -1,4 +1,4 @@
-import { type Chunk, type ChunkSize, chunksOf, emptyPlace, ownText, type Section } from "@colloquy/core/retrieval"
+import { type Chunk, type ChunkSize, cutChunks, emptyPlace, ownText, type Section } from "@colloquy/core/retrieval"
 import { estimateTokens } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -69,7 +69,7 @@ describe("chunks of any sections", () => {
         Effect.sync(() => {
           const sections = build(drafts)
           const chunkSize = size(tokens, Math.floor(tokens / 3))
-          check(chunksOf(sections, chunkSize), sections, chunkSize)
+          check(cutChunks(sections, chunkSize), sections, chunkSize)
         }),
       { arbitrary: { runs: 300, size: 100 } }
     )
@@ -79,6 +79,20 @@ describe("chunks of any sections", () => {
       withoutSpace(chunks.map(ownText).join("")),
       withoutSpace(sections.map(({ text }) => text).join(""))
     )
+  })
+
+  property("stand where they say, in the texts of the sections with an empty line between", (chunks, sections) => {
+    const all = sections.filter((each) => each.text !== "")
+    const text = all.reduce(
+      (before, each) => before + (before === "" || before.endsWith("\n") ? "" : "\n\n") + each.text,
+      ""
+    )
+    for (const chunk of chunks) {
+      const start = chunk.start ?? -1
+      const own = ownText(chunk)
+      assert.strictEqual(withoutSpace(text.slice(start, start + own.length)), withoutSpace(own))
+      if (all.length === 1) assert.strictEqual(text.slice(start, start + own.length).trimEnd(), own.trimEnd())
+    }
   })
 
   property("never split a grapheme", (chunks, sections) => {
@@ -114,7 +128,7 @@ describe("chunks of any sections", () => {
       chunks.map(({ ordinal }) => ordinal),
       chunks.map((_, index) => index)
     )
-    assert.deepStrictEqual(chunksOf(sections, chunkSize), chunks)
+    assert.deepStrictEqual(cutChunks(sections, chunkSize), chunks)
   })
 
   property("repeat what stood before them in their section, word for word, or its header", (chunks, sections) => {
@@ -134,7 +148,7 @@ describe("chunks of any sections", () => {
 describe("prose", () => {
   it("is cut between paragraphs, and between sentences where a paragraph is too long", () => {
     const text = "First one. Second one here.\n\nAnother paragraph that is long. It has a second sentence. And a third."
-    assert.deepStrictEqual(texts(chunksOf([section("prose", text)], size(15))), [
+    assert.deepStrictEqual(texts(cutChunks([section("prose", text)], size(15))), [
       "First one. Second one here.",
       "Another paragraph that is long.",
       "It has a second sentence. And a third."
@@ -142,14 +156,14 @@ describe("prose", () => {
   })
 
   it("repeats the last sentences of the chunk before", () => {
-    const [, second] = chunksOf([section("prose", "One two three. Four five six. Seven eight nine.")], size(14, 7))
+    const [, second] = cutChunks([section("prose", "One two three. Four five six. Seven eight nine.")], size(14, 7))
     assert.strictEqual(second?.text, "Four five six. Seven eight nine.")
     assert.strictEqual(second?.repeated, "Four five six. ".length)
   })
 
   it("knows its page, slide and heading, and joins the paragraphs of one place", () => {
     const place = { heading: "Costs", page: 3 }
-    const chunks = chunksOf(
+    const chunks = cutChunks(
       [section("prose", "Alpha.", place), section("prose", "Beta.", place), section("prose", "Gamma.", { slide: 4 })],
       size(100)
     )
@@ -164,7 +178,7 @@ describe("prose", () => {
 
   it("of a language without spaces is cut between its sentences", () => {
     const text = "猫は台所で寝ている。犬は庭で走っている。"
-    assert.deepStrictEqual(texts(chunksOf([section("prose", text)], size(18))), [
+    assert.deepStrictEqual(texts(cutChunks([section("prose", text)], size(18))), [
       "猫は台所で寝ている。",
       "犬は庭で走っている。"
     ])
@@ -174,7 +188,7 @@ describe("prose", () => {
 describe("Markdown", () => {
   it("is cut at headings, and each chunk knows those above it", () => {
     const text = "# Guide\n\nHello.\n\n## Install\n\nRun it.\n\n### On Linux\n\nUse apt.\n\n## Use\n\nEnjoy."
-    const chunks = chunksOf([section("markdown", text)], size(200))
+    const chunks = cutChunks([section("markdown", text)], size(200))
     assert.deepStrictEqual(
       chunks.map(({ heading, text: found }) => [heading, found.trim()]),
       [
@@ -187,12 +201,12 @@ describe("Markdown", () => {
   })
 
   it("keeps a heading with what follows, even when that is a heading", () => {
-    const [only] = chunksOf([section("markdown", "# A\n## B\nText.")], size(100))
+    const [only] = cutChunks([section("markdown", "# A\n## B\nText.")], size(100))
     assert.deepInclude(only, { heading: "A > B", text: "# A\n## B\nText." })
   })
 
   it("takes no heading from a fence", () => {
-    const chunks = chunksOf([section("markdown", "# A\n```sh\n# not a heading\nls\n```\n")], size(100))
+    const chunks = cutChunks([section("markdown", "# A\n```sh\n# not a heading\nls\n```\n")], size(100))
     assert.deepStrictEqual(
       chunks.map(({ heading }) => heading),
       ["A"]
@@ -201,7 +215,7 @@ describe("Markdown", () => {
 
   it("repeats the header of a table that is cut", () => {
     const rows = Array.from({ length: 8 }, (_, index) => `| item ${index} | ${index} |\n`).join("")
-    const chunks = chunksOf([section("markdown", `| name | size |\n|---|---|\n${rows}`)], size(48))
+    const chunks = cutChunks([section("markdown", `| name | size |\n|---|---|\n${rows}`)], size(48))
     assert.isAbove(chunks.length, 2)
     for (const { text } of chunks) assert.isTrue(text.startsWith("| name | size |\n|---|---|\n| item"))
     assert.strictEqual(chunks.map(ownText).join(""), `| name | size |\n|---|---|\n${rows}`)
@@ -211,7 +225,7 @@ describe("Markdown", () => {
 describe("records", () => {
   it("of a table are never cut, and know their row", () => {
     const text = 'id,note\n1,"two\nlines"\n2,plain\n3,"a ""quote"""\n'
-    const chunks = chunksOf([section("table", text, { sheet: "Notes" })], size(18))
+    const chunks = cutChunks([section("table", text, { sheet: "Notes" })], size(18))
     assert.deepStrictEqual(
       chunks.map(({ row, sheet, text: found }) => ({ row, sheet, found })),
       [
@@ -224,14 +238,14 @@ describe("records", () => {
 
   it("with a quote that is no quote do not swallow the rest of the table", () => {
     const text = 'size,name\n5" pipe,a\n"open,b\nlast,c\n'
-    const chunks = chunksOf([section("table", text)], size(12))
+    const chunks = cutChunks([section("table", text)], size(12))
     assert.isAbove(chunks.length, 2)
     assert.strictEqual(chunks.map(ownText).join(""), text)
   })
 
   it("of JSON lines stand one a line, and know it", () => {
     const text = Array.from({ length: 4 }, (_, index) => `{"id": ${index}}\n`).join("")
-    const chunks = chunksOf([section("lines", text)], size(20))
+    const chunks = cutChunks([section("lines", text)], size(20))
     assert.deepStrictEqual(
       chunks.map(({ row }) => row),
       [1, 3]
@@ -248,7 +262,7 @@ describe("code", () => {
   ]
 
   it("is cut between definitions, with the comments and decorators above them", () => {
-    const chunks = chunksOf([section("code", python.join(""))], size(60))
+    const chunks = cutChunks([section("code", python.join(""))], size(60))
     assert.deepStrictEqual(texts(chunks), [
       `${python[0]}${python[1]}`.trim(),
       `${python[2]}`.trim(),
@@ -266,7 +280,7 @@ describe("code", () => {
     ["Ruby", "def one\n  1\nend\n\nclass Two\n  attr :x\nend\n"],
     ["C", "int one(int a)\n{\n  return a;\n}\n\nstatic void two(char *b)\n{\n  free(b);\n}\n"]
   ])("of %s is cut between its two definitions", (_, text) => {
-    const [first, ...rest] = chunksOf([section("code", text)], size(estimateTokens(text) - 1))
+    const [first, ...rest] = cutChunks([section("code", text)], size(estimateTokens(text) - 1))
     assert.isAtLeast(rest.length, 1)
     assert.strictEqual(first?.text.trim(), text.split("\n\n")[0]?.trim())
   })

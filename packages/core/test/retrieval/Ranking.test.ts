@@ -1,4 +1,4 @@
-import { joinRanks, type Passage, prepareDocument, prepareTurns, rarityOf } from "@colloquy/core/retrieval"
+import { joinRanks, type Passage, prepareDocument, prepareTurns, termRarity } from "@colloquy/core/retrieval"
 import { estimateTokens } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 
@@ -80,9 +80,9 @@ describe("impacts", () => {
 
 describe("ranks", () => {
   it("count a rare term more than a frequent one, in whole numbers", () => {
-    assert.strictEqual(rarityOf(1, 100), Math.round(1000 * Math.log(1 + 99.5 / 1.5)))
-    assert.isAbove(rarityOf(1, 100), rarityOf(50, 100))
-    assert.isAbove(rarityOf(100, 100), 0)
+    assert.strictEqual(termRarity(1, 100), Math.round(1000 * Math.log(1 + 99.5 / 1.5)))
+    assert.isAbove(termRarity(1, 100), termRarity(50, 100))
+    assert.isAbove(termRarity(100, 100), 0)
   })
 
   it("without vectors are the lexical rank alone", () => {

@@ -14,7 +14,7 @@ import { asNewOwner } from "@colloquy/testing/contracts"
 import {
   type ChunkHit,
   ChunkIndex,
-  excerptsOf,
+  joinExcerpts,
   emptyPlace,
   prepareDocument,
   prepareTurns,
@@ -173,39 +173,56 @@ const hit = (
   score,
   lexical: score,
   semantic: null,
-  chunk: { ...emptyPlace, ordinal, text, repeated: fields.repeated ?? 0, page: fields.page ?? null }
+  chunk: {
+    ...emptyPlace,
+    ordinal,
+    text,
+    repeated: fields.repeated ?? 0,
+    page: fields.page ?? null,
+    ...(fields.start === undefined ? {} : { start: fields.start })
+  }
 })
 
 /** A token a letter. */
 const count = (text: string) => text.length
 
 describe("excerpts", () => {
-  it("of neighbours become one, without what they repeat", () => {
+  it("of neighbours on a page become one, without what they repeat, with their place in the document", () => {
     const hits = [
-      hit(0.9, 4, "two. three. ", { repeated: 5, page: 2 }),
-      hit(0.5, 3, "one. two. ", { page: 2 }),
-      hit(0.4, 5, "four.", { page: 3 })
+      hit(0.9, 4, "two. three. ", { repeated: 5, page: 2, start: 30 }),
+      hit(0.5, 3, " one. two. ", { page: 2, start: 19 }),
+      hit(0.45, 5, "four.", { page: 2, start: 39 }),
+      hit(0.4, 6, "five.", { page: 3, start: 46 })
     ]
-    assert.deepStrictEqual(excerptsOf(hits, 1000, count), [
-      {
-        scope,
-        documentId: documentIds[0],
-        text: "one. two. three.\n\nfour.",
-        place: { ...emptyPlace, page: 2 },
-        firstOrdinal: 3,
-        lastOrdinal: 5,
-        score: 0.9,
-        lexical: 0.9,
-        semantic: null
-      }
-    ])
+    const [first, second, ...others] = joinExcerpts(hits, 1000, count)
+    assert.deepStrictEqual(others, [])
+    assert.deepInclude(second, { text: "five.", own: "five.", start: 46, end: 51, firstOrdinal: 6, lastOrdinal: 6 })
+    assert.deepStrictEqual(
+      [first],
+      [
+        {
+          scope,
+          documentId: documentIds[0],
+          text: "one. two. three.\n\nfour.",
+          own: "one. two. three. \n\nfour.",
+          start: 20,
+          end: 44,
+          place: { ...emptyPlace, page: 2 },
+          firstOrdinal: 3,
+          lastOrdinal: 5,
+          score: 0.9,
+          lexical: 0.9,
+          semantic: null
+        }
+      ]
+    )
   })
 
   it("stand in the order of their document, the best document first", () => {
     const other = { documentId: documentIds[1] }
     const hits = [hit(1, 7, "b7", other), hit(0.9, 5, "a5"), hit(0.8, 2, "b2", other), hit(0.7, 1, "a1")]
     assert.deepStrictEqual(
-      excerptsOf(hits, 1000, count).map(({ text }) => text),
+      joinExcerpts(hits, 1000, count).map(({ text }) => text),
       ["b2", "b7", "a1", "a5"]
     )
   })
@@ -213,16 +230,16 @@ describe("excerpts", () => {
   it("are the best that fit the budget", () => {
     const hits = [hit(1, 1, "12345"), hit(0.9, 3, "1234567"), hit(0.8, 5, "1234"), hit(0.7, 7, "12")]
     assert.deepStrictEqual(
-      excerptsOf(hits, 10, count).map(({ text }) => text),
+      joinExcerpts(hits, 10, count).map(({ text }) => text),
       ["12345", "1234"]
     )
-    assert.deepStrictEqual(excerptsOf(hits, 0, count), [])
+    assert.deepStrictEqual(joinExcerpts(hits, 0, count), [])
   })
 
   it("hold a text once, whatever its spaces and its document", () => {
     const hits = [hit(1, 1, "The same\ntext."), hit(0.9, 1, "The same  text. ", { documentId: documentIds[1] })]
     assert.deepStrictEqual(
-      excerptsOf(hits, 1000, count).map(({ documentId }) => documentId),
+      joinExcerpts(hits, 1000, count).map(({ documentId }) => documentId),
       [documentIds[0]]
     )
   })

@@ -1,4 +1,11 @@
-import { type Language, languageOf, noteOnQuery, queryTerms, termsByLanguage, termsOf } from "@colloquy/core/retrieval"
+import {
+  type Language,
+  detectLanguage,
+  noteOnQuery,
+  queryTerms,
+  termsByLanguage,
+  splitTerms
+} from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import { languageAmong } from "../../src/retrieval/Language.ts"
 
@@ -17,7 +24,7 @@ describe("the language of a text", () => {
     ["other", "Ada's son sails."],
     ["other", ""]
   ])("is %s", (language, text) => {
-    assert.strictEqual(languageOf(text), language)
+    assert.strictEqual(detectLanguage(text), language)
   })
 })
 
@@ -42,28 +49,33 @@ describe("the language of a few words", () => {
 
 describe("terms", () => {
   it("are stems in lower case, without words that say nothing and without possessives", () => {
-    assert.deepStrictEqual(termsOf("The Kettle’s lid was leaking; it leaks!", "en"), ["kettl", "lid", "leak", "leak"])
+    assert.deepStrictEqual(splitTerms("The Kettle’s lid was leaking; it leaks!", "en"), [
+      "kettl",
+      "lid",
+      "leak",
+      "leak"
+    ])
   })
 
   it("follow the language of the document", () => {
-    assert.deepStrictEqual(termsOf("Die Häuser am Fluss", "de"), ["haus", "fluss"])
-    assert.deepStrictEqual(termsOf("Die Häuser am Fluss", "other"), ["die", "hauser", "am", "fluss"])
-    assert.deepStrictEqual(termsOf("les maisons nationales", "fr"), ["maison", "national"])
-    assert.deepStrictEqual(termsOf("los caminos cerrados", "es"), ["camin", "cerr"])
+    assert.deepStrictEqual(splitTerms("Die Häuser am Fluss", "de"), ["haus", "fluss"])
+    assert.deepStrictEqual(splitTerms("Die Häuser am Fluss", "other"), ["die", "hauser", "am", "fluss"])
+    assert.deepStrictEqual(splitTerms("les maisons nationales", "fr"), ["maison", "national"])
+    assert.deepStrictEqual(splitTerms("los caminos cerrados", "es"), ["camin", "cerr"])
   })
 
   it("are found with or without accents, in any form of Unicode", () => {
     for (const written of ["Zürich", "Zu\u0308rich", "Zurich"])
-      assert.deepStrictEqual(termsOf(written, "other"), ["zurich"])
-    assert.deepStrictEqual(termsOf("ｆｕｌｌ ｗｉｄｔｈ", "other"), ["full", "width"])
+      assert.deepStrictEqual(splitTerms(written, "other"), ["zurich"])
+    assert.deepStrictEqual(splitTerms("ｆｕｌｌ ｗｉｄｔｈ", "other"), ["full", "width"])
   })
 
   it("of scripts whose marks are letters stay whole", () => {
-    assert.deepStrictEqual(termsOf("हिन्दी भाषा", "other"), ["हिन्दी", "भाषा"])
+    assert.deepStrictEqual(splitTerms("हिन्दी भाषा", "other"), ["हिन्दी", "भाषा"])
   })
 
   it("of scripts without spaces are pairs of characters, and single ideographs where they are stored", () => {
-    assert.deepStrictEqual(termsOf("東京都 and サーバ", "other"), [
+    assert.deepStrictEqual(splitTerms("東京都 and サーバ", "other"), [
       "東京",
       "京都",
       "東",
@@ -75,11 +87,11 @@ describe("terms", () => {
     ])
     assert.deepStrictEqual(queryTerms("東京都", "other"), ["東京", "京都"])
     assert.deepStrictEqual(queryTerms("猫", "other"), ["猫"])
-    assert.include(termsOf("我喜欢猫", "other"), "猫")
+    assert.include(splitTerms("我喜欢猫", "other"), "猫")
   })
 
   it("of identifiers are the whole and its parts", () => {
-    assert.deepStrictEqual(termsOf("parseHttpBody(max_tokens)", "other"), [
+    assert.deepStrictEqual(splitTerms("parseHttpBody(max_tokens)", "other"), [
       "parsehttpbodi",
       "pars",
       "http",
@@ -90,7 +102,7 @@ describe("terms", () => {
   })
 
   it("leave out what is data and not a word", () => {
-    assert.deepStrictEqual(termsOf(`id ${"f".repeat(65)}`, "other"), ["id"])
+    assert.deepStrictEqual(splitTerms(`id ${"f".repeat(65)}`, "other"), ["id"])
   })
 
   it("of a question stand once, for each language", () => {

@@ -68,6 +68,32 @@ describe("FollowUps", () => {
   )
 
   test(
+    "does an owner's first work within seconds, however many others have work that takes long, and only the first",
+    Effect.gen(function* () {
+      const begun: Array<string> = []
+      yield* (yield* FollowUps).register(
+        worker(({ key }) =>
+          Effect.andThen(
+            Effect.sync(() => void begun.push(key)),
+            key.startsWith("bulk") ? Effect.never : Effect.void
+          )
+        )
+      )
+      for (const owner of ["a", "b", "c"]) {
+        for (let at = 0; at < 9; at++) yield* add(`bulk of ${owner} ${at}`).pipe(Principal.provide(owner))
+      }
+      yield* settle
+      assert.lengthOf(begun, 5)
+      for (const owner of ["d", "e"]) yield* add(`small of ${owner}`).pipe(Principal.provide(owner))
+      yield* TestClock.adjust("5 seconds")
+      assert.includeMembers(begun, ["small of d", "small of e"])
+      yield* TestClock.adjust("1 minute")
+      // Those who have work under way got no place more.
+      assert.lengthOf(begun, 7)
+    })
+  )
+
+  test(
     "does what is added at once, on behalf of its owner",
     Effect.gen(function* () {
       const followUps = yield* FollowUps

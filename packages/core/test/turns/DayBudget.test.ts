@@ -28,7 +28,11 @@ const dear: HostedTool = {
 const spend = (costUsd: number, inputTokens = 0) =>
   Effect.gen(function* () {
     const usage = { ...noUsage, inputTokens, costUsd }
-    yield* (yield* UsageLedger).add(yield* newId(ChargeId), [{ provider: "p", model: "m", purpose: "chat", usage }])
+    yield* (yield* UsageLedger).add(
+      yield* newId(ChargeId),
+      [{ provider: "p", model: "m", purpose: "chat", usage }],
+      null
+    )
   })
 
 const free = uses({ inputTokens: 1, outputTokens: 1, costUsd: 0 })
@@ -73,7 +77,7 @@ describe("the budget of the day", () => {
 
   it.effect("stops learning, which goes on when the day has ended", () =>
     Effect.gen(function* () {
-      yield* spend(0, 10)
+      yield* spend(0, 10_000)
       const { assistantId, runId } = yield* tell("I like tea")
       const memories = yield* Memories
       const waiting = Option.getOrThrow(yield* memories.operation(runId))
@@ -91,7 +95,7 @@ describe("the budget of the day", () => {
             learns("Fine.", { op: "ADD", text: "Likes tea", message: 1, quote: "I like tea" }),
             InMemory.makeState()
           ),
-          Layer.succeed(Quotas, () => ({ ...noQuota, tokensPerDay: 10 }))
+          Layer.succeed(Quotas, () => ({ ...noQuota, tokensPerDay: 10_000 }))
         )
       ),
       Principal.provide("ada")

@@ -1,9 +1,10 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Crash, hang, say } from "@colloquy/testing"
-import { Principal, type ThreadId, Turns } from "@colloquy/core"
+import { citationsIn, Principal, type ThreadId, Threads, type TurnPart, TurnParts, Turns } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { openKernel, terminalOf, transcript } from "../support/Story.ts"
@@ -13,10 +14,10 @@ import { faultyStores } from "../support/WatchedStores.ts"
 const settings = { sweep: "10 hours" } as const
 
 /** A kernel whose "process" dies with its n-th write. */
-const doomed = Effect.fnUntraced(function* (state: InMemory.State, at: number) {
+const doomed = Effect.fnUntraced(function* (state: InMemory.State, at: number, said = "Half") {
   const doom = yield* Crash.make({ at, hears: true })
   const stores = doom.stores(InMemory.layerFrom(state))
-  const kernel = yield* openKernel([], { stores, settings, model: { otherwise: [say("Half"), hang] } })
+  const kernel = yield* openKernel([], { stores, settings, model: { otherwise: [say(said), hang] } })
   return { doom, kernel }
 })
 
@@ -81,7 +82,37 @@ describe("whoever waits for a run sees that its process is dead, within its leas
   )
 })
 
+/** Gives the model two texts to cite. */
+const quoting: TurnPart<null> = {
+  name: "quoting",
+  plan: Schema.Null,
+  decide: () => Effect.succeed({ plan: null }),
+  recall: (_, turn) => Effect.sync(() => (turn.keep({ marks: { letter: "d", count: 2 } }), []))
+}
+
 describe("a run that was taken over", () => {
+  it.effect("cites what its log says", () =>
+    Effect.gen(function* () {
+      const state = InMemory.makeState()
+      const { doom, kernel } = yield* doomed(state, 4, "Half [d2] [d3]")
+      yield* kernel.run(TurnParts.use((parts) => parts.register(quoting)))
+      const turn = yield* kernel.run(start())
+      yield* TestClock.adjust("1 second")
+      yield* doom.died
+      yield* afterLease
+      // The part is gone: what was kept is enough.
+      const next = yield* openKernel([], { stores: InMemory.layerFrom(state), settings })
+      yield* TestClock.adjust("1 millis")
+      const { messages } = yield* next.run(Threads.use((threads) => threads.get(turn.threadId)))
+      assert.deepInclude(messages[1], { status: "FAILED", content: "Half [d2]" })
+      assert.deepStrictEqual(citationsIn(messages[1]?.supplements ?? null), {
+        citations: [{ index: 1, start: 5, end: 9 }],
+        dropped: 1
+      })
+      yield* doom.bury
+    }).pipe(Principal.provide("ada"))
+  )
+
   it.effect("is settled although its log could not be read at first", () =>
     Effect.gen(function* () {
       const state = InMemory.makeState()

@@ -205,6 +205,25 @@ describe("a model that fails", () => {
   }
 
   story(
+    "costs nothing when it is cancelled in the pause after a refusal, and the second request alone when that is answered",
+    [fail("rate_limited"), fail("rate_limited"), say("Hello."), say("Hello.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const turn = yield* turns.start({ content: "Hi" })
+      yield* TestClock.adjust("1 millis")
+      yield* turns.cancel(turn.threadId, turn.runId)
+      const reply = yield* turn.reply
+      assert.strictEqual(reply.status, "CANCELLED")
+      assert.deepInclude(reply.usage, { inputTokens: 0, outputTokens: 0, costUsd: 0, estimated: false })
+      const next = yield* sending
+      yield* TestClock.adjust("1 minute")
+      const { content, usage } = yield* Fiber.join(next)
+      assert.strictEqual(content, "Hello.")
+      assert.deepStrictEqual(usage, (yield* send).usage)
+    })
+  )
+
+  story(
     "is estimated when the provider may have run the model",
     [[say("Two "), fail("rate_limited")], [fail("cut_off")], [fail("cut_off")], [fail("cut_off")]],
     Effect.gen(function* () {

@@ -6,7 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { estimateTokens } from "../../src/models/EstimateTokens.ts"
-import { digestOf, makeLogPages } from "../../src/turns/LogPages.ts"
+import { digestEvents, makeLogPages } from "../../src/turns/LogPages.ts"
 import { recordLeg } from "../../src/turns/TurnRecorder.ts"
 
 const counter = { count: estimateTokens }
@@ -143,7 +143,7 @@ describe("pages of a stored log", () => {
   it("are kept as a digest that tells of the same leg", () => {
     const step: TurnEvent = { _tag: "StepStarted", sequence: 1, promptTokens: 7 }
     const events = [step, ...log(500), { ...step, sequence: 502 }, delta(503), delta(504)]
-    const digest = digestOf(events)
+    const digest = digestEvents(events)
     assert.strictEqual(digest.length, 4)
     assert.deepStrictEqual(recordLeg(digest, counter), recordLeg(events, counter))
   })

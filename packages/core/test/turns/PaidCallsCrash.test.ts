@@ -10,7 +10,7 @@ import {
   Principal,
   type Provider,
   Providers,
-  supplementOf,
+  readSupplement,
   Threads,
   TurnParts,
   Turns,
@@ -175,7 +175,7 @@ describe("a process that dies in a turn that pays vendors", () => {
             for (const message of messages.filter(
               ({ role, status }) => role === "assistant" && status === "COMPLETED"
             )) {
-              const [picture] = mediaIn(supplementOf(message, "image")?.value)
+              const [picture] = mediaIn(readSupplement(message, "image")?.value)
               assert.isDefined(picture, `no picture after write ${at}`)
               const found = picture && (yield* DocumentStore.use((store) => store.get(picture.documentId)))
               const document = Option.getOrThrow(found ?? Option.none())

@@ -31,7 +31,7 @@ describe("turns a minute", () => {
       assert.strictEqual((yield* (yield* Threads).list({ page: firstPage, includeMessages: false })).length, 2)
       yield* TestClock.adjust("1 minute")
       yield* send()
-      assert.strictEqual((yield* (yield* Allowances).report).turns.used, 1)
+      assert.strictEqual((yield* (yield* Allowances).report()).turns.used, 1)
     }),
     { quota: { turnsPerMinute: 2 } }
   )
@@ -100,7 +100,7 @@ describe("the budget of the day", () => {
     [[say("One."), uses({ inputTokens: 4000, outputTokens: 999 })], say("Two.")],
     Effect.gen(function* () {
       yield* send()
-      const { inputTokens, outputTokens } = yield* (yield* Allowances).report
+      const { inputTokens, outputTokens } = yield* (yield* Allowances).report()
       assert.deepStrictEqual([inputTokens.used, outputTokens.used, inputTokens.limit], [4000, 999, 5000])
       const error = yield* refusalOf()
       assert.deepStrictEqual([error.limit, error.left, error.resetsAt], ["tokensPerDay", 1, inputTokens.resetsAt])
@@ -108,6 +108,35 @@ describe("the budget of the day", () => {
       yield* send()
     }),
     { quota: budget }
+  )
+
+  story(
+    "holds for one assistant, and does not concern another",
+    [[say("One."), uses({ inputTokens: 4000, outputTokens: 999 })], say("Two.")],
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const { assistantId } = yield* turns.send({ content: "?" })
+      const error = yield* failureOf(turns.send({ content: "?", assistantId }))
+      assert.strictEqual(error._tag === "OverLimit" && error.limit, "tokensPerDayOfAssistant")
+      assert.include(error.message, "5000 tokens a day of the assistant is reached: 1 left")
+      yield* turns.send({ content: "?" })
+      const allowances = yield* Allowances
+      const { inputTokens } = yield* allowances.report(assistantId)
+      assert.deepStrictEqual([inputTokens.used, inputTokens.limit], [4000, 5000])
+      assert.isNull((yield* allowances.report()).inputTokens.limit)
+    }),
+    { quota: { tokensPerDayOfAssistant: 5000 } }
+  )
+
+  story(
+    "in dollars is used up by a vendor that tells no costs, at the prices that are assumed",
+    [[say("One."), uses({ inputTokens: 100_000, outputTokens: 10_000, costUsd: null })]],
+    Effect.gen(function* () {
+      yield* send()
+      assert.strictEqual((yield* refusalOf()).limit, "usdPerDay")
+      assert.closeTo((yield* (yield* Allowances).report()).costUsd.used, 0.45, 1e-9)
+    }),
+    { quota: { usdPerDay: 0.45 } }
   )
 
   const long = sayInChunks("word ".repeat(20_000), 500)
@@ -127,7 +156,7 @@ describe("the budget of the day", () => {
       const [, [, stored, said] = assert.fail()] = yield* transcript(turn.threadId)
       assert.strictEqual(stored, "FAILED")
       assert.isAbove(said?.length ?? 0, 10_000)
-      const report = yield* (yield* Allowances).report
+      const report = yield* (yield* Allowances).report()
       const used = report.inputTokens.used + report.outputTokens.used
       assert.isAbove(used, 4500)
       assert.isBelow(used, 5500)

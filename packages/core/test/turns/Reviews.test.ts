@@ -24,6 +24,7 @@ import {
   TestKernel,
   think
 } from "@colloquy/testing"
+import { Inspections } from "@colloquy/core/inspection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -172,7 +173,10 @@ describe("what a review changes", () => {
         const { requests } = yield* ScriptedModel
         assert.notMatch(JSON.stringify(requests), secret)
         assert.notMatch(textIn(state), secret)
-        const inspection = yield* Turns.use((turns) => turns.inspect(turn.threadId, turn.runId))
+        const inspection = yield* Effect.provide(
+          Inspections.use(({ inspect }) => inspect(turn.threadId, turn.runId)),
+          Inspections.layer()
+        )
         assert.notMatch(JSON.stringify(inspection), secret)
       })
     )

@@ -26,7 +26,8 @@ const wholeTurn = (stores: Layer.Layer<Stores>, order: (typeof toyOrders)[number
       const outputs = [{ toolCallId: "c1", output: "rain" }]
       const reply = yield* (yield* turns.submitToolOutputs({ threadId: first.threadId, outputs })).reply
       assert.deepInclude(reply, { status: "COMPLETED", content: "Rain, all day." })
-      assert.deepStrictEqual(reply.supplements, { listener: { heard: "Rain, all day." } })
+      const kept = { finder: { found: "the weather" }, listener: { heard: "Rain, all day." } }
+      assert.deepStrictEqual(reply.supplements, kept)
       assert.deepStrictEqual(deeds.recalled, [first.runId])
 
       const { messages, thread } = yield* (yield* Threads).get(first.threadId)

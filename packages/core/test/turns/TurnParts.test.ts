@@ -8,7 +8,7 @@ import {
   FollowUps,
   type MeteringPort,
   Principal,
-  supplementOf,
+  readSupplement,
   Threads,
   type TurnEvent,
   type TurnPart,
@@ -273,7 +273,7 @@ describe("parts of a turn", () => {
       const { turn } = yield* eventsOf({ content: "x", options: { finder: {}, speaker: {} } })
       const [question, answer] = yield* messagesIn(turn.threadId)
       assert.deepStrictEqual(question?.supplements, { finder: { value: { asked: {} } } })
-      assert.deepStrictEqual(supplementOf(answer ?? { supplements: null }, "speaker"), { value: { words: 1 } })
+      assert.deepStrictEqual(readSupplement(answer ?? { supplements: null }, "speaker"), { value: { words: 1 } })
       const again = yield* Stream.runCollect(yield* (yield* Turns).follow(turn.threadId, turn.runId, 0))
       assert.includeMembers(told(again), ["finder found", "speaker spoken_end"])
     })

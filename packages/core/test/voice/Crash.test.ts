@@ -1,7 +1,7 @@
 /** A process dies at any of its writes in a spoken turn: it ends once, what was paid for is charged once, and no record names lost bytes. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Crash } from "@colloquy/testing"
-import { isTerminal, Kernel, Principal, Providers, supplementOf, ThreadId, Threads, Turns } from "@colloquy/core"
+import { isTerminal, Kernel, Principal, Providers, readSupplement, ThreadId, Threads, Turns } from "@colloquy/core"
 import { type ChatEvent, firstPage, UsageLedger } from "@colloquy/core/adapters"
 import { BlobStore, DocumentStore } from "@colloquy/core/documents"
 import { KeptSpoken, Voice } from "@colloquy/core/voice"
@@ -96,7 +96,7 @@ const findings = Effect.gen(function* () {
   const documents = yield* (yield* DocumentStore).list({ threadId }, firstPage)
   for (const { blobId } of documents) assert.isTrue(Option.isSome(yield* (yield* BlobStore).head(blobId)))
   const message = found.messages.findLast(({ role }) => role === "assistant")
-  const kept = message && Schema.decodeUnknownOption(KeptSpoken)(supplementOf(message, "voice")?.value)
+  const kept = message && Schema.decodeUnknownOption(KeptSpoken)(readSupplement(message, "voice")?.value)
   const spoken = kept === undefined ? null : Option.getOrNull(kept)?.tts.documentId
   if (spoken != null)
     assert.include(

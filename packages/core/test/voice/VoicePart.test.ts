@@ -6,7 +6,7 @@ import {
   type MeteringPort,
   Principal,
   StoreUnavailable,
-  supplementOf,
+  readSupplement,
   type StartedTurn,
   Threads,
   TurnParts,
@@ -73,7 +73,7 @@ const documentsIn = (threadId: Parameters<typeof Threads.Service.get>[0]) =>
 
 const spokenOf = Effect.fnUntraced(function* (threadId: Parameters<typeof Threads.Service.get>[0]) {
   const answer = (yield* messagesOf(threadId)).findLast(({ role }) => role === "assistant")
-  const kept = answer === undefined ? undefined : supplementOf(answer, "voice")?.value
+  const kept = answer === undefined ? undefined : readSupplement(answer, "voice")?.value
   return Option.getOrThrow(Schema.decodeUnknownOption(KeptSpoken)(kept)).tts
 })
 
@@ -119,7 +119,7 @@ describe("speech in", () => {
         ])
         const [question] = yield* messagesOf(turn.threadId)
         assert.strictEqual(question?.content, "Typed:\n\nHello there.")
-        assert.deepInclude(Object(supplementOf(question ?? { supplements: null }, "voice")?.value).stt, {
+        assert.deepInclude(Object(readSupplement(question ?? { supplements: null }, "voice")?.value).stt, {
           transcript: "Hello there.",
           seconds: 2,
           language: "en",
@@ -166,7 +166,7 @@ describe("speech in", () => {
       assert.notInclude(JSON.stringify(events), "there")
       const [question] = yield* messagesOf(turn.threadId)
       assert.strictEqual(question?.content, "Hello [place].")
-      assert.deepInclude(Object(supplementOf(question ?? { supplements: null }, "voice")?.value).stt, {
+      assert.deepInclude(Object(readSupplement(question ?? { supplements: null }, "voice")?.value).stt, {
         transcript: "Hello [place]."
       })
     })

@@ -8,7 +8,7 @@ import {
   Metering,
   type MeteringPort,
   Principal,
-  supplementOf,
+  readSupplement,
   Threads,
   TurnRefused,
   Turns
@@ -178,7 +178,7 @@ describe("web_search", () => {
         assert.deepStrictEqual(sourcesIn(reply.supplements["search"]), sources)
         const { messages } = yield* (yield* Threads).get(reply.threadId)
         const stored = messages.at(-1)
-        assert.deepStrictEqual(stored && sourcesIn(supplementOf(stored, "search")?.value), sources)
+        assert.deepStrictEqual(stored && sourcesIn(readSupplement(stored, "search")?.value), sources)
         const { days } = yield* (yield* UsageLedger).recent(firstPage)
         assert.strictEqual(days.find(({ purpose }) => purpose === "search")?.usage.costUsd, 0.008)
       })

@@ -18,9 +18,11 @@ export interface ChatRouteOptions extends Pick<TransportOptions, "assistantId" |
 interface ChatRequest {
   readonly id: string
   readonly messages: Array<UIMessage<TurnMetadata>>
+  readonly trigger: "submit-message" | "regenerate-message"
+  readonly messageId: string | undefined
 }
 
-/** Who asks, and what tells the API from where: it refuses the session of a user that the page of another site sends. */
+/** The headers that name the user, and those that name the page that sent the request: the API refuses a session from another site's page. */
 const forwarded = [
   "authorization",
   "cookie",
@@ -46,7 +48,7 @@ export const chatRoute =
     const transport = new ColloquyTransport({
       ...options,
       baseUrl: new URL(basePath === "" ? "/" : basePath, request.url).href.replace(/\/$/u, ""),
-      headers: Object.fromEntries(forwarded.flatMap((name) => entryOf(name, request.headers.get(name)))),
+      headers: Object.fromEntries(forwarded.flatMap((name) => presentHeader(name, request.headers.get(name)))),
       handler
     })
     if (request.method === "GET") {
@@ -54,34 +56,39 @@ export const chatRoute =
       const stream = chatId === undefined ? null : await transport.reconnectToStream({ chatId })
       return stream === null ? new Response(null, { status: 204 }) : eventStream(stream)
     }
-    const body = chatRequestOf(await request.json().catch(() => null))
+    const body = readChatRequest(await request.json().catch(() => null))
     if (body === null)
       return Response.json({ detail: "The body is not that of a chat: id and messages." }, { status: 422 })
     try {
       return eventStream(
         await transport.sendMessages({
-          trigger: "submit-message",
+          trigger: body.trigger,
           chatId: body.id,
-          messageId: undefined,
+          messageId: body.messageId,
           messages: body.messages,
           abortSignal: undefined
         })
       )
     } catch (error) {
-      return Response.json({ detail: wordsOf(error) }, { status: 422 })
+      return Response.json({ detail: failureText(error) }, { status: 422 })
     }
   }
 
-const entryOf = (name: string, value: string | null): ReadonlyArray<readonly [string, string]> =>
+const presentHeader = (name: string, value: string | null): ReadonlyArray<readonly [string, string]> =>
   value === null ? [] : [[name, value]]
 
 /** Of the messages only texts, files, outputs of tools and ids are read, and the API behind checks all of them. */
-const chatRequestOf = (body: unknown): ChatRequest | null =>
+const readChatRequest = (body: unknown): ChatRequest | null =>
   typeof body === "object" && body !== null && "id" in body && "messages" in body && Array.isArray(body.messages)
-    ? { id: String(body.id), messages: body.messages }
+    ? {
+        id: String(body.id),
+        messages: body.messages,
+        trigger: "trigger" in body && body.trigger === "regenerate-message" ? body.trigger : "submit-message",
+        messageId: "messageId" in body && typeof body.messageId === "string" ? body.messageId : undefined
+      }
     : null
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const failureText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** A refusal of the API is the stream's first chunk: that is where `useChat` looks for it. */
 const eventStream = (chunks: ReadableStream<unknown>): Response => {
@@ -94,7 +101,7 @@ const eventStream = (chunks: ReadableStream<unknown>): Response => {
         const next = await reader.read()
         if (!next.done) return controller.enqueue(line(JSON.stringify(next.value)))
       } catch (error) {
-        controller.enqueue(line(JSON.stringify({ type: "error", errorText: wordsOf(error) })))
+        controller.enqueue(line(JSON.stringify({ type: "error", errorText: failureText(error) })))
       }
       controller.enqueue(line("[DONE]"))
       controller.close()

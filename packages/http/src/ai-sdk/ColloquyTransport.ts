@@ -2,14 +2,16 @@
  * A `ChatTransport` over the public API: `useChat({ id: threadId, transport: new ColloquyTransport({ baseUrl, … }) })`. The chat's id is the
  * thread's. A chat with any other id begins a thread at its first message, and keeps it for as long as the transport lives.
  *
- * The server holds the conversation: of the chat's messages only the new one is sent, or the outputs of its tools.
+ * The server holds the conversation: of the chat's messages only the new one is sent, or the outputs of its tools and
+ * the user's decisions about calls that wait for an approval. `regenerate` and an edit
+ * (`sendMessage({ text, messageId })`) send a stored question again, in its place.
  */
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai"
 import type { ClientEvent } from "../client/ClientEvents.ts"
 import { type Client, type ClientOptions, connect } from "../client/PromiseClient.ts"
 import type { MessageRequest } from "../wire/MessageBody.ts"
-import { filesOf } from "./MessageFiles.ts"
-import { type TurnMetadata, uiChunks } from "./UiChunks.ts"
+import { filesToSend } from "./MessageFiles.ts"
+import { type Decided, type TurnMetadata, uiChunks } from "./UiChunks.ts"
 
 export interface TransportOptions extends ClientOptions {
   /** The assistant of the thread that a new chat begins. Absent: a new assistant. */
@@ -36,6 +38,8 @@ export class ColloquyTransport implements ChatTransport<Message> {
   private readonly client: Promise<Client>
   /** Threads of chats whose own id is not a thread's. */
   private readonly threads = new Map<string, string>()
+  /** Stored messages of the user, by the ids that they have in a chat. */
+  private readonly questions = new Map<string, string>()
 
   constructor(options: TransportOptions) {
     this.options = options
@@ -46,38 +50,66 @@ export class ColloquyTransport implements ChatTransport<Message> {
     const client = await this.client
     const last = options.messages.at(-1)
     if (last === undefined) throw new Error("There is no message to send.")
-    const events = last.role === "assistant" ? this.sendOutputs(client, last) : this.sendMessage(client, last, options)
-    return this.chunksOf(client, events, options.abortSignal)
+    if (last.role !== "assistant")
+      return this.chunkStream(
+        client,
+        this.noting(await this.sendMessage(client, last, options), last, options),
+        options.abortSignal
+      )
+    const decided = decisionsOf(last)
+    return this.chunkStream(client, this.sendAnswers(client, last, decided), options.abortSignal, decided)
   }
 
   readonly reconnectToStream = async ({ chatId }: ReconnectOptions): Promise<ReadableStream<UIMessageChunk> | null> => {
-    const threadId = this.threadOf(chatId)
+    const threadId = this.knownThread(chatId)
     if (threadId === undefined) return null
     const client = await this.client
     const last = (await client.threads.get(threadId)).messages.at(-1)
     if (last?.status !== "IN_PROGRESS" || last.run_id === null) return null
-    return this.chunksOf(client, client.runs.events(threadId, last.run_id), undefined)
+    return this.chunkStream(client, client.runs.events(threadId, last.run_id), undefined)
   }
 
-  private threadOf(chatId: string): string | undefined {
+  private knownThread(chatId: string): string | undefined {
     return this.threads.get(chatId) ?? (isId(chatId) ? chatId : undefined)
   }
 
-  private sendMessage(client: Client, message: Message, { body, chatId }: SendOptions): Events {
-    const { attachments, files } = filesOf(message)
+  private async sendMessage(client: Client, message: Message, options: SendOptions): Promise<Events> {
+    const { body, chatId, messageId, trigger } = options
+    const { attachments, files } = filesToSend(message)
     const kept = attachments.length === 0 ? {} : { attachments }
-    const fields = { ...this.options.message, ...body, ...kept, content: textOf(message) }
-    const threadId = this.threadOf(chatId)
-    if (threadId !== undefined) return client.messages.stream(threadId, fields, { files })
+    const fields = { ...this.options.message, ...body, ...kept, content: joinedText(message) }
+    const threadId = this.knownThread(chatId)
+    if (threadId !== undefined) {
+      const isAgain = trigger === "regenerate-message" || messageId !== undefined
+      const place = isAgain ? await this.placeOf(client, threadId, message, options) : undefined
+      if (place === undefined) return client.messages.stream(threadId, fields, { files })
+      if (trigger === "regenerate-message")
+        return client.messages.streamRegenerate(place, { ...this.options.message, ...body })
+      if (files.length > 0) throw new Error("An edit takes no new files. Send them with a message of its own.")
+      return client.messages.streamEdit(place, fields)
+    }
     const { assistantId } = this.options
     const place = assistantId === undefined ? {} : { assistant_id: assistantId }
-    const begun = client.messages.streamStateless({ ...fields, ...place }, { files })
-    return this.noting(chatId, begun)
+    return client.messages.streamStateless({ ...fields, ...place }, { files })
   }
 
-  private async *noting(chatId: string, events: Events): Events {
+  /**
+   * The stored message of a question in the chat: the one that this transport has sent, one with the chat's id, or the one at the same place
+   * among the questions. Undefined: there is none, because the message was never stored.
+   */
+  private async placeOf(client: Client, threadId: string, { id }: Message, { messages }: SendOptions) {
+    const known = this.questions.get(id)
+    if (known !== undefined) return { threadId, messageId: known }
+    const stored = (await client.threads.get(threadId)).messages.filter(({ role }) => role === "user")
+    const place = messages.filter(({ role }) => role === "user").length - 1
+    const messageId = (stored.find(({ message_id }) => message_id === id) ?? stored[place])?.message_id
+    return messageId === undefined ? undefined : { threadId, messageId }
+  }
+
+  private async *noting(events: Events, { id }: Message, { chatId }: SendOptions): Events {
     for await (const event of events) {
-      if (!this.threads.has(chatId)) {
+      if (event.type === "user_message") this.questions.set(id, event.message_id)
+      if (this.knownThread(chatId) === undefined) {
         this.threads.set(chatId, event.thread_id)
         this.options.onThread?.(event.thread_id, chatId)
       }
@@ -85,13 +117,21 @@ export class ColloquyTransport implements ChatTransport<Message> {
     }
   }
 
-  private sendOutputs(client: Client, message: Message): Events {
+  private sendAnswers(client: Client, message: Message, decided: ReadonlyArray<UserDecision>): Events {
     if (message.metadata === undefined) throw new Error("This message does not say which run asked for its tools.")
     const { runId, threadId } = message.metadata
-    return client.runs.streamToolOutputs(threadId, runId, { tool_outputs: outputsOf(message) })
+    const outputs = lastToolOutputs(message)
+    return decided.length === 0
+      ? client.runs.streamToolOutputs(threadId, runId, { tool_outputs: outputs })
+      : decideFirst(client, { runId, threadId }, decided, outputs)
   }
 
-  private chunksOf(client: Client, events: Events, signal: AbortSignal | undefined): ReadableStream<UIMessageChunk> {
+  private chunkStream(
+    client: Client,
+    events: Events,
+    signal: AbortSignal | undefined,
+    decided: ReadonlyArray<UserDecision> = []
+  ): ReadableStream<UIMessageChunk> {
     const { onStop = "cancel" } = this.options
     let lastEvent: ClientEvent | undefined
     const noted = async function* () {
@@ -106,7 +146,7 @@ export class ColloquyTransport implements ChatTransport<Message> {
       else void events.return()
     }
     signal?.addEventListener("abort", stop, { once: true })
-    const chunks = uiChunks(noted())
+    const chunks = uiChunks(noted(), decided)
     return new ReadableStream<UIMessageChunk>({
       pull: async (controller) => {
         const next = await chunks.next()
@@ -122,13 +162,46 @@ export class ColloquyTransport implements ChatTransport<Message> {
   }
 }
 
-const textOf = ({ parts }: Message): string =>
+const joinedText = ({ parts }: Message): string =>
   parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n")
 
+interface UserDecision extends Decided {
+  readonly reason: string | undefined
+}
+
+/** A decision that is sent once more changes nothing; outputs are sent only while the run waits for them. */
+async function* decideFirst(
+  client: Client,
+  { runId, threadId }: Pick<TurnMetadata, "runId" | "threadId">,
+  decided: ReadonlyArray<UserDecision>,
+  outputs: ReturnType<typeof lastToolOutputs>
+): Events {
+  const approvals = decided.map(({ approved, reason, toolCallId }) => ({
+    tool_call_id: toolCallId,
+    decision: approved ? ("approve" as const) : ("reject" as const),
+    ...(reason === undefined ? {} : { reason })
+  }))
+  let hasGoneOn = false
+  for await (const event of client.runs.streamDecisions(threadId, runId, { approvals })) {
+    hasGoneOn = true
+    yield event
+  }
+  if (!hasGoneOn && outputs.length > 0) yield* client.runs.streamToolOutputs(threadId, runId, { tool_outputs: outputs })
+}
+
+const lastStepOf = ({ parts }: Message) => parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)
+
+/** What the user has decided about the calls that wait for an approval. */
+const decisionsOf = (message: Message): ReadonlyArray<UserDecision> =>
+  lastStepOf(message).flatMap((part) =>
+    "toolCallId" in part && part.state === "approval-responded"
+      ? [{ toolCallId: part.toolCallId, approved: part.approval.approved, reason: part.approval.reason }]
+      : []
+  )
+
 /** Of the tools that the client answers, those that were called last. */
-const outputsOf = ({ parts }: Message) => {
-  const lastStep = parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)
-  return lastStep.flatMap((part) => {
+const lastToolOutputs = (message: Message) =>
+  lastStepOf(message).flatMap((part) => {
     if (!("toolCallId" in part) || part.providerExecuted === true) return []
     if (part.state === "output-available")
       return [
@@ -140,4 +213,3 @@ const outputsOf = ({ parts }: Message) => {
     if (part.state === "output-error") return [{ tool_call_id: part.toolCallId, output: `Error: ${part.errorText}` }]
     return []
   })
-}

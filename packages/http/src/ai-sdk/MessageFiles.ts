@@ -1,6 +1,6 @@
 /**
- * The files of a chat's message as the API takes them: what a browser has picked comes as a data URL and goes as bytes, what the server has
- * already (a message that is sent again) goes by its id. Pure.
+ * The files of a chat's message as the API takes them. A file that the user picked in the browser comes as a data URL and is sent as bytes; a
+ * file that the server has already (the message is sent again) is sent as its id. Pure.
  */
 import type { UIMessage } from "ai"
 import type { FileInput } from "../client/FormBody.ts"
@@ -14,7 +14,7 @@ export interface SentFiles {
 /** Where the service gives out the bytes of a document. */
 const stored = /\/documents\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/content(?:[?#]|$)/iu
 
-export const filesOf = ({ parts }: Pick<UIMessage, "parts">): SentFiles => {
+export const filesToSend = ({ parts }: Pick<UIMessage, "parts">): SentFiles => {
   const files: Array<FileInput> = []
   const attachments: Array<string> = []
   for (const part of parts) {
@@ -22,12 +22,13 @@ export const filesOf = ({ parts }: Pick<UIMessage, "parts">): SentFiles => {
     const { filename, mediaType, url } = part
     const [, id] = stored.exec(url) ?? []
     if (id !== undefined && !url.startsWith("data:")) attachments.push(id)
-    else files.push(new File([bytesOf(url)], filename ?? nameOf(mediaType, files.length), { type: mediaType }))
+    else
+      files.push(new File([dataUrlBytes(url)], filename ?? generatedName(mediaType, files.length), { type: mediaType }))
   }
   return { files, attachments }
 }
 
-const bytesOf = (url: string): Uint8Array<ArrayBuffer> => {
+const dataUrlBytes = (url: string): Uint8Array<ArrayBuffer> => {
   const comma = url.indexOf(",")
   const head = url.slice(0, Math.max(0, comma))
   if (!head.startsWith("data:")) throw unusable()
@@ -57,7 +58,7 @@ const extensions: Readonly<Record<string, string>> = {
   "video/x-matroska": "mkv"
 }
 
-const nameOf = (mediaType: string, index: number): string => {
+const generatedName = (mediaType: string, index: number): string => {
   const plain = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? ""
   return `file-${index + 1}.${extensions[plain] ?? plain.split("/")[1] ?? "bin"}`
 }

@@ -21,16 +21,26 @@ export interface TurnMetadata {
 interface Call {
   readonly id: string
   readonly name: string
-  readonly input: unknown
+  readonly text: string
 }
 
-export async function* uiChunks(events: AsyncIterable<ClientEvent>): AsyncGenerator<UIMessageChunk, void, undefined> {
-  const message = new MessageInChunks()
+/** What the user of the chat has decided about a call. */
+export interface Decided {
+  readonly toolCallId: string
+  readonly approved: boolean
+}
+
+/** `decided` are the calls that this part of the answer follows. */
+export async function* uiChunks(
+  events: AsyncIterable<ClientEvent>,
+  decided: ReadonlyArray<Decided> = []
+): AsyncGenerator<UIMessageChunk, void, undefined> {
+  const message = new MessageInChunks(decided)
   for await (const event of events) yield* message.take(event)
 }
 
 /** The arguments as a model wrote them; text where they are no JSON. */
-export const inputOf = (text: string): unknown => {
+export const parsedArguments = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -43,17 +53,27 @@ class MessageInChunks {
   private open: "text" | "reasoning" | null = null
   private parts = 0
   private calls: Array<Call> = []
+  private readonly approvals = new Set<string>()
+  private readonly decided: ReadonlyArray<Decided>
+
+  constructor(decided: ReadonlyArray<Decided>) {
+    this.decided = decided
+  }
 
   take(event: ClientEvent): ReadonlyArray<UIMessageChunk> {
     switch (event.type) {
       case "run_started":
         return [
-          { type: "start", messageId: event.message_id, messageMetadata: metadataOf(event) },
+          { type: "start", messageId: event.message_id, messageMetadata: turnMetadata(event) },
           { type: "start-step" }
         ]
       case "run_continuing":
         // The answer goes on in the message that asked for the tools.
-        return [{ type: "start", messageMetadata: metadataOf(event) }, { type: "start-step" }]
+        return [
+          { type: "start", messageMetadata: turnMetadata(event) },
+          ...this.decided.map(decidedChunk),
+          { type: "start-step" }
+        ]
       case "content_streaming":
         return [...this.answered(), ...this.delta("text", event.content)]
       case "reasoning_streaming":
@@ -67,7 +87,7 @@ class MessageInChunks {
         ]
       case "tool_call_ready": {
         const { arguments: text, name } = event.tool_call.function
-        this.calls.push({ id: event.tool_call.id, name, input: inputOf(text) })
+        this.calls.push({ id: event.tool_call.id, name, text })
         return this.close()
       }
       case "media_generated":
@@ -76,13 +96,16 @@ class MessageInChunks {
         return [{ type: "data-memories", data: event.memories }]
       case "output_streaming":
         return [{ type: "data-output", id: "output", data: event.partial }]
+      case "approval_required":
+        this.approvals.add(event.tool_call_id)
+        return []
       case "tool_submit_required":
         return this.end(event, new Set(event.tool_calls.map(({ id }) => id)), "tool-calls")
       case "run_ended":
         return [
           ...this.close(),
           ...(event.output === undefined ? [] : [{ type: "data-output", id: "output", data: event.output } as const]),
-          ...documentParts(event.retrieved_files ?? []),
+          ...documentParts(event),
           ...pageParts(event.metadata_),
           ...this.end(event, new Set(), "stop")
         ]
@@ -91,7 +114,7 @@ class MessageInChunks {
       case "run_cancelled":
         return [...this.close(), ...this.answered(), { type: "abort" }]
       case "message_saved":
-        return [{ type: "start", messageMetadata: metadataOf(event) }, { type: "finish" }]
+        return [{ type: "start", messageMetadata: turnMetadata(event) }, { type: "finish" }]
       case "user_message":
       case "stt_stream_start":
       case "stt_text_delta":
@@ -130,9 +153,9 @@ class MessageInChunks {
   private answered(ofClient: ReadonlySet<string> = new Set()): ReadonlyArray<UIMessageChunk> {
     const chunks = this.calls
       .filter(({ id }) => !ofClient.has(id))
-      .flatMap(({ id, input, name }): ReadonlyArray<UIMessageChunk> => [
-        { type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true, providerExecuted: true },
-        { type: "tool-output-available", toolCallId: id, output: null, dynamic: true, providerExecuted: true }
+      .flatMap((call): ReadonlyArray<UIMessageChunk> => [
+        { ...inputChunk(call), providerExecuted: true },
+        { type: "tool-output-available", toolCallId: call.id, output: null, dynamic: true, providerExecuted: true }
       ])
     this.calls = this.calls.filter(({ id }) => ofClient.has(id))
     return chunks
@@ -144,17 +167,37 @@ class MessageInChunks {
     finishReason: "stop" | "tool-calls"
   ): ReadonlyArray<UIMessageChunk> {
     const chunks = [...this.close(), ...this.answered(ofClient)]
-    for (const { id, input, name } of this.calls)
-      chunks.push({ type: "tool-input-available", toolCallId: id, toolName: name, input, dynamic: true })
+    for (const call of this.calls)
+      chunks.push(...(this.approvals.has(call.id) ? approvalChunks(call) : [inputChunk(call)]))
     this.calls = []
     const usage = { inputTokens: event.input_tokens, outputTokens: event.output_tokens }
     const cost = event.type === "run_ended" ? { costUsd: event.cost_usd, model: event.model_name } : {}
-    const messageMetadata = { ...metadataOf(event), ...usage, ...cost }
+    const messageMetadata = { ...turnMetadata(event), ...usage, ...cost }
     return [...chunks, { type: "finish-step" }, { type: "finish", finishReason, messageMetadata }]
   }
 }
 
-const metadataOf = (event: ClientEvent): TurnMetadata => ({
+const inputChunk = ({ id, name, text }: Call) =>
+  ({
+    type: "tool-input-available",
+    toolCallId: id,
+    toolName: name,
+    input: parsedArguments(text),
+    dynamic: true
+  }) as const
+
+/** The input comes as a delta: whole input is for a tool of the client, and its `onToolCall` would be called for it. */
+const approvalChunks = ({ id, text }: Call): ReadonlyArray<UIMessageChunk> => [
+  { type: "tool-input-delta", toolCallId: id, inputTextDelta: text },
+  { type: "tool-approval-request", toolCallId: id, approvalId: id }
+]
+
+const decidedChunk = ({ approved, toolCallId }: Decided): UIMessageChunk =>
+  approved
+    ? { type: "tool-output-available", toolCallId, output: null, dynamic: true, providerExecuted: true }
+    : { type: "tool-output-denied", toolCallId }
+
+const turnMetadata = (event: ClientEvent): TurnMetadata => ({
   threadId: event.thread_id,
   assistantId: event.assistant_id,
   runId: event.run_id,

@@ -2,10 +2,10 @@
  * A stored thread as the messages that a chat begins with: `useChat({ id: thread.thread_id, messages: uiMessages(thread) })`. Pure. All that
  * one run has answered is one message, as it is when it comes as a stream.
  */
-import type { UIMessage } from "ai"
+import type { DynamicToolUIPart, UIMessage } from "ai"
 import type { StoredMessage, Thread } from "../wire/Records.ts"
 import { documentParts, pageParts } from "./Sources.ts"
-import { inputOf, type TurnMetadata } from "./UiChunks.ts"
+import { parsedArguments, type TurnMetadata } from "./UiChunks.ts"
 
 export const uiMessages = (thread: Thread): Array<UIMessage<TurnMetadata>> => {
   const messages: Array<UIMessage<TurnMetadata>> = []
@@ -13,11 +13,14 @@ export const uiMessages = (thread: Thread): Array<UIMessage<TurnMetadata>> => {
     const last = messages.at(-1)
     const parts = message.role === "user" ? questionParts(message) : answerParts(message)
     if (message.role === "assistant" && last?.role === "assistant" && last.metadata?.runId === message.run_id) {
+      // Each answer of a run names the excerpts of the whole run.
+      const names = new Set(parts.flatMap((part) => (part.type === "source-document" ? [part.sourceId] : [])))
+      last.parts = last.parts.filter((part) => part.type !== "source-document" || !names.has(part.sourceId))
       last.parts.push(...parts)
-      if (last.metadata !== undefined) last.metadata = { ...last.metadata, ...metadataOf(thread, message) }
+      if (last.metadata !== undefined) last.metadata = { ...last.metadata, ...turnMetadata(thread, message) }
       continue
     }
-    const metadata = metadataOf(thread, message)
+    const metadata = turnMetadata(thread, message)
     messages.push({
       id: message.message_id,
       role: message.role,
@@ -30,7 +33,7 @@ export const uiMessages = (thread: Thread): Array<UIMessage<TurnMetadata>> => {
 
 type Parts = UIMessage["parts"]
 
-const metadataOf = (thread: Thread, message: StoredMessage): TurnMetadata | undefined =>
+const turnMetadata = (thread: Thread, message: StoredMessage): TurnMetadata | undefined =>
   message.run_id === null
     ? undefined
     : {
@@ -65,24 +68,45 @@ const answerParts = (message: StoredMessage): Parts => [
     url,
     mediaType: mime_type
   })),
-  ...documentParts(message.retrieved_files ?? []),
+  ...documentParts(message),
   ...pageParts(message.metadata_),
   ...callParts(message)
 ]
 
-/** Calls of the client's tools: answered, waiting for their outputs, or left behind by the conversation. */
+/** Calls of the client's tools and calls that need an approval: answered, waiting, or left behind by the conversation. */
 const callParts = ({ metadata_, status, tool_calls }: StoredMessage): Parts => {
   const outputs = recordsIn(metadata_, "tool_outputs")
   return (tool_calls ?? []).map((call) => {
     const { arguments: text, name } = call.function
-    const shown = { type: "dynamic-tool" as const, toolName: name, toolCallId: call.id, input: inputOf(text) }
+    const shown = { type: "dynamic-tool" as const, toolName: name, toolCallId: call.id, input: parsedArguments(text) }
     const found = outputs.find(({ tool_call_id }) => tool_call_id === call.id)
+    if (found?.["decision"] !== undefined) return decidedPart(shown, found)
     if (found !== undefined)
-      return { ...shown, state: "output-available" as const, output: inputOf(textIn(found["output"])) }
+      return { ...shown, state: "output-available" as const, output: parsedArguments(textIn(found["output"])) }
+    if (status === "REQUIRES_ACTION" && call.kind === "approval")
+      return { ...shown, state: "approval-requested" as const, approval: { id: call.id } }
     return status === "REQUIRES_ACTION"
       ? { ...shown, state: "input-available" as const }
       : { ...shown, state: "output-error" as const, errorText: "It was not answered: the conversation went on." }
   })
+}
+
+const decidedPart = (
+  shown: Pick<DynamicToolUIPart, "toolCallId" | "toolName" | "type"> & { readonly input: unknown },
+  { decision, output, reason }: Readonly<Record<string, unknown>>
+): Parts[number] => {
+  const approval = { id: shown.toolCallId, ...(typeof reason === "string" ? { reason } : {}) }
+  if (decision === "reject") return { ...shown, state: "output-denied", approval: { ...approval, approved: false } }
+  const approved = { ...approval, approved: true as const }
+  return typeof output === "string"
+    ? {
+        ...shown,
+        state: "output-available",
+        output: parsedArguments(output),
+        approval: approved,
+        providerExecuted: true
+      }
+    : { ...shown, state: "approval-responded", approval: approved }
 }
 
 /** Calls that the server has run itself. */
@@ -91,9 +115,9 @@ const hostedParts = (metadata: StoredMessage["metadata_"]): Parts =>
     type: "dynamic-tool",
     toolName: textIn(call["tool_name"]),
     toolCallId: textIn(call["tool_call_id"]),
-    input: inputOf(textIn(call["arguments"])),
+    input: parsedArguments(textIn(call["arguments"])),
     state: "output-available",
-    output: inputOf(textIn(call["output"])),
+    output: parsedArguments(textIn(call["output"])),
     providerExecuted: true
   }))
 

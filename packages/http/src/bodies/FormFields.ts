@@ -1,11 +1,11 @@
 /**
- * Brings a form into the shape of the JSON body: booleans arrive as words, objects and arrays as JSON text, and an empty field is one that
- * was not filled in.
+ * Turns the fields of a form into a JSON body: booleans arrive as words, objects and arrays as JSON text, and an empty field counts as not
+ * given.
  */
 import * as Result from "effect/Result"
 import type { ValidationError } from "../wire/Errors.ts"
 import { isBooleanWord, saysTrue } from "../wire/Fields.ts"
-import { booleanFields, jsonFields } from "../wire/MessageBody.ts"
+import { booleanFields, jsonFields, numberFields } from "../wire/MessageBody.ts"
 import { parseJson } from "../wire/Json.ts"
 
 export interface ReadForm {
@@ -18,13 +18,20 @@ type Field = Result.Result<unknown, Omit<ValidationError, "loc">>
 
 const readers: ReadonlyMap<string, (text: string) => Field> = new Map([
   ...booleanFields.map((name) => [name, readBoolean] as const),
-  ...jsonFields.map((name) => [name, readJson] as const)
+  ...jsonFields.map((name) => [name, readJson] as const),
+  ...numberFields.map((name) => [name, readNumber] as const)
 ])
 
 function readBoolean(text: string): Field {
   return isBooleanWord.test(text)
     ? Result.succeed(saysTrue(text))
     : Result.fail({ msg: "Expected a boolean", type: "bool_parsing" })
+}
+
+function readNumber(text: string): Field {
+  return /^[+-]?\d{1,15}$/u.test(text)
+    ? Result.succeed(Number(text))
+    : Result.fail({ msg: "Expected an integer", type: "int_parsing" })
 }
 
 function readJson(text: string): Field {

@@ -22,7 +22,7 @@ export class FormParts {
   private files = 0
   private fieldBytes = 0
   private isWhole = false
-  /** Once it is set, the parts that were not taken yet are void. */
+  /** Once it is set, parts that were not taken yet are no longer valid. */
   fault: FormFault | null = null
 
   constructor(headers: Readonly<Record<string, string>>, limits: Limits) {
@@ -36,7 +36,7 @@ export class FormParts {
       onFile: (info) => this.addFile(info),
       // What stands behind the end of a form is not a part of it.
       onError: (error) => {
-        if (!this.isWhole) this.fault ??= faultOf(error)
+        if (!this.isWhole) this.fault ??= faultFromParser(error)
       },
       onDone: () => {
         this.isWhole = true
@@ -44,7 +44,7 @@ export class FormParts {
     })
   }
 
-  /** The body says that it is larger than any body may be. */
+  /** For a body whose `Content-Length` is over the limit. */
   refuseSize(): void {
     this.fault ??= over("body is")
   }
@@ -85,7 +85,7 @@ export class FormParts {
     const { contentType, name } = info
     if (name === "") this.fault ??= nameless()
     if (++this.files > this.limits.files) this.fault ??= over("number of files is")
-    this.queue.push({ _tag: "File", name, filename: filenameOf(info), contentType })
+    this.queue.push({ _tag: "File", name, filename: plainFilename(info), contentType })
     let size = 0
     return (bytes) => {
       if (bytes === null) this.queue.push({ _tag: "FileEnd" })
@@ -96,7 +96,7 @@ export class FormParts {
 }
 
 /** Browsers and most clients write a quotation mark or a line break as `%22`, `%0D`, `%0A`; some write a quotation mark as `\"`. */
-const filenameOf = ({ contentDispositionParameters, filename = "" }: MultipartParser.PartInfo): string =>
+const plainFilename = ({ contentDispositionParameters, filename = "" }: MultipartParser.PartInfo): string =>
   "filename*" in contentDispositionParameters
     ? filename
     : filename.replaceAll('\\"', '"').replaceAll(/%(?:22|0d|0a)/giu, (code) => decodeURIComponent(code))
@@ -108,7 +108,7 @@ const nameless = () =>
     detail: [{ loc: ["body"], msg: "A part of the form has no name that can be read", type: "missing" }]
   })
 
-const faultOf = (error: MultipartParser.MultipartError): FormFault => {
+const faultFromParser = (error: MultipartParser.MultipartError): FormFault => {
   if (error._tag === "InvalidDisposition") return nameless()
   if (error._tag !== "ReachedLimit") return malformed()
   switch (error.limit) {

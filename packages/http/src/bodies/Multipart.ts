@@ -33,13 +33,13 @@ export const readMultipart = (
     const parts = new FormParts(headers, limits)
     if (Number(headers["content-length"] ?? 0) > limits.upload) parts.refuseSize()
     const pull = yield* Stream.toPull(Stream.mapError(body, malformed))
-    return yield* readForm(partsOf(parts, pull, bodyTimeout), keep)
+    return yield* readForm(formParts(parts, pull, bodyTimeout), keep)
   }).pipe(Effect.scoped)
 
 type NextPart = Effect.Effect<FormPart | null, BodyFault>
 
 /** The next part; null at the end of the form. The time that a client has is counted while nothing else is waited for. */
-const partsOf = (
+const formParts = (
   parts: FormParts,
   pull: Pull.Pull<ReadonlyArray<Uint8Array>, BodyFault>,
   bodyTimeout: Duration.Input
@@ -64,7 +64,7 @@ const readForm = Effect.fnUntraced(function* (next: NextPart, keep: KeepFile) {
   const fields: Array<readonly [string, string]> = []
   const files: Array<UploadedFile> = []
   for (let part = yield* next; part !== null; part = yield* next) {
-    if (part._tag === "Field") fields.push([part.name, yield* textOf(part)])
+    if (part._tag === "Field") fields.push([part.name, yield* decodeFieldText(part)])
     else if (part._tag === "File") {
       const file = yield* readFile(part, next, keep)
       if (file !== null) files.push(file)
@@ -73,7 +73,10 @@ const readForm = Effect.fnUntraced(function* (next: NextPart, keep: KeepFile) {
   return { fields, files }
 })
 
-const textOf = ({ name, value }: Extract<FormPart, { readonly _tag: "Field" }>): Effect.Effect<string, BadRequest> =>
+const decodeFieldText = ({
+  name,
+  value
+}: Extract<FormPart, { readonly _tag: "Field" }>): Effect.Effect<string, BadRequest> =>
   Result.match(decodeText(value), {
     onSuccess: (text) => Effect.succeed(text),
     onFailure: () => Effect.fail(new BadRequest({ detail: `The form field "${name.slice(0, 100)}" is not UTF-8` }))

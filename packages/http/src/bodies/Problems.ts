@@ -7,7 +7,7 @@ type Location = ValidationError["loc"]
 
 const formatter = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const textOf = (issue: SchemaIssue.Issue): string => formatter(issue).issues[0]?.message ?? "Invalid value"
+const messageFromIssue = (issue: SchemaIssue.Issue): string => formatter(issue).issues[0]?.message ?? "Invalid value"
 
 /** What a failed check is called, by the last part of its id. */
 const checkTypes: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ export const toProblems = (issue: SchemaIssue.Issue, at: Location): ReadonlyArra
       return issue.issues.flatMap((each) => toProblems(each, at))
     case "Filter":
       return issue.issue._tag === "InvalidValue"
-        ? [{ loc: at, msg: textOf(issue), type: checkType(issue) }]
+        ? [{ loc: at, msg: messageFromIssue(issue), type: checkType(issue) }]
         : toProblems(issue.issue, at).map((each) => ({ ...each, type: checkType(issue) }))
     case "AnyOf":
       return ofUnion(issue, at)
@@ -57,9 +57,9 @@ export const toProblems = (issue: SchemaIssue.Issue, at: Location): ReadonlyArra
     case "UnexpectedKey":
       return [{ loc: at, msg: "Extra inputs are not permitted", type: "extra_forbidden" }]
     case "InvalidType":
-      return [{ loc: at, msg: textOf(issue), type: inputTypes[issue.ast._tag] ?? "type_error" }]
+      return [{ loc: at, msg: messageFromIssue(issue), type: inputTypes[issue.ast._tag] ?? "type_error" }]
     default:
-      return [{ loc: at, msg: textOf(issue), type: "value_error" }]
+      return [{ loc: at, msg: messageFromIssue(issue), type: "value_error" }]
   }
 }
 
@@ -69,16 +69,16 @@ const ofUnion = (issue: SchemaIssue.AnyOf, at: Location): ReadonlyArray<Validati
     const problems = issue.issues.flatMap((each) => toProblems(each, at))
     return [...new Map(problems.map((each) => [JSON.stringify(each), each])).values()]
   }
-  const tag = tagOf(issue.ast.types)
-  if (tag !== undefined) return [{ loc: [...at, tag], msg: textOf(issue), type: "literal_error" }]
+  const tag = discriminatingField(issue.ast.types)
+  if (tag !== undefined) return [{ loc: [...at, tag], msg: messageFromIssue(issue), type: "literal_error" }]
   const choices = issue.ast.types.flatMap((type) => (type._tag === "Null" ? [] : [type._tag]))
   const [only] = new Set(choices)
   const type = new Set(choices).size === 1 && only !== undefined ? (inputTypes[only] ?? "union_error") : "union_error"
-  return [{ loc: at, msg: textOf(issue), type: only === "Union" ? "literal_error" : type }]
+  return [{ loc: at, msg: messageFromIssue(issue), type: only === "Union" ? "literal_error" : type }]
 }
 
 /** The field whose value tells the members of a union apart, where all of them have one. */
-const tagOf = (types: SchemaIssue.AnyOf["ast"]["types"]): string | undefined => {
+const discriminatingField = (types: SchemaIssue.AnyOf["ast"]["types"]): string | undefined => {
   const tags = types.map((type) =>
     type._tag === "Objects"
       ? type.propertySignatures.flatMap(({ name, type: { _tag } }) => (_tag === "Literal" ? [String(name)] : []))

@@ -28,7 +28,7 @@ import { fileKeeper, type FileRooms } from "./KeepFiles.ts"
 import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
 import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
-import { decodeFormText, decodingText, hasTextOver, textOverLimit } from "./Text.ts"
+import { decodingFormText, decodingText, hasTextOver, textOverLimit } from "./Text.ts"
 import {
   type BodyFault,
   dropFile,
@@ -72,7 +72,7 @@ export interface Body<A> {
   readonly decode: (raw: RawBody, server: ServerParts) => Result.Result<A, ReadonlyArray<ValidationError>>
 }
 
-export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
+export const jsonOrFormBody = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   rules: BodyRules = () => [],
   files: FileFields = {}
@@ -109,9 +109,9 @@ export const bodyOf = <S extends Schema.ConstraintDecoder<unknown>>(
 const many = 2_000
 const mostTold = 100
 
-/** The body of a search: a question, not a book. */
-export const searchBodyOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Body<S["Type"]> => ({
-  ...bodyOf(schema),
+/** The body of a search: its limit is lower than that of other bodies. */
+export const searchBody = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Body<S["Type"]> => ({
+  ...jsonOrFormBody(schema),
   most: 32 * 1024
 })
 
@@ -188,7 +188,7 @@ const lines = "application/x-ndjson"
 export interface BodyFields {
   readonly fields: FileFields
   readonly keep: KeepFile
-  /** Reads JSON in another way than as a whole. */
+  /** Replaces the usual reading of JSON, which takes the whole body at once. */
   readonly json?: JsonReader
 }
 
@@ -321,8 +321,8 @@ function* readingForm(bytes: Uint8Array): Steps<Read<RawBody>> {
     const end = found === -1 ? bytes.length : found
     const pair = bytes.subarray(start, end)
     const at = pair.indexOf(equals)
-    const name = decodeFormText(at === -1 ? pair : pair.subarray(0, at))
-    const value = decodeFormText(at === -1 ? pair.subarray(0, 0) : pair.subarray(at + 1))
+    const name = yield* decodingFormText(at === -1 ? pair : pair.subarray(0, at))
+    const value = yield* decodingFormText(at === -1 ? pair.subarray(0, 0) : pair.subarray(at + 1))
     if (Result.isFailure(name) || Result.isFailure(value)) {
       return Result.fail(new BadRequest({ detail: "The form is not UTF-8" }))
     }
@@ -330,15 +330,15 @@ function* readingForm(bytes: Uint8Array): Steps<Read<RawBody>> {
     if (pair.length > small) yield
     start = end
   }
-  return Result.succeed(formOf(fields))
+  return Result.succeed(rawFormBody(fields))
 }
 
-const formOf = (fields: Iterable<readonly [string, string]>): RawBody => {
+const rawFormBody = (fields: Iterable<readonly [string, string]>): RawBody => {
   const { body, problems } = readForm(fields)
   return { value: body, files: [], problems }
 }
 
 const withFiles = ({ fields, files }: MultipartForm, taken: FileFields): RawBody => {
-  const form = formOf(fields)
+  const form = rawFormBody(fields)
   return { ...form, files, problems: [...form.problems, ...problemsOfFiles(form.value, files, taken)] }
 }

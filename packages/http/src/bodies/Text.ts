@@ -36,7 +36,7 @@ const formDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const [percent, plus, space] = [37, 43, 32]
 
 /** One name or value of a URL-encoded form. A lone `%` stands for itself, as browsers read it. */
-export const decodeFormText = (encoded: Uint8Array): Result.Result<string, "not_utf8"> => {
+export function* decodingFormText(encoded: Uint8Array): Steps<Result.Result<string, "not_utf8">> {
   const decoded = new Uint8Array(encoded.length)
   let to = 0
   for (let from = 0; from < encoded.length; from++) {
@@ -44,6 +44,7 @@ export const decodeFormText = (encoded: Uint8Array): Result.Result<string, "not_
     const escaped = byte === percent ? hexPair(encoded[from + 1], encoded[from + 2]) : none
     decoded[to++] = byte === plus ? space : escaped === none ? byte : escaped
     if (escaped !== none) from += 2
+    if (to % slice === 0) yield
   }
   try {
     return Result.succeed(formDecoder.decode(decoded.subarray(0, to)))

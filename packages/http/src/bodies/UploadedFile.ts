@@ -4,7 +4,7 @@
  */
 import {
   acceptedExtensions,
-  extensionOf,
+  readExtension,
   type FileRefused,
   FileTypeUnsupported,
   type ReceivedFile,
@@ -34,7 +34,7 @@ export interface FileField {
 
 export type FileFields = Readonly<Record<string, FileField>>
 
-/** What ends the reading of a body before its end. */
+/** The errors that stop the reading of a body. */
 export type BodyFault = BadRequest | HTTPValidationError | RequestTimeout | PayloadTooLarge | ServiceUnavailable
 
 export interface FileOfForm {
@@ -43,14 +43,14 @@ export interface FileOfForm {
   readonly bytes: Stream.Stream<Uint8Array, BodyFault>
 }
 
-/** What became of a file. */
+/** What happened to a file of a body. */
 export type Outcome =
   | { readonly _tag: "Kept"; readonly file: ReceivedFile }
   | { readonly _tag: "Recorded"; readonly recorded: Recorded }
   /** The endpoint takes no files, or none in this field: only its size is known. */
   | { readonly _tag: "Dropped" }
   | { readonly _tag: "Refused"; readonly refusal: Exclude<FileRefused, { readonly _tag: "FileTooLarge" }> }
-  /** It came without a name, and with bytes. */
+  /** A file with bytes and without a name. */
   | { readonly _tag: "Nameless" }
 
 export interface UploadedFile {
@@ -71,7 +71,7 @@ const known: ReadonlySet<string> = new Set(acceptedExtensions("attachment"))
 /** Of a file that is dropped only the name is checked. */
 export const dropFile: KeepFile = ({ name }) =>
   Effect.succeed(
-    known.has(extensionOf(name))
+    known.has(readExtension(name))
       ? dropped
       : { _tag: "Refused", refusal: new FileTypeUnsupported({ filename: name, reason: "extension" }) }
   )
@@ -95,7 +95,7 @@ export const problemsOfFiles = (
   Object.entries(fields).flatMap(([field, { many }]) => {
     const ofField = files.filter((file) => file.field === field)
     const single = ofField.flatMap((file, index) => {
-      const found = problemOf(file)
+      const found = fileProblem(file)
       return found === null ? [] : [{ loc: ["body", field, ...(many ? [index] : [])], ...found }]
     })
     return [
@@ -108,7 +108,7 @@ export const problemsOfFiles = (
 const noFile = { msg: "Expected a file; this part of the form has no filename", type: "file_type" }
 const tooMany = { msg: "Expected one file", type: "too_many" }
 
-const problemOf = ({ name, outcome }: UploadedFile): Omit<ValidationError, "loc"> | null => {
+const fileProblem = ({ name, outcome }: UploadedFile): Omit<ValidationError, "loc"> | null => {
   if (outcome._tag === "Nameless") return { msg: "The file has no name", type: "missing" }
   if (name.length > longestName) {
     return { msg: `The name of the file has more than ${longestName} characters`, type: "too_long" }

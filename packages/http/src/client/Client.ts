@@ -1,7 +1,7 @@
 /**
- * Clients for a server somewhere or for a handler in the same process: the same types, the same wire. `make` is made from the definition of
- * the surface, for those who live in Effect; `connect` gives promises, and streams for `for await`. Failures are the classes of
- * `WireErrors`.
+ * Clients for a remote server or for a handler in the same process, with the same types and the same requests. `make` gives a client for
+ * Effect, made from the definition of the API; `connect` gives one with promises, and streams for `for await`. Both fail with the classes
+ * of `WireErrors`.
  */
 import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"

@@ -9,6 +9,7 @@ const classes: Readonly<Record<number, (body: never) => Error>> = {
   404: (body) => new Errors.NotFound(body),
   408: (body) => new Errors.RequestTimeout(body),
   409: (body) => new Errors.Conflict(body),
+  412: (body) => new Errors.PreconditionFailed(body),
   413: (body) => new Errors.PayloadTooLarge(body),
   415: (body) => new Errors.UnsupportedMediaType(body),
   416: (body) => new Errors.RangeNotSatisfiable(body),
@@ -21,8 +22,8 @@ const classes: Readonly<Record<number, (body: never) => Error>> = {
   504: (body) => new Errors.GatewayTimeout(body)
 }
 
-/** Bodies of another form come from something in between, such as a proxy. */
-export const errorOf = async (answer: Response): Promise<Error> => {
+/** A body of another form was not written by this service, but for instance by a proxy. */
+export const readError = async (answer: Response): Promise<Error> => {
   const text = await answer.text()
   try {
     const make = classes[answer.status]

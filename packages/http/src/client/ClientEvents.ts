@@ -2,6 +2,7 @@
  * The events of an answer that is a stream, for `for await`. Leaving the loop closes the connection. Deltas come without ids over the wire,
  * and get here those of the events before them.
  */
+import type { RunUpdated } from "../wire/InboxRecords.ts"
 import type { StreamEvent } from "../wire/StreamEvents.ts"
 
 /** Where an event belongs. A stream that is read from its middle tells its assistant with the first event that is no delta. */
@@ -15,11 +16,30 @@ export type ClientEvent = StreamEvent & EventPlace
 
 /** `begin`: what the caller knows of the stream already. */
 export async function* readEvents(
-  { body }: Response,
+  response: Response,
   begin: Partial<EventPlace> = {}
 ): AsyncGenerator<ClientEvent, void, undefined> {
-  if (body === null) return
   let place: EventPlace = { thread_id: "", run_id: "", assistant_id: null, ...begin }
+  for await (const block of readBlocks(response)) {
+    const event = parseEvent(block)
+    if (event === null) continue
+    if ("thread_id" in event) place = eventPlace(event)
+    yield { ...place, ...event }
+  }
+}
+
+/** The changes of runs. `id` is where the next reading goes on. */
+export async function* readUpdates(
+  response: Response
+): AsyncGenerator<RunUpdated & { readonly id: string }, void, undefined> {
+  for await (const block of readBlocks(response)) {
+    const [, id, data] = /^id: (\d+)\ndata: (.*)$/u.exec(block) ?? []
+    if (id !== undefined && data !== undefined) yield { ...JSON.parse(data), id }
+  }
+}
+
+async function* readBlocks({ body }: Response): AsyncGenerator<string, void, undefined> {
+  if (body === null) return
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let rest = ""
@@ -27,12 +47,7 @@ export async function* readEvents(
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       const blocks = (rest + decoder.decode(piece.value, { stream: true })).split("\n\n")
       rest = blocks.pop() ?? ""
-      for (const block of blocks) {
-        const event = eventOf(block)
-        if (event === null) continue
-        if ("thread_id" in event) place = placeOf(event)
-        yield { ...place, ...event }
-      }
+      yield* blocks
     }
   } finally {
     await reader.cancel().catch(() => {})
@@ -40,12 +55,12 @@ export async function* readEvents(
 }
 
 /** One line of data an event; comments have none. */
-const eventOf = (block: string): StreamEvent | null => {
+const parseEvent = (block: string): StreamEvent | null => {
   const data = /^data: (.*)$/mu.exec(block)?.[1]
   return data === undefined ? null : JSON.parse(data)
 }
 
-const placeOf = ({ assistant_id, run_id, thread_id }: Extract<StreamEvent, { readonly thread_id: string }>) => ({
+const eventPlace = ({ assistant_id, run_id, thread_id }: Extract<StreamEvent, { readonly thread_id: string }>) => ({
   assistant_id,
   run_id,
   thread_id

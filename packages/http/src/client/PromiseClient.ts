@@ -12,17 +12,25 @@ import type {
 import type { MessageRequest, StatelessMessageRequest } from "../wire/MessageBody.ts"
 import type * as Answers from "../wire/Answers.ts"
 import type * as Realtime from "../wire/Realtime.ts"
+import type * as Inbox from "../wire/InboxRecords.ts"
 import type * as Memories from "../wire/Memories.ts"
 import type * as Models from "../wire/ModelRecords.ts"
 import type * as Records from "../wire/Records.ts"
-import type { SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
+import type {
+  EditRequest,
+  RegenerateRequest,
+  ThreadFork,
+  ThreadImport,
+  ThreadRewind
+} from "../endpoints/ConversationsApi.ts"
+import type { ApprovalsRequest, SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
 import type { ThreadUpdate } from "../endpoints/ThreadsApi.ts"
 import type { Capabilities } from "../endpoints/ServiceApi.ts"
 import type { RunInspection } from "../wire/InspectionRecords.ts"
 import type * as Documents from "../wire/DocumentRecords.ts"
 import { type FileInput, formBody, formFields, type FormPart } from "./FormBody.ts"
-import { errorOf } from "./ClientErrors.ts"
-import { type EventPlace, readEvents } from "./ClientEvents.ts"
+import { readError } from "./ClientErrors.ts"
+import { type EventPlace, readEvents, readUpdates } from "./ClientEvents.ts"
 
 export interface ClientOptions {
   /** Where the service is mounted. In the same process any origin does, such as `http://in.process/ai`. */
@@ -44,17 +52,26 @@ export interface TurnOptions {
   readonly idempotencyKey?: string
 }
 
+/** Of changes of an assistant. */
+export interface ChangeOptions {
+  /** The change is refused (412) if the assistant has another version. */
+  readonly ifVersion?: number
+}
+
 /** Of messages. */
 export interface MessageOptions extends TurnOptions {
   /** Files that go with the message. */
   readonly files?: ReadonlyArray<FileInput>
 }
 
-export interface RunQuery {
-  readonly status?: Records.Run["status"]
+export interface CursorQuery {
   readonly limit?: number
   /** `next_cursor` of the page before. */
   readonly cursor?: string
+}
+
+export interface RunQuery extends CursorQuery {
+  readonly status?: Records.Run["status"]
 }
 
 export interface ModelQuery extends PageQuery {
@@ -65,7 +82,14 @@ export interface ModelQuery extends PageQuery {
   readonly max_context?: number
 }
 
-type Unstreamed<A> = Omit<A, "stream">
+/** Of all threads. */
+export interface InboxQuery extends RunQuery {
+  readonly assistant_id?: string
+  readonly thread_id?: string
+  readonly since?: string
+}
+
+type Unstreamed<A> = Omit<A, "stream" | "background">
 
 interface Call {
   readonly query?: object
@@ -75,7 +99,9 @@ interface Call {
   readonly lines?: string
   /** Sent as a multipart form, in the place of a body. */
   readonly form?: ReadonlyArray<FormPart>
-  readonly options?: TurnOptions
+  readonly options?: TurnOptions & ChangeOptions
+  /** The id of the last event of a stream. */
+  readonly after?: string
 }
 
 /** Sends a request and gives the answer; an error status is a rejection. */
@@ -84,16 +110,18 @@ type Send = (method: string, path: string, call?: Call) => Promise<Response>
 const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
   const base = baseUrl.replace(/\/+$/u, "")
   const common = { ...headers, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }
-  return async (method, path, { body, form, lines, options, query } = {}) => {
+  return async (method, path, { after, body, form, lines, options, query } = {}) => {
     const sent = form === undefined ? null : formBody(form)
     const hasBody = body !== undefined && body !== null
-    const request = new Request(base + path + textOf(query), {
+    const request = new Request(base + path + queryText(query), {
       method,
       headers: {
         ...common,
         ...(hasBody ? { "content-type": "application/json" } : {}),
+        ...(after === undefined ? {} : { "last-event-id": after }),
         ...(lines === undefined ? {} : { "content-type": "application/x-ndjson" }),
         ...sent?.headers,
+        ...(options?.ifVersion === undefined ? {} : { "if-match": `"${options.ifVersion}"` }),
         ...(options?.idempotencyKey === undefined ? {} : { "idempotency-key": options.idempotencyKey })
       },
       ...(hasBody ? { body: JSON.stringify(body) } : {}),
@@ -102,11 +130,11 @@ const sender = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Send => {
     })
     const answer = await (handler === undefined ? globalThis.fetch(request) : handler(request))
     if (answer.ok) return answer
-    throw await errorOf(answer)
+    throw await readError(answer)
   }
 }
 
-const textOf = (query: object = {}): string => {
+const queryText = (query: object = {}): string => {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] satisfies [string, string]]
   )
@@ -127,32 +155,45 @@ async function* events(send: () => Promise<Response>, place: Partial<EventPlace>
   yield* readEvents(await send(), place)
 }
 
+async function* updates(send: () => Promise<Response>) {
+  yield* readUpdates(await send())
+}
+
 export const connect = async (options: ClientOptions) => {
   const send = sender(options)
   return {
-    assistants: assistantsOf(send),
-    threads: threadsOf(send),
-    messages: messagesOf(send),
-    runs: runsOf(send),
-    answers: answersOf(send),
-    documents: documentsOf(send),
-    realtime: realtimeOf(send),
-    memories: memoriesOf(send),
-    models: modelsOf(send),
-    billing: billingOf(send),
+    assistants: assistantCalls(send),
+    threads: threadCalls(send),
+    messages: messageCalls(send),
+    runs: runCalls(send),
+    answers: answerCalls(send),
+    documents: documentCalls(send),
+    realtime: realtimeCalls(send),
+    memories: memoryCalls(send),
+    models: modelCalls(send),
+    billing: billingCalls(send),
     capabilities: () => json<Capabilities>(send("GET", "/capabilities"))
   }
 }
 
 export type Client = Awaited<ReturnType<typeof connect>>
 
-const assistantsOf = (send: Send) => ({
+const assistantCalls = (send: Send) => ({
   create: (body: AssistantCreate) => json<Records.Assistant>(send("POST", "/assistants", { body })),
   list: (query: PageQuery & { readonly name?: string } = {}) =>
     json<ReadonlyArray<Records.Assistant>>(send("GET", "/assistants", { query })),
   get: (assistantId: string) => json<Records.Assistant>(send("GET", pathTo`/assistants/${assistantId}`)),
-  update: (assistantId: string, body: AssistantUpdate) =>
-    json<Records.Assistant>(send("PUT", pathTo`/assistants/${assistantId}`, { body })),
+  update: (assistantId: string, body: AssistantUpdate, options: ChangeOptions = {}) =>
+    json<Records.Assistant>(send("PUT", pathTo`/assistants/${assistantId}`, { body, options })),
+  /** Newest first. */
+  versions: (assistantId: string, query: CursorQuery = {}) =>
+    json<Records.AssistantVersionList>(send("GET", pathTo`/assistants/${assistantId}/versions`, { query })),
+  version: (assistantId: string, version: number) =>
+    json<Records.AssistantVersion>(send("GET", pathTo`/assistants/${assistantId}/versions/${`${version}`}`)),
+  restore: (assistantId: string, version: number, options: ChangeOptions = {}) =>
+    json<Records.Assistant>(
+      send("POST", pathTo`/assistants/${assistantId}/versions/${`${version}`}/restore`, { options })
+    ),
   remove: (assistantId: string) =>
     json<typeof Records.AssistantDeleteResponse.Type>(send("DELETE", pathTo`/assistants/${assistantId}`)),
   clone: (assistantId: string, body: AssistantCloneRequest | null = null) =>
@@ -163,19 +204,39 @@ const assistantsOf = (send: Send) => ({
     json<ReadonlyArray<Records.Thread>>(send("GET", pathTo`/assistants/${assistantId}/threads`, { query }))
 })
 
-const threadsOf = (send: Send) => ({
+const threadCalls = (send: Send) => ({
   list: (query: PageQuery & { readonly include_messages?: boolean } = {}) =>
     json<ReadonlyArray<Records.Thread>>(send("GET", "/threads", { query })),
   get: (threadId: string) => json<Records.Thread>(send("GET", pathTo`/threads/${threadId}`)),
   update: (threadId: string, body: ThreadUpdate) =>
     json<Records.Thread>(send("PUT", pathTo`/threads/${threadId}`, { body })),
   remove: (threadId: string) =>
-    json<typeof Records.ThreadDeleteResponse.Type>(send("DELETE", pathTo`/threads/${threadId}`))
+    json<typeof Records.ThreadDeleteResponse.Type>(send("DELETE", pathTo`/threads/${threadId}`)),
+  /** Makes a thread of messages that were said elsewhere. */
+  import: (assistantId: string, body: ThreadImport, options: TurnOptions = {}) =>
+    json<Records.Thread>(send("POST", pathTo`/assistants/${assistantId}/threads/import`, { body, options })),
+  fork: (threadId: string, body: ThreadFork = {}, options: TurnOptions = {}) =>
+    json<Records.Thread>(send("POST", pathTo`/threads/${threadId}/fork`, { body, options })),
+  rewind: (threadId: string, body: ThreadRewind, options: TurnOptions = {}) =>
+    json<typeof Records.RewoundThread.Type>(send("POST", pathTo`/threads/${threadId}/rewind`, { body, options }))
 })
 
-const messagesOf = (send: Send) => {
-  const post = (path: string, message: object, stream: boolean, { files = [], ...options }: MessageOptions) => {
-    const body = { ...message, stream }
+/** A message of a thread. */
+export interface MessagePlace {
+  readonly threadId: string
+  readonly messageId: string
+}
+
+const messageCalls = (send: Send) => {
+  const documentsPath = ({ messageId, threadId }: MessagePlace, act: "edit" | "regenerate") =>
+    `${pathTo`/threads/${threadId}/messages/${messageId}`}/${act}`
+  const post = (
+    path: string,
+    message: object,
+    stream: boolean | "background",
+    { files = [], ...options }: MessageOptions
+  ) => {
+    const body = { ...message, ...(stream === "background" ? { background: true } : { stream }) }
     return files.length === 0
       ? send("POST", path, { body, options })
       : send("POST", path, { form: [...formFields(body), ...files.map((file) => ["files", file] as const)], options })
@@ -185,17 +246,32 @@ const messagesOf = (send: Send) => {
       json<Records.MessageResponse>(post(pathTo`/threads/${threadId}/messages`, message, false, options)),
     stream: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
       events(() => post(pathTo`/threads/${threadId}/messages`, message, true, options)),
+    /** The run goes on by itself. */
+    sendInBackground: (threadId: string, message: Unstreamed<MessageRequest>, options: MessageOptions = {}) =>
+      json<Inbox.RunAccepted>(post(pathTo`/threads/${threadId}/messages`, message, "background", options)),
     sendStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       json<Records.MessageResponse>(post("/threads/messages", message, false, options)),
     streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
-      events(() => post("/threads/messages", message, true, options))
+      events(() => post("/threads/messages", message, true, options)),
+    /** Sends the question of a message again; what is given replaces the options of the first time. */
+    regenerate: (place: MessagePlace, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
+      json<Records.MessageResponse>(post(documentsPath(place, "regenerate"), over, false, options)),
+    streamRegenerate: (place: MessagePlace, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
+      events(() => post(documentsPath(place, "regenerate"), over, true, options)),
+    edit: (place: MessagePlace, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
+      json<Records.MessageResponse>(post(documentsPath(place, "edit"), edit, false, options)),
+    streamEdit: (place: MessagePlace, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
+      events(() => post(documentsPath(place, "edit"), edit, true, options))
   }
 }
 
-const runsOf = (send: Send) => {
+const runCalls = (send: Send) => {
   type Outputs = Unstreamed<SubmitToolOutputsRequest>
   const submit = (threadId: string, runId: string, body: Outputs, stream: boolean, options: TurnOptions) =>
     send("POST", pathTo`/threads/${threadId}/runs/${runId}/submit-tool-outputs`, { query: { stream }, body, options })
+  type Decisions = Unstreamed<ApprovalsRequest>
+  const decide = (threadId: string, runId: string, body: Decisions, stream: boolean, options: TurnOptions) =>
+    send("POST", pathTo`/threads/${threadId}/runs/${runId}/approvals`, { query: { stream }, body, options })
   return {
     /** Newest first; those that wait for their turn come before all others. */
     list: (threadId: string, query: RunQuery = {}) =>
@@ -207,9 +283,19 @@ const runsOf = (send: Send) => {
     cancel: (threadId: string, runId: string) =>
       json<typeof Records.CancelResponse.Type>(send("POST", pathTo`/threads/${threadId}/runs/${runId}/cancel`)),
     submitToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
-      json<Records.MessageResponse>(submit(threadId, runId, outputs, false, options)),
+      json<Records.MessageResponse | Records.CallsOpen>(submit(threadId, runId, outputs, false, options)),
     streamToolOutputs: (threadId: string, runId: string, outputs: Outputs, options: TurnOptions = {}) =>
       events(() => submit(threadId, runId, outputs, true, options)),
+    /** Of all threads, newest first. */
+    all: (query: InboxQuery = {}) => json<typeof Inbox.RunSummaryList.Type>(send("GET", "/runs", { query })),
+    /** Each run of any thread that begins or changes its state, until the loop is left. `after`: the id of the last update. */
+    updates: (after?: string) => updates(() => send("GET", "/runs/events", after === undefined ? {} : { after })),
+    /** Approves or rejects calls. The reply of the run that goes on, or the calls for which it still waits. */
+    decide: (threadId: string, runId: string, decisions: Decisions, options: TurnOptions = {}) =>
+      json<Records.MessageResponse | Records.CallsOpen>(decide(threadId, runId, decisions, false, options)),
+    /** Empty when the run still waits. */
+    streamDecisions: (threadId: string, runId: string, decisions: Decisions, options: TurnOptions = {}) =>
+      events(() => decide(threadId, runId, decisions, true, options)),
     /** The events after a sequence number, then live. Empty when none is left. */
     events: (threadId: string, runId: string, after = 0) =>
       events(() => send("GET", pathTo`/threads/${threadId}/runs/${runId}/events`, { query: { after } }), {
@@ -219,7 +305,7 @@ const runsOf = (send: Send) => {
   }
 }
 
-const answersOf = (send: Send) => ({
+const answerCalls = (send: Send) => ({
   recordOutcome: (threadId: string, messageId: string, outcome: Answers.OutcomeRequest) =>
     json<typeof Answers.OutcomeResponse.Type>(
       send("POST", pathTo`/threads/${threadId}/messages/${messageId}/outcomes`, { body: outcome })
@@ -231,7 +317,7 @@ const answersOf = (send: Send) => ({
 /** Where a document is attached. */
 export type DocumentPlace = { readonly assistantId: string } | { readonly threadId: string }
 
-const documentsOf = (send: Send) => {
+const documentCalls = (send: Send) => {
   const pathOf = (place: DocumentPlace) =>
     "threadId" in place
       ? pathTo`/threads/${place.threadId}/documents`
@@ -256,11 +342,11 @@ const documentsOf = (send: Send) => {
   }
 }
 
-const realtimeOf = (send: Send) => ({
+const realtimeCalls = (send: Send) => ({
   issueTicket: (body: Realtime.RealtimeTicketRequest = null) =>
     json<Realtime.RealtimeTicket>(send("POST", "/threads/realtime/tickets", { body }))
 })
-const memoriesOf = (send: Send) => {
+const memoryCalls = (send: Send) => {
   type Page = { readonly page?: number; readonly page_size?: number }
   return {
     /** Without a page all of them. */
@@ -297,7 +383,7 @@ const memoriesOf = (send: Send) => {
   }
 }
 
-const modelsOf = (send: Send) => ({
+const modelCalls = (send: Send) => ({
   list: (query: ModelQuery = {}) => json<typeof Models.ModelList.Type>(send("GET", "/models", { query })),
   get: (name: string) => json<Models.Model>(send("GET", pathTo`/models/${name}`)),
   providers: () => json<typeof Models.ProviderList.Type>(send("GET", "/models/providers")),
@@ -306,7 +392,7 @@ const modelsOf = (send: Send) => ({
   video: (name: string) => json<Models.VideoModel>(send("GET", pathTo`/models/video/${name}`))
 })
 
-const billingOf = (send: Send) => ({
+const billingCalls = (send: Send) => ({
   balance: () => json<typeof Models.Balance.Type>(send("GET", "/billing/balance")),
   recentUsage: (query: { readonly page?: number; readonly page_size?: number } = {}) =>
     json<typeof Models.RecentUsage.Type>(send("GET", "/billing/usage/recent", { query })),

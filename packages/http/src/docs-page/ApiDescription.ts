@@ -11,10 +11,10 @@ type JsonRecord = Record<string, unknown>
 const isRecord = (value: unknown): value is JsonRecord =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
+const recordOrEmpty = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
 
 const mapRecord = (value: unknown, change: (each: unknown, key: string) => unknown): JsonRecord =>
-  Object.fromEntries(Object.entries(recordOf(value)).map(([key, each]) => [key, change(each, key)]))
+  Object.fromEntries(Object.entries(recordOrEmpty(value)).map(([key, each]) => [key, change(each, key)]))
 
 /** Rebuilds a value from the leaves up. */
 const rewrite = (value: unknown, change: (record: JsonRecord) => JsonRecord): unknown => {
@@ -25,7 +25,7 @@ const rewrite = (value: unknown, change: (record: JsonRecord) => JsonRecord): un
 const without = (record: JsonRecord, unwanted: (key: string, value: unknown) => boolean): JsonRecord =>
   Object.fromEntries(Object.entries(record).filter(([key, value]) => !unwanted(key, value)))
 
-/** Bounds that every JSON integer has, and notes for one kind of client, tell a reader nothing. */
+/** Leaves out bounds that every JSON integer has, and notes for one kind of client: they are of no use to a reader. */
 const withoutTrivialBounds = (record: JsonRecord): JsonRecord =>
   without(
     record,
@@ -38,7 +38,7 @@ const withoutTrivialBounds = (record: JsonRecord): JsonRecord =>
 /** One condition in a list of its own is that condition. */
 const withoutNesting = (record: JsonRecord): JsonRecord => {
   const { allOf, ...rest } = record
-  return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOf(allOf[0]) } : record
+  return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOrEmpty(allOf[0]) } : record
 }
 
 /** A value of any type has all types, so that no field is without one. */
@@ -79,23 +79,35 @@ const eventStream = {
   }
 }
 
+const runUpdates = {
+  schema: {
+    type: "string",
+    description:
+      "Server-sent events without an end. Each has an id, which rises, and one line of data: a run as it is now. " +
+      "A client that comes back names the last id in Last-Event-ID.",
+    contentMediaType: "application/json",
+    contentSchema: { $ref: `${reference}RunUpdated` }
+  }
+}
+
 const retryAfter = {
   "Retry-After": { description: "Seconds to wait", schema: { type: "integer", minimum: 1 } }
 }
 
-const describeResponse = (response: unknown, status: string): JsonRecord => {
-  const { content, ...rest } = recordOf(response)
+const describeResponse = (response: unknown, status: string, path: string): JsonRecord => {
+  const stream = path === "/runs/events" ? runUpdates : eventStream
+  const { content, ...rest } = recordOrEmpty(response)
   return {
     ...rest,
     ...(status === "429" ? { headers: retryAfter } : {}),
     ...(content === undefined
       ? {}
-      : { content: mapRecord(content, (media, type) => (type === "text/event-stream" ? eventStream : media)) })
+      : { content: mapRecord(content, (media, type) => (type === "text/event-stream" ? stream : media)) })
   }
 }
 
 const describeParameter = (parameter: unknown, shapes: typeof queryShapes): unknown => {
-  const record = recordOf(parameter)
+  const record = recordOrEmpty(parameter)
   const shape = record["in"] === "query" ? shapes[String(record["name"])] : undefined
   return shape === undefined ? record : { ...record, schema: shape }
 }
@@ -115,41 +127,41 @@ const hostHeaders = ["authorization", "x_session_token"].map((name) => ({
 }))
 
 const allowsNull = (schema: unknown): boolean => {
-  const choices = recordOf(schema)["anyOf"]
-  return Array.isArray(choices) && choices.some((choice) => recordOf(choice)["type"] === "null")
+  const choices = recordOrEmpty(schema)["anyOf"]
+  return Array.isArray(choices) && choices.some((choice) => recordOrEmpty(choice)["type"] === "null")
 }
 
 const describeBody = (body: unknown): JsonRecord => {
-  const record = recordOf(body)
-  const json = recordOf(recordOf(record["content"])["application/json"])
+  const record = recordOrEmpty(body)
+  const json = recordOrEmpty(recordOrEmpty(record["content"])["application/json"])
   return { ...record, required: !allowsNull(json["schema"]) }
 }
 
 const describeOperation = (operation: unknown, path: string): JsonRecord => {
-  const { parameters, requestBody, responses, ...rest } = recordOf(operation)
+  const { parameters, requestBody, responses, ...rest } = recordOrEmpty(operation)
   const own: ReadonlyArray<unknown> = Array.isArray(parameters) ? parameters : []
   return {
     ...rest,
     parameters: [...own.map((each) => describeParameter(each, shapesAt(path))), ...hostHeaders],
     ...(requestBody === undefined ? {} : { requestBody: describeBody(requestBody) }),
-    responses: mapRecord(responses, describeResponse)
+    responses: mapRecord(responses, (each, status) => describeResponse(each, status, path))
   }
 }
 
 /** For `OpenApi.annotations({ transform })`. */
 export const describe = (document: JsonRecord): JsonRecord => {
-  const clean = recordOf(
+  const clean = recordOrEmpty(
     rewrite(document, (record) => withTypes(withPublicName(withoutNesting(withoutTrivialBounds(record)))))
   )
-  const components = recordOf(clean["components"])
-  const schemas = Object.entries(recordOf(components["schemas"])).map(([name, schema]) => {
+  const components = recordOrEmpty(clean["components"])
+  const schemas = Object.entries(recordOrEmpty(components["schemas"])).map(([name, schema]) => {
     const known = publicName(name)
     return [known, exactRecords.has(known) ? schema : rewrite(schema, open)] as const
   })
   return {
     ...clean,
     info: {
-      ...recordOf(clean["info"]),
+      ...recordOrEmpty(clean["info"]),
       description: "Assistants, threads, messages and runs: an embeddable kernel for conversational AI.",
       license: { name: "MIT", identifier: "MIT" }
     },
@@ -168,10 +180,10 @@ export const withMessageFields = (
   fields: Readonly<Record<string, Schema.Constraint>>
 ): JsonRecord => {
   const own = mapRecord(fields, (schema) => (Schema.isSchema(schema) ? Schema.toJsonSchemaDocument(schema).schema : {}))
-  const components = recordOf(document["components"])
+  const components = recordOrEmpty(document["components"])
   const schemas = mapRecord(components["schemas"], (schema, name) =>
     messageBodies.test(name)
-      ? { ...recordOf(schema), properties: { ...recordOf(recordOf(schema)["properties"]), ...own } }
+      ? { ...recordOrEmpty(schema), properties: { ...recordOrEmpty(recordOrEmpty(schema)["properties"]), ...own } }
       : schema
   )
   return { ...document, components: { ...components, schemas } }

@@ -1,6 +1,6 @@
 /**
- * The page at `/docs` in one piece: the reader of API documents comes along, so it works without a network. Its
- * policy names what it may do: run its own scripts, call its own server, stand in no frame.
+ * The page at `/docs` as one file: the program that shows API descriptions is part of it, so it works without a network. Its content
+ * security policy lets it run its own scripts and call its own server, and forbids frames.
  */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -23,9 +23,9 @@ export const docsPage: DocsPage = Effect.fnUntraced(function* (api) {
   const response = yield* Effect.orDie(answer)
   const { body } = response
   const html = body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
-  const hashes = yield* Effect.forEach(scriptsOf(html), hashOf)
+  const hashes = yield* Effect.forEach(scriptTexts(html), scriptHash)
   return HttpServerResponse.setHeaders(response, {
-    "content-security-policy": policyOf(hashes),
+    "content-security-policy": contentPolicy(hashes),
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer"
   })
@@ -35,20 +35,20 @@ const open = "<script>"
 const close = "</script>"
 
 /** The texts of the scripts in the page; none of them holds the word that ends a script. */
-const scriptsOf = (html: string): ReadonlyArray<string> =>
+const scriptTexts = (html: string): ReadonlyArray<string> =>
   html
     .split(open)
     .slice(1)
     .map((part) => part.slice(0, part.indexOf(close)))
 
-const hashOf = (script: string): Effect.Effect<string> =>
+const scriptHash = (script: string): Effect.Effect<string> =>
   Effect.map(
     Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new TextEncoder().encode(script))),
     (digest) => `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`
   )
 
 /** Styles are made by the script as it runs. */
-const policyOf = (hashes: ReadonlyArray<string>): string =>
+const contentPolicy = (hashes: ReadonlyArray<string>): string =>
   [
     "default-src 'none'",
     `script-src ${hashes.join(" ")}`,

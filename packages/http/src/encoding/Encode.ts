@@ -4,23 +4,27 @@ import {
   type Message,
   type Run,
   type RunReport,
-  supplementOf,
+  readSupplement,
   type TurnReply,
   type Usage
 } from "@colloquy/core"
 import {
+  type AssistantVersion,
+  type Colleague,
   type ContextUsage,
+  type Decision,
   type MessageStatus,
   type ModelOptions,
   type ThreadWithMessages,
-  totalTokens
+  totalTokens,
+  type VersionedField
 } from "@colloquy/core/adapters"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { compact, timestampOf } from "../wire/Fields.ts"
+import { compact, writeTimestamp } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
-import { toolCallToWire, toolToWire } from "../wire/Tools.ts"
+import { openCallToWire, toolToWire } from "../wire/Tools.ts"
 
 /** How what parts keep is shown. */
 export type Parts = Pick<typeof Wings.Service, "fields">
@@ -41,8 +45,40 @@ export const assistantToWire = (assistant: Assistant): Records.Assistant => ({
   custom_fact_extraction_prompt: assistant.factExtractionPrompt,
   custom_update_memory_prompt: assistant.memoryUpdatePrompt,
   metadata_: assistant.metadata,
-  created_at: timestampOf(assistant.createdAt),
-  updated_at: timestampOf(assistant.updatedAt)
+  helpers: assistant.helpers.map(colleagueToWire),
+  handoffs: assistant.handoffs.map(colleagueToWire),
+  version: assistant.version,
+  created_at: writeTimestamp(assistant.createdAt),
+  updated_at: writeTimestamp(assistant.updatedAt)
+})
+
+const colleagueToWire = ({ assistantId, description, name }: Colleague) => ({
+  assistant_id: assistantId,
+  name,
+  description
+})
+
+const fieldNames: { readonly [Field in VersionedField]: string } = {
+  name: "name",
+  description: "description",
+  systemPrompt: "system_prompt",
+  provider: "llm_provider",
+  model: "model_name",
+  tools: "tools",
+  modelOptions: "model_options",
+  searchLimit: "tok_k",
+  factExtractionPrompt: "custom_fact_extraction_prompt",
+  memoryUpdatePrompt: "custom_update_memory_prompt",
+  metadata: "metadata",
+  helpers: "helpers",
+  handoffs: "handoffs"
+}
+
+export const versionToWire = ({ by, changes, createdAt, version }: AssistantVersion) => ({
+  version,
+  created_at: writeTimestamp(createdAt),
+  by,
+  changes: changes.map((field) => fieldNames[field])
 })
 
 const modelOptionsToWire = (options: ModelOptions): Records.Assistant["model_options"] => {
@@ -59,15 +95,21 @@ const modelOptionsToWire = (options: ModelOptions): Records.Assistant["model_opt
   })
 }
 
-/** Replies are written as they stand: their type is that of the wire, and need not go through its schema once more. */
+/** Writes a reply without encoding it by its schema: its type is that of the wire already. */
 export const writeRecord = (record: Records.MessageResponse) => HttpServerResponse.jsonUnsafe(record)
 
 export const threadToWire = ({ messages, thread }: ThreadWithMessages, wings: Parts): Records.Thread => ({
   thread_id: thread.id,
   assistant_id: thread.assistantId,
-  created_at: timestampOf(thread.createdAt),
-  updated_at: timestampOf(thread.updatedAt),
+  created_at: writeTimestamp(thread.createdAt),
+  updated_at: writeTimestamp(thread.updatedAt),
   metadata_: thread.metadata,
+  assistant_version: thread.assistantVersion,
+  acting_assistant_id: thread.actingAssistantId ?? null,
+  forked_from:
+    thread.forkedFrom === undefined
+      ? null
+      : { thread_id: thread.forkedFrom.threadId, message_id: thread.forkedFrom.messageId },
   messages: messages.map((message) => messageToWire(message, wings))
 })
 
@@ -75,7 +117,7 @@ const listOrNull = <A, B>(list: ReadonlyArray<A>, encode: (each: A) => B): Reado
   list.length === 0 ? null : list.map(encode)
 
 /** Null where no model was asked. */
-const tokensOf = (usage: Usage | null) => ({
+const tokensToWire = (usage: Usage | null) => ({
   input_tokens: usage?.inputTokens ?? null,
   output_tokens: usage?.outputTokens ?? null,
   total_tokens: usage === null ? null : totalTokens(usage)
@@ -93,14 +135,17 @@ export const messageToWire = (message: Message, wings: Parts): Records.StoredMes
     status: message.status,
     stop_reason: message.status === "CANCELLED" ? null : message.stopReason,
     run_id: message.runId,
-    tool_calls: listOrNull(message.toolCalls, toolCallToWire),
+    tool_calls: listOrNull(message.toolCalls, openCallToWire),
     metadata_,
     model_provider: message.provider,
     model_name: message.model,
-    ...tokensOf(message.usage),
+    assistant_id: message.assistant?.id ?? null,
+    assistant_version: message.assistant?.version ?? null,
+    ...tokensToWire(message.usage),
     ...own,
     reasoning: null,
-    created_at: timestampOf(message.createdAt)
+    created_at: writeTimestamp(message.createdAt),
+    ...(message.imported === undefined ? {} : { imported: message.imported })
   }
 }
 
@@ -120,9 +165,9 @@ type OwnFields = Pick<PartFields, OwnField>
 
 /** Of the fields that belong to parts, those that a stored message has. */
 const ownFields = (message: Message, wings: Parts): OwnFields => {
-  if (message.supplements === null) return { ...noOwnFields, metadata_: metadataOf(message) }
+  if (message.supplements === null) return { ...noOwnFields, metadata_: metadataToWire(message) }
   const kept = Object.fromEntries(
-    Object.keys(message.supplements).map((part) => [part, supplementOf(message, part)?.value ?? null])
+    Object.keys(message.supplements).map((part) => [part, readSupplement(message, part)?.value ?? null])
   )
   // A message with calls is not the last one of its run.
   const completedRun = message.status === "COMPLETED" && message.toolCalls.length === 0 ? message.runId : null
@@ -133,7 +178,7 @@ const ownFields = (message: Message, wings: Parts): OwnFields => {
     attachments: all.attachments,
     generated_media: all.generated_media,
     memory_operation_id: all.memory_operation_id,
-    metadata_: all.metadata_ === null ? metadataOf(message) : { ...metadataOf(message), ...all.metadata_ },
+    metadata_: all.metadata_ === null ? metadataToWire(message) : { ...metadataToWire(message), ...all.metadata_ },
     retrieved_files: all.retrieved_files,
     retrieved_files_count: all.retrieved_files_count,
     retrieved_memories: all.retrieved_memories,
@@ -156,26 +201,35 @@ export const noOwnFields: OwnFields = {
 }
 
 /** What the client submitted for the calls of a message stands in the message's metadata, and so do the calls that the server ran itself. */
-const metadataOf = ({ content, metadata, steps, toolResults }: Message) => {
-  const hosted = hostedCallsOf(content ?? "", steps)
+const metadataToWire = ({ content, metadata, steps, toolResults }: Message) => {
+  const hosted = hostedCallsToWire(content ?? "", steps)
   if (toolResults.length === 0 && hosted.length === 0) return metadata
   return {
     ...metadata,
     ...(toolResults.length === 0
       ? {}
       : {
-          tool_outputs: toolResults.map(({ output, toolCallId, toolName }) => ({
+          tool_outputs: toolResults.map(({ decided, isPending = false, output, toolCallId, toolName }) => ({
             tool_call_id: toolCallId,
             tool_name: toolName,
-            output
+            output: isPending ? null : output,
+            ...(decided === undefined ? {} : decisionToWire(decided))
           }))
         }),
     ...(hosted.length === 0 ? {} : { hosted_calls: hosted })
   }
 }
 
+/** Of an approval: what was decided, and with which arguments the call ran, if they are not those of the model. */
+const decisionToWire = ({ arguments: args, at, decision, reason }: Decision) => ({
+  decision,
+  ...(args === undefined ? {} : { arguments: args }),
+  ...(reason === undefined ? {} : { reason }),
+  decided_at: at
+})
+
 /** The calls, each with the place in the content where it was made: behind the text of its step. */
-const hostedCallsOf = (content: string, steps: Message["steps"]) => {
+const hostedCallsToWire = (content: string, steps: Message["steps"]) => {
   let offset = 0
   return steps.flatMap(({ hostedResults, text, toolCalls }) => {
     const begin = content.indexOf(text, offset)
@@ -192,7 +246,8 @@ const hostedCallsOf = (content: string, steps: Message["steps"]) => {
 
 const acknowledgements: { readonly [Status in MessageStatus]: string } = {
   COMPLETED: "The message was answered.",
-  REQUIRES_ACTION: "The answer needs the outputs of the listed tool calls.",
+  REQUIRES_ACTION:
+    "The answer waits for the listed tool calls: for outputs of the client's, for decisions about the others.",
   FAILED: "The message was kept, but the run failed.",
   CANCELLED: "The message was kept, and the run was cancelled.",
   IN_PROGRESS: "The message is being answered."
@@ -220,6 +275,7 @@ const replyRecord = (reply: TurnReply) => ({
   message: reply.role === "user" ? "The message was saved." : acknowledgements[reply.status],
   thread_id: reply.threadId,
   assistant_id: reply.assistantId,
+  assistant_version: reply.assistantVersion,
   message_id: reply.messageId,
   run_id: reply.runId,
   role: reply.role,
@@ -232,13 +288,14 @@ const replyRecord = (reply: TurnReply) => ({
   ignored_options: reply.ignored,
   model_provider: reply.provider,
   model_name: reply.model,
-  ...tokensOf(reply.provider === null ? null : reply.usage),
+  ...tokensToWire(reply.provider === null ? null : reply.usage),
   cost_usd: reply.usage.costUsd,
-  created_at: timestampOf(reply.createdAt),
-  timestamp: timestampOf(reply.createdAt),
-  tool_calls: listOrNull(reply.toolCalls, toolCallToWire),
+  created_at: writeTimestamp(reply.createdAt),
+  timestamp: writeTimestamp(reply.createdAt),
+  tool_calls: listOrNull(reply.toolCalls, openCallToWire),
   reasoning: reply.reasoning,
-  context_usage: contextUsageToWire(reply.contextUsage)
+  context_usage: contextUsageToWire(reply.contextUsage),
+  ...(reply.keptAs === null ? {} : { kept_as: reply.keptAs })
 })
 
 export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextUsage | null =>
@@ -252,12 +309,14 @@ export const contextUsageToWire = (usage: ContextUsage | null): Records.ContextU
         summary_tokens: usage.summaryTokens
       }
 
-const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
+const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
 
-export const runToWire = ({ explanation, ignored, run }: RunReport): Records.Run => ({
+export const runToWire = ({ assistantVersion, explanation, ignored, ownUsage, run }: RunReport): Records.Run => ({
   run_id: run.id,
   thread_id: run.threadId,
   assistant_id: run.assistantId,
+  assistant_version: assistantVersion,
+  parent_run_id: run.parentRunId,
   status: run.status,
   user_message_id: run.userMessageId,
   message_id: run.answerId,
@@ -269,11 +328,17 @@ export const runToWire = ({ explanation, ignored, run }: RunReport): Records.Run
   total_tokens: totalTokens(run.usage),
   cost_usd: run.usage.costUsd,
   usage_estimated: run.usage.estimated,
+  usage_own: {
+    input_tokens: ownUsage.inputTokens,
+    output_tokens: ownUsage.outputTokens,
+    total_tokens: totalTokens(ownUsage),
+    cost_usd: ownUsage.costUsd
+  },
   cancel_requested: run.cancelRequested,
   error: run.fault,
   ignored_options: ignored,
   prompt: promptToWire(explanation),
-  created_at: timestampOf(run.createdAt),
+  created_at: writeTimestamp(run.createdAt),
   started_at: timestampOrNull(run.startedAt),
   ended_at: timestampOrNull(run.endedAt)
 })

@@ -1,9 +1,9 @@
 /** From the kernel's documents, chunks and excerpts to the records of the wire. */
 import type { Chunk, Document, FoundExcerpt } from "@colloquy/core/wings"
 import type * as Records from "../wire/DocumentRecords.ts"
-import { timestampOf } from "../wire/Fields.ts"
+import { writeTimestamp } from "../wire/Fields.ts"
 
-const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
+const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
 
 export const documentToWire = (document: Document): Records.DocumentRead => ({
   document_id: document.id,
@@ -13,8 +13,8 @@ export const documentToWire = (document: Document): Records.DocumentRead => ({
   summary: document.summary,
   assistant_id: document.scope._tag === "Assistant" ? document.scope.assistantId : null,
   thread_id: document.scope._tag === "Assistant" ? null : document.scope.threadId,
-  created_at: timestampOf(document.createdAt),
-  updated_at: timestampOf(document.updatedAt),
+  created_at: writeTimestamp(document.createdAt),
+  updated_at: writeTimestamp(document.updatedAt),
   metadata_: document.metadata
 })
 

@@ -1,10 +1,11 @@
 /** The inside of a run in the words of the wire. */
 import type { Charge, RunId } from "@colloquy/core"
-import type { Inspection, RunStep } from "@colloquy/core/adapters"
-import { timestampOf } from "../wire/Fields.ts"
+import type { Inspection, RunStep } from "@colloquy/core/wings"
+import { writeTimestamp } from "../wire/Fields.ts"
 import type { RunInspection } from "../wire/InspectionRecords.ts"
 
-const timeOf = (millis: number | null): string | null => (millis === null ? null : timestampOf(new Date(millis)))
+const timestampOrNull = (millis: number | null): string | null =>
+  millis === null ? null : writeTimestamp(new Date(millis))
 
 const stepToWire = ({
   endedAt,
@@ -17,8 +18,8 @@ const stepToWire = ({
   kind,
   name,
   tool_call_id: toolCallId,
-  started_at: timeOf(startedAt),
-  ended_at: timeOf(endedAt),
+  started_at: timestampOrNull(startedAt),
+  ended_at: timestampOrNull(endedAt),
   input_tokens: usage?.inputTokens ?? null,
   output_tokens: usage?.outputTokens ?? null,
   cost_usd: usage?.costUsd ?? null
@@ -33,12 +34,15 @@ const chargeToWire = ({ model, provider, purpose, usage }: Charge): RunInspectio
   cost_usd: usage.costUsd
 })
 
-export const inspectionToWire = (runId: RunId, { charges, failures, prompts, steps }: Inspection): RunInspection => ({
+export const inspectionToWire = (
+  runId: RunId,
+  { charges, children, failures, prompts, steps }: Inspection
+): RunInspection => ({
   run_id: runId,
   steps: steps.map(stepToWire),
   charges: charges.map(chargeToWire),
   failures: failures.map(({ at, code, model, provider, reason, requestId, said, status }) => ({
-    at: timeOf(at),
+    at: timestampOrNull(at),
     model_provider: provider,
     model_name: model,
     reason,
@@ -51,5 +55,12 @@ export const inspectionToWire = (runId: RunId, { charges, failures, prompts, ste
     estimated_tokens: estimatedTokens,
     input_tokens: inputTokens,
     parts: parts.map(({ messages, part, ...own }) => ({ part, estimated_tokens: own.estimatedTokens, messages }))
+  })),
+  helpers: children.map(({ inspection, name, threadId, toolCallId, ...child }) => ({
+    tool_call_id: toolCallId,
+    name,
+    thread_id: threadId,
+    run_id: child.runId,
+    inspection: inspection === null ? null : inspectionToWire(child.runId, inspection)
   }))
 })

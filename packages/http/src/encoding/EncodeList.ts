@@ -7,7 +7,7 @@ import { isPlain, type ListedMessage, type ListedThread, type PlainMessage, tota
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
-import { timestampOf } from "../wire/Fields.ts"
+import { writeTimestamp } from "../wire/Fields.ts"
 import type * as Records from "../wire/Records.ts"
 import { messageToWire, noOwnFields, type Parts, threadToWire } from "./Encode.ts"
 
@@ -29,12 +29,14 @@ const plainFields: { readonly [Field in keyof Records.StoredMessage]: Records.St
   metadata_: ({ json }) => json.metadata,
   model_provider: ({ json }) => json.provider,
   model_name: ({ json }) => json.model,
+  assistant_id: ({ json }) => json.assistantId,
+  assistant_version: ({ json }) => json.assistantVersion,
   input_tokens: ({ usage }) => `${usage === null ? null : usage.inputTokens}`,
   output_tokens: ({ usage }) => `${usage === null ? null : usage.outputTokens}`,
   total_tokens: ({ usage }) => `${usage === null ? null : totalTokens(usage)}`,
   ...emptyFields,
   reasoning: null,
-  created_at: ({ createdAt }) => `"${timestampOf(createdAt)}"`
+  created_at: ({ createdAt }) => `"${writeTimestamp(createdAt)}"`
 }
 
 /** What stands between the fields that differ is one text. */
@@ -67,8 +69,8 @@ export const messageText = (message: ListedMessage, wings: Parts): string =>
 
 const noMessages = "[]}"
 
-function* textsOfThread({ messages, thread }: ListedThread, wings: Parts): Generator<string> {
-  const empty = JSON.stringify(threadToWire({ thread, messages: [] }, wings))
+function* textsOfThread({ messages, thread }: ListedThread, wings: Parts, fields: object = {}): Generator<string> {
+  const empty = JSON.stringify({ ...fields, ...threadToWire({ thread, messages: [] }, wings) })
   yield `${empty.slice(0, -noMessages.length)}[`
   let separator = ""
   for (const message of messages) {
@@ -87,15 +89,16 @@ function* textsOfThreads(threads: ReadonlyArray<ListedThread>, wings: Parts): Ge
   yield "]"
 }
 
-function* textsOf(records: ReadonlyArray<object>): Generator<string> {
+function* listPieces(records: ReadonlyArray<object>): Generator<string> {
   yield "["
   for (const [index, record] of records.entries()) yield `${index > 0 ? "," : ""}${JSON.stringify(record)}`
   yield "]"
 }
 
 /** Records that may be large, such as assistants with their instructions. */
-export const writeList = (records: ReadonlyArray<object>) => written(textsOf(records))
-export const writeThread = (thread: ListedThread, wings: Parts) => written(textsOfThread(thread, wings))
+export const writeList = (records: ReadonlyArray<object>) => written(listPieces(records))
+export const writeThread = (thread: ListedThread, wings: Parts, fields?: object) =>
+  written(textsOfThread(thread, wings, fields))
 export const writeThreads = (threads: ReadonlyArray<ListedThread>, wings: Parts) =>
   written(textsOfThreads(threads, wings))
 

@@ -1,9 +1,9 @@
 /** From memories of the kernel to those of the wire. Total functions: nothing is decided here. */
 import type { MemoryOperation, MemoryOutcome, MemoryRecord, MemorySource, MemoryVersion } from "@colloquy/core/wings"
-import { timestampOf } from "../wire/Fields.ts"
+import { writeTimestamp } from "../wire/Fields.ts"
 import type * as Wire from "../wire/Memories.ts"
 
-const timestampOrNull = (date: Date | null): string | null => (date === null ? null : timestampOf(date))
+const timestampOrNull = (date: Date | null): string | null => (date === null ? null : writeTimestamp(date))
 
 const sourceToWire = (source: MemorySource): Wire.Memory["confirmed_by"][number] => ({
   thread_id: source.threadId,
@@ -27,8 +27,8 @@ export const memoryToWire = (memory: MemoryRecord, score: number | null = null):
   said_at: timestampOrNull(memory.saidAt),
   session: memory.session,
   speaker: memory.speaker,
-  created_at: timestampOf(memory.createdAt),
-  updated_at: timestampOf(memory.updatedAt)
+  created_at: writeTimestamp(memory.createdAt),
+  updated_at: writeTimestamp(memory.updatedAt)
 })
 
 export const versionToWire = (version: MemoryVersion): Wire.MemoryHistory["versions"][number] => ({
@@ -37,8 +37,8 @@ export const versionToWire = (version: MemoryVersion): Wire.MemoryHistory["versi
   ...provenanceToWire(version),
   valid_from: timestampOrNull(version.validFrom),
   valid_until: timestampOrNull(version.validUntil),
-  written_at: timestampOf(version.writtenAt),
-  replaced_at: timestampOf(version.replacedAt)
+  written_at: writeTimestamp(version.writtenAt),
+  replaced_at: writeTimestamp(version.replacedAt)
 })
 
 type Changed = Wire.MemoryOperation["memory_ids"][number]["event"]
@@ -65,7 +65,7 @@ export const operationToWire = (operation: MemoryOperation): Wire.MemoryOperatio
     memory_ids,
     result_count: memory_ids.length,
     error: operation.error,
-    created_at: timestampOf(operation.createdAt),
-    updated_at: timestampOf(operation.updatedAt)
+    created_at: writeTimestamp(operation.createdAt),
+    updated_at: writeTimestamp(operation.updatedAt)
   }
 }

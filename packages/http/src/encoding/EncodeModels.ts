@@ -3,7 +3,7 @@ import type { CatalogEntry, RoutedUpstream, UsageOfDay } from "@colloquy/core/ad
 import { type AudioFormat, RealtimeCapabilities, type VoicePrices } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { timestampOf } from "../wire/Fields.ts"
+import { writeTimestamp } from "../wire/Fields.ts"
 import type { ImageModel, Model, PlainModel, UpstreamProvider, UsageRow, VideoModel } from "../wire/ModelRecords.ts"
 
 export const modelToWire = (entry: CatalogEntry): Model => {
@@ -13,7 +13,7 @@ export const modelToWire = (entry: CatalogEntry): Model => {
     case "image":
       return imageToWire(entry)
     case "realtime":
-      return { ...plainToWire(entry), model_type: "realtime", realtime_capabilities: capabilitiesOf(entry) }
+      return { ...plainToWire(entry), model_type: "realtime", realtime_capabilities: capabilitiesToWire(entry) }
     default:
       return plainToWire(entry)
   }
@@ -22,9 +22,9 @@ export const modelToWire = (entry: CatalogEntry): Model => {
 const readCapabilities = Schema.decodeUnknownOption(RealtimeCapabilities)
 
 /** What the kernel's models say of themselves; else what a host wrote down for the client. */
-const capabilitiesOf = (entry: CatalogEntry): Schema.JsonObject | null =>
+const capabilitiesToWire = (entry: CatalogEntry): Schema.JsonObject | null =>
   Option.match(readCapabilities(entry.details), {
-    onNone: () => objectOr(null, detailsOf(entry)["realtime_capabilities"]),
+    onNone: () => objectOr(null, detailsOrEmpty(entry)["realtime_capabilities"]),
     onSome: ({ canCancel, inputFormats, outputFormats, prices, providerSettings, turnDetection }) => ({
       input_formats: inputFormats.map(formatToWire),
       output_formats: outputFormats.map(formatToWire),
@@ -70,11 +70,11 @@ const plainToWire = (entry: CatalogEntry): PlainModel => ({
   embedding_dimensions: entry.embeddingDimensions,
   input_cost_per_1m_tokens: entry.inputCostPerMillionTokens,
   output_cost_per_1m_tokens: entry.outputCostPerMillionTokens,
-  last_updated: entry.lastUpdated === null ? null : timestampOf(entry.lastUpdated)
+  last_updated: entry.lastUpdated === null ? null : writeTimestamp(entry.lastUpdated)
 })
 
 export const videoToWire = (entry: CatalogEntry): VideoModel => {
-  const details = detailsOf(entry)
+  const details = detailsOrEmpty(entry)
   return {
     ...plainToWire(entry),
     id: entry.name,
@@ -95,7 +95,7 @@ export const videoToWire = (entry: CatalogEntry): VideoModel => {
 }
 
 const imageToWire = (entry: CatalogEntry): ImageModel => {
-  const details = detailsOf(entry)
+  const details = detailsOrEmpty(entry)
   return {
     ...plainToWire(entry),
     id: entry.name,
@@ -106,7 +106,7 @@ const imageToWire = (entry: CatalogEntry): ImageModel => {
 
 type Detail = Schema.Json | undefined
 
-const detailsOf = ({ details }: CatalogEntry): { readonly [field: string]: Schema.Json } => details ?? {}
+const detailsOrEmpty = ({ details }: CatalogEntry): { readonly [field: string]: Schema.Json } => details ?? {}
 
 const isObject = (value: Detail): value is Schema.JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -3,13 +3,13 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
 import { AnswersReport, OutcomeRequest, OutcomeResponse } from "../wire/Answers.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import { unreadable } from "./Unreadable.ts"
 
-export const answersBodies = { recordOutcome: bodyOf(OutcomeRequest) }
+export const answersBodies = { recordOutcome: jsonOrFormBody(OutcomeRequest) }
 
 const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
 

@@ -4,23 +4,41 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { AssistantName, AssistantNameFilter } from "@colloquy/core/adapters"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import {
+  AssistantName,
+  AssistantNameFilter,
+  handoffName,
+  helperName,
+  mostColleagues,
+  Version
+} from "@colloquy/core/adapters"
+import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
-import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
-import { maybe, maybeOr, page, Uuid } from "../wire/Fields.ts"
+import { Conflict, NotFound, PreconditionFailed, ServiceUnavailable } from "../wire/Errors.ts"
+import { cursorPage, maybe, maybeOr, page, Uuid } from "../wire/Fields.ts"
 import { ModelOptions } from "../wire/MessageBody.ts"
 import {
   AssistantCreated,
   Assistant,
   AssistantCloneResponse,
   AssistantDeleteResponse,
+  AssistantVersion,
+  AssistantVersionList,
   Thread
 } from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
 import { unreadable } from "./Unreadable.ts"
 
 const tok_k = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))
+
+const colleagues = (name: Schema.ConstraintDecoder<string>) =>
+  Schema.Array(Schema.Struct({ assistant_id: Uuid, name, description: Schema.String })).check(
+    Schema.isMaxLength(mostColleagues),
+    Schema.makeFilter((list: ReadonlyArray<{ readonly name: string }>) => {
+      const again = list.findIndex((each, index) => list.findIndex((other) => other.name === each.name) < index)
+      return again === -1 ? undefined : { path: [again, "name"], issue: "this name is already taken in the list" }
+    })
+  )
 
 const config = {
   description: maybe(Schema.String),
@@ -36,7 +54,11 @@ const config = {
   embedding_dims: maybe(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 16_000 }))),
   custom_fact_extraction_prompt: maybe(Schema.String),
   custom_update_memory_prompt: maybe(Schema.String),
-  metadata: maybe(Schema.JsonObject)
+  metadata: maybe(Schema.JsonObject),
+  /** Replaces the list, as `tools` does. Each is a tool of this name, with a `message`. */
+  helpers: maybe(colleagues(helperName)),
+  /** Each is a tool `hand_off_to_<name>`, with a `reason`. */
+  handoffs: maybe(colleagues(handoffName))
 }
 
 export const AssistantCreate = Schema.Struct({
@@ -61,19 +83,26 @@ export const AssistantCloneRequest = Schema.Struct({
 }).annotate({ identifier: "AssistantCloneRequest" })
 export type AssistantCloneRequest = typeof AssistantCloneRequest.Type
 
-export const ThreadCreateForAssistant = Schema.Struct({ metadata: maybe(Schema.JsonObject) }).annotate({
-  identifier: "ThreadCreateForAssistant"
-})
+export const ThreadCreateForAssistant = Schema.Struct({
+  metadata: maybe(Schema.JsonObject),
+  /** The version of the assistant that answers in this thread. Absent: the present one. */
+  assistant_version: maybe(Version)
+}).annotate({ identifier: "ThreadCreateForAssistant" })
 export type ThreadCreateForAssistant = typeof ThreadCreateForAssistant.Type
 
 export const assistantBodies = {
-  create: bodyOf(AssistantCreate, toolRules),
-  update: bodyOf(AssistantUpdate, toolRules),
-  clone: bodyOf(Schema.NullOr(AssistantCloneRequest)),
-  createThread: bodyOf(Schema.NullOr(ThreadCreateForAssistant))
+  create: jsonOrFormBody(AssistantCreate, toolRules),
+  update: jsonOrFormBody(AssistantUpdate, toolRules),
+  clone: jsonOrFormBody(Schema.NullOr(AssistantCloneRequest)),
+  createThread: jsonOrFormBody(Schema.NullOr(ThreadCreateForAssistant))
 }
 
 const params = { assistant_id: Uuid }
+
+const versionParams = { assistant_id: Uuid, version: Schema.String }
+
+/** `ETag`s of the record, as they were given; `*` is any. */
+const IfMatch = Schema.Struct({ "if-match": Schema.optionalKey(Schema.String) })
 
 export const AssistantsApi = HttpApiGroup.make("assistants")
   .add(
@@ -101,13 +130,14 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       .annotate(OpenApi.Summary, "Look at an assistant"),
     HttpApiEndpoint.put("update", "/assistants/:assistant_id", {
       params,
+      headers: IfMatch,
       payload: AssistantUpdate,
       success: Assistant,
-      error: [...unreadable, NotFound, ServiceUnavailable]
+      error: [...unreadable, NotFound, PreconditionFailed, ServiceUnavailable]
     })
       .annotate(DeclaredBody, assistantBodies.update)
       .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Change what is given; the embedding model cannot change"),
+      .annotate(OpenApi.Summary, "Change what is given, as the next version; the embedding model cannot change"),
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id", {
       params,
       success: AssistantDeleteResponse,
@@ -115,6 +145,29 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
     })
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Delete an assistant with all its threads and documents"),
+    HttpApiEndpoint.get("versions", "/assistants/:assistant_id/versions", {
+      params,
+      query: cursorPage,
+      success: AssistantVersionList,
+      error: [NotFound, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List the versions of an assistant, newest first"),
+    HttpApiEndpoint.get("version", "/assistants/:assistant_id/versions/:version", {
+      params: versionParams,
+      success: AssistantVersion,
+      error: [NotFound, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Look at an assistant as it was in a version"),
+    HttpApiEndpoint.post("restore", "/assistants/:assistant_id/versions/:version/restore", {
+      params: versionParams,
+      headers: IfMatch,
+      success: Assistant,
+      error: [NotFound, PreconditionFailed, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Make an earlier version the next one"),
     HttpApiEndpoint.post("clone", "/assistants/:assistant_id/clone", {
       params,
       payload: Schema.NullOr(AssistantCloneRequest),

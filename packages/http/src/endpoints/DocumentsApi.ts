@@ -10,7 +10,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NeedsScope } from "../wire/Middleware.ts"
 import type { FileFields } from "../bodies/UploadedFile.ts"
-import { bodyOf, type BodyRules, DeclaredBody, searchBodyOf } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, type BodyRules, DeclaredBody, searchBody } from "../bodies/RequestBody.ts"
 import {
   DocumentChunks,
   DocumentDeleteResponse,
@@ -28,7 +28,7 @@ import { NotFound, NotImplemented, RangeNotSatisfiable, ServiceUnavailable } fro
 import { page, Uuid } from "../wire/Fields.ts"
 import { unreadable } from "./Unreadable.ts"
 
-/** On an endpoint: a signature in its query stands for a key. */
+/** An annotation of endpoints: a signature in the query is taken in place of a key. */
 export const TakesSignature = Context.Reference<boolean>("@colloquy/http/TakesSignature", {
   defaultValue: () => false
 })
@@ -41,9 +41,9 @@ const needsFile: BodyRules = ({ files, value }) => {
 }
 
 export const documentBodies = {
-  upload: bodyOf(DocumentFields, needsFile, upload),
-  search: searchBodyOf(DocumentSearchRequest),
-  url: bodyOf(Schema.NullOr(DocumentUrlRequest))
+  upload: jsonOrFormBody(DocumentFields, needsFile, upload),
+  search: searchBody(DocumentSearchRequest),
+  url: jsonOrFormBody(Schema.NullOr(DocumentUrlRequest))
 }
 
 const errors = [NotFound, NotImplemented, ServiceUnavailable] as const

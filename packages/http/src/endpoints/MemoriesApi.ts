@@ -5,16 +5,16 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { bodyOf, DeclaredBody, linesBody, searchBodyOf } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, DeclaredBody, linesBody, searchBody } from "../bodies/RequestBody.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
 import * as Wire from "../wire/Memories.ts"
 import { unreadable } from "./Unreadable.ts"
 
 export const memoryBodies = {
-  add: bodyOf(Wire.MemoryRequest),
-  update: bodyOf(Wire.MemoryRequest),
-  search: searchBodyOf(Wire.MemorySearchRequest),
+  add: jsonOrFormBody(Wire.MemoryRequest),
+  update: jsonOrFormBody(Wire.MemoryRequest),
+  search: searchBody(Wire.MemorySearchRequest),
   import: linesBody
 }
 

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { NeedsScope } from "../wire/Middleware.ts"
 import type { FileFields } from "../bodies/UploadedFile.ts"
 import { messageRules, statelessMessageRules } from "../wings/MessageRules.ts"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
 import { BadGateway, Conflict, GatewayTimeout, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import {
@@ -20,6 +20,7 @@ import {
   StatelessMessageRequest,
   StatelessMessageUpload
 } from "../wire/MessageBody.ts"
+import { RunAccepted } from "../wire/InboxRecords.ts"
 import { MessageResponse } from "../wire/Records.ts"
 import { StreamEvent } from "../wire/StreamEvents.ts"
 import { unreadable } from "./Unreadable.ts"
@@ -31,7 +32,7 @@ export const IdempotencyHeader = {
 
 export const EventStream = HttpApiSchema.StreamSse({ data: StreamEvent })
 
-/** Why a turn is not begun. */
+/** The errors with which a turn can be refused. */
 export const turnErrors = [...unreadable, NotFound, Conflict, BadGateway, ServiceUnavailable, GatewayTimeout] as const
 
 const files: FileFields = {
@@ -40,8 +41,8 @@ const files: FileFields = {
 }
 
 export const messageBodies = {
-  send: bodyOf(MessageBody, messageRules, files),
-  sendStateless: bodyOf(StatelessMessageBody, statelessMessageRules, files)
+  send: jsonOrFormBody(MessageBody, messageRules, files),
+  sendStateless: jsonOrFormBody(StatelessMessageBody, statelessMessageRules, files)
 }
 
 export const MessagesApi = HttpApiGroup.make("messages")
@@ -53,7 +54,7 @@ export const MessagesApi = HttpApiGroup.make("messages")
         StatelessMessageUpload.pipe(HttpApiSchema.asMultipart()),
         StatelessMessageForm.pipe(HttpApiSchema.asFormUrlEncoded())
       ],
-      success: [MessageResponse, EventStream],
+      success: [MessageResponse, EventStream, RunAccepted],
       error: turnErrors
     })
       .annotate(DeclaredBody, messageBodies.sendStateless)
@@ -67,7 +68,7 @@ export const MessagesApi = HttpApiGroup.make("messages")
         MessageUpload.pipe(HttpApiSchema.asMultipart()),
         MessageForm.pipe(HttpApiSchema.asFormUrlEncoded())
       ],
-      success: [MessageResponse, EventStream],
+      success: [MessageResponse, EventStream, RunAccepted],
       error: turnErrors
     })
       .annotate(DeclaredBody, messageBodies.send)

@@ -1,4 +1,4 @@
-/** Which methods a path has: for the answer 405, which only a path that exists can get. */
+/** The methods that a path has, for the answer 405. A path without any does not exist: its answer is 404. */
 import * as HttpApi from "effect/http-api/HttpApi"
 import { Api } from "../Api.ts"
 

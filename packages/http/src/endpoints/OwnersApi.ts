@@ -10,7 +10,17 @@ import { Erasure, ErasureBegun, OwnerUsage } from "../wire/OwnerRecords.ts"
 
 export const OwnersApi = HttpApiGroup.make("owners")
   .add(
-    HttpApiEndpoint.get("usage", "/owners/me/usage", { success: OwnerUsage, error: ServiceUnavailable })
+    HttpApiEndpoint.get("usage", "/owners/me/usage", {
+      query: {
+        assistant_id: Schema.optionalKey(
+          Schema.String.annotate({
+            description: "The tokens and costs are then those of this assistant, with its own limits of the day."
+          })
+        )
+      },
+      success: OwnerUsage,
+      error: [NotFound, ServiceUnavailable]
+    })
       .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "What was used of each limit, and when it resets"),
     HttpApiEndpoint.get("export", "/owners/me/export", {

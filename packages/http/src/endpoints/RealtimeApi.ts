@@ -3,18 +3,18 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
 import { isGiven, problem } from "../bodies/RawFields.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { RealtimeTicket, RealtimeTicketRequest } from "../wire/Realtime.ts"
 import { unreadable } from "./Unreadable.ts"
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+const fieldsOrEmpty = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {}
 
 export const realtimeBodies = {
-  issueTicket: bodyOf(RealtimeTicketRequest, ({ value }) => {
-    const { assistant_id, chat_thread_id, thread_id } = fieldsOf(value)
+  issueTicket: jsonOrFormBody(RealtimeTicketRequest, ({ value }) => {
+    const { assistant_id, chat_thread_id, thread_id } = fieldsOrEmpty(value)
     return isGiven(chat_thread_id) && (isGiven(thread_id) || isGiven(assistant_id))
       ? [problem(["chat_thread_id"], "conflict", "chat_thread_id cannot be combined with the other identifiers")]
       : []

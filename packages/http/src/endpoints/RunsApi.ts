@@ -1,18 +1,26 @@
-/** Runs: tool outputs on both endpoints, cancel, the record, and the events again. */
+/** Runs: tool outputs on both endpoints, approvals, cancel, the record, and the events again. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
-import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
+import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, cursorPage, IntegerWord, maybe, maybeOr, Uuid } from "../wire/Fields.ts"
 import { Thinking } from "../wire/MessageBody.ts"
 import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
 import { RunInspection } from "../wire/InspectionRecords.ts"
-import { CancelResponse, Run, RunList, RunStatus, ToolOutputsResponse } from "../wire/Records.ts"
+import {
+  CallsOpen,
+  CancelResponse,
+  MessageResponse,
+  Run,
+  RunList,
+  RunStatus,
+  ToolOutputsResponse
+} from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
 
 const outputs = {
@@ -31,9 +39,26 @@ const ThreadToolOutputsRequest = Schema.Struct({ thread_id: Uuid, ...outputs }).
   identifier: "ThreadToolOutputsRequest"
 })
 
+const CallDecisionBody = Schema.Struct({
+  tool_call_id: Schema.String,
+  decision: Schema.Literals(["approve", "reject"]),
+  /** With `approve`: the call runs with these instead of the model's. */
+  arguments: maybe(Schema.JsonObject),
+  /** The model reads why a call was rejected. */
+  reason: maybe(Schema.String.check(Schema.isMaxLength(10_000)))
+}).annotate({ identifier: "CallDecision" })
+export type CallDecisionBody = typeof CallDecisionBody.Type
+
+export const ApprovalsRequest = Schema.Struct({
+  approvals: Schema.Array(CallDecisionBody).check(Schema.isMinLength(1), Schema.isMaxLength(1000)),
+  stream: maybeOr(Schema.Boolean, false)
+}).annotate({ identifier: "ApprovalsRequest" })
+export type ApprovalsRequest = typeof ApprovalsRequest.Type
+
 export const runBodies = {
-  submit: bodyOf(SubmitToolOutputsRequest, toolRules),
-  submitToThread: bodyOf(ThreadToolOutputsRequest, toolRules)
+  decide: jsonOrFormBody(ApprovalsRequest),
+  submit: jsonOrFormBody(SubmitToolOutputsRequest, toolRules),
+  submitToThread: jsonOrFormBody(ThreadToolOutputsRequest, toolRules)
 }
 
 const params = { thread_id: Uuid, run_id: Schema.String }
@@ -48,7 +73,7 @@ export const RunsApi = HttpApiGroup.make("runs")
     HttpApiEndpoint.post("submitToolOutputsToThread", "/threads/tool-outputs", {
       headers: IdempotencyHeader,
       payload: ThreadToolOutputsRequest,
-      success: [ToolOutputsResponse, EventStream],
+      success: [ToolOutputsResponse, CallsOpen, EventStream],
       error: turnErrors
     })
       .annotate(DeclaredBody, runBodies.submitToThread)
@@ -59,12 +84,26 @@ export const RunsApi = HttpApiGroup.make("runs")
       headers: IdempotencyHeader,
       query: { stream: Schema.optionalKey(BooleanWord) },
       payload: SubmitToolOutputsRequest,
-      success: [ToolOutputsResponse, EventStream],
+      success: [ToolOutputsResponse, CallsOpen, EventStream],
       error: turnErrors
     })
       .annotate(DeclaredBody, runBodies.submit)
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Submit tool outputs to a run"),
+    HttpApiEndpoint.post("decide", "/threads/:thread_id/runs/:run_id/approvals", {
+      params,
+      headers: IdempotencyHeader,
+      query: { stream: Schema.optionalKey(BooleanWord) },
+      payload: ApprovalsRequest,
+      success: [MessageResponse, CallsOpen, EventStream],
+      error: turnErrors
+    })
+      .annotate(DeclaredBody, runBodies.decide)
+      .annotate(NeedsScope, "write")
+      .annotate(
+        OpenApi.Summary,
+        "Approve or reject calls for which a run waits. The first decision about a call stands"
+      ),
     HttpApiEndpoint.post("cancel", "/threads/:thread_id/runs/:run_id/cancel", {
       params,
       success: CancelResponse,
@@ -90,7 +129,7 @@ export const RunsApi = HttpApiGroup.make("runs")
     HttpApiEndpoint.get("inspect", "/threads/:thread_id/runs/:run_id/inspection", {
       params,
       success: RunInspection,
-      error: [NotFound, ServiceUnavailable]
+      error: [NotFound, NotImplemented, ServiceUnavailable]
     })
       .annotate(NeedsScope, "read")
       .annotate(

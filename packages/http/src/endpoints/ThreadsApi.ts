@@ -3,19 +3,31 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { Version } from "@colloquy/core/adapters"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { bodyOf, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
-import { BooleanWord, page, Uuid } from "../wire/Fields.ts"
+import { BooleanWord, maybe, page, Uuid } from "../wire/Fields.ts"
 import { Thread, ThreadDeleteResponse } from "../wire/Records.ts"
 import { unreadable } from "./Unreadable.ts"
 
 const params = { thread_id: Uuid }
 
-export const ThreadUpdate = Schema.Struct({ metadata: Schema.JsonObject }).annotate({ identifier: "ThreadUpdate" })
+const mayBeNone = (body: { readonly metadata?: unknown; readonly assistant_version?: unknown }) =>
+  "metadata" in body || "assistant_version" in body
+    ? undefined
+    : { path: ["metadata"], issue: "Give metadata, assistant_version or both" }
+
+export const ThreadUpdate = Schema.Struct({
+  metadata: Schema.optionalKey(Schema.JsonObject),
+  /** The version of the assistant that answers from now on; null: the present one. */
+  assistant_version: maybe(Version)
+})
+  .check(Schema.makeFilter(mayBeNone))
+  .annotate({ identifier: "ThreadUpdate" })
 export type ThreadUpdate = typeof ThreadUpdate.Type
 
-export const threadBodies = { update: bodyOf(ThreadUpdate) }
+export const threadBodies = { update: jsonOrFormBody(ThreadUpdate) }
 
 export const ThreadsApi = HttpApiGroup.make("threads")
   .add(
@@ -43,7 +55,7 @@ export const ThreadsApi = HttpApiGroup.make("threads")
       .annotate(NeedsScope, "write")
       .annotate(
         OpenApi.Summary,
-        "Set top-level fields of a thread's metadata; the others stay. The answer has no messages"
+        "Set top-level fields of a thread's metadata (the others stay), or pin a version of its assistant. The answer has no messages"
       ),
     HttpApiEndpoint.delete("remove", "/threads/:thread_id", {
       params,

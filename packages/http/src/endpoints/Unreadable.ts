@@ -1,4 +1,4 @@
-/** The answers that every endpoint with a body can give before the body is looked at. */
+/** The errors that every endpoint with a body can answer before it decodes the body. */
 import { BadRequest, PayloadTooLarge, RequestTimeout, UnsupportedMediaType } from "../wire/Errors.ts"
 
 export const unreadable = [BadRequest, RequestTimeout, PayloadTooLarge, UnsupportedMediaType] as const

@@ -1,6 +1,6 @@
 /**
- * Takes the key and what the host needs from a request, and lets `access` find out for whom it acts. Where an endpoint allows it, the
- * signature of an address stands for a key: it acts for the owner of the one document that it names.
+ * Reads the key, or what the host's own function needs, from a request, and asks `access` for the owner behind it. Some endpoints also take
+ * a signed address in place of a key: such a request acts for the owner of the one document that the address names.
  */
 import { type Keys, Principal } from "@colloquy/core"
 import { allows, DocumentId, type HostCredentials, isFromOtherSite, makeAuthentication } from "@colloquy/core/adapters"
@@ -18,7 +18,7 @@ import { TakesSignature } from "../endpoints/DocumentsApi.ts"
 import { Authorization, NeedsScope } from "../wire/Middleware.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Links } from "../links/Links.ts"
-import { sourceOf } from "../Source.ts"
+import { namedSource } from "../Source.ts"
 import { Forbidden, Unauthorized } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { errorResponse } from "./Envelope.ts"
@@ -28,7 +28,7 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
   Authorization,
   Effect.gen(function* () {
     const settings = yield* HttpSettings
-    const principalOf = yield* makeAuthentication(settings)
+    const authenticate = yield* makeAuthentication(settings)
     const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
     const { isGood, isRevoked } = yield* Links
 
@@ -58,7 +58,7 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
           }
           const isForged =
             Redacted.value(credential) === "" && mayChange(request) && isSentByOtherSite(request, settings)
-          return Effect.matchEffect(principalOf(credential, credentialsOf(request)), {
+          return Effect.matchEffect(authenticate(credential, readCredentials(request)), {
             onSuccess: (principal) =>
               Effect.andThen(
                 isForged ? Effect.fail(new Forbidden({ detail: forged })) : ensureScope(principal, endpoint),
@@ -99,7 +99,7 @@ const ensureScope = (principal: typeof Principal.Service, { annotations }: HttpA
   )
 }
 
-/** An address with a signature is good for a while, and so are the bytes under it for the browser that has it. */
+/** For a signed address, which is valid for some time: the browser may keep the bytes, and asks whether they are still valid. */
 const keepable = HttpServerResponse.setHeader("cache-control", "private, no-cache")
 
 interface Signed {
@@ -109,16 +109,16 @@ interface Signed {
 
 const outdated = "The address has ended, or its signature is wrong. Ask for a new one."
 
-/** Null: the address carries no signature, and a key must stand for it. */
+/** Null: the address has no signature, so the request needs a key. */
 const signedIn = (url: string): Signed | null => {
   const query = new URLSearchParams(url.split("?", 2)[1] ?? "")
   const [expires, signature] = [query.get("expires"), query.get("signature")]
   return signature === null ? null : { expires: /^\d{1,12}$/u.test(expires ?? "") ? Number(expires) : 0, signature }
 }
 
-const credentialsOf = ({ headers, source }: HttpServerRequest): HostCredentials => ({
+const readCredentials = ({ headers, source }: HttpServerRequest): HostCredentials => ({
   authorization: headers["authorization"] ?? null,
   sessionToken: headers["x_session_token"] ?? headers["x-session-token"] ?? null,
   headers,
-  source: sourceOf(source)
+  source: namedSource(source)
 })

@@ -23,11 +23,11 @@ export const withEnvelope = (cors: Cors | null) => {
   const forOtherOrigins =
     cors === null || cors.allowedOrigins.length === 0
       ? null
-      : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After"] })
+      : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After", "ETag"] })
   return <E, R>(app: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R | HttpServerRequest> => {
     const known = forOtherOrigins === null ? app : forOtherOrigins(app)
     return Effect.flatMap(HttpServerRequest, (request) => {
-      const id = requestIdOf(request)
+      const id = readRequestId(request)
       const answered = isWrittenOtherwise(request) ? Effect.succeed(notFound) : known
       return Effect.catchCause(answered, (cause) => answerFor(cause, id)).pipe(
         Effect.annotateLogs("request_id", id),
@@ -39,7 +39,7 @@ export const withEnvelope = (cors: Cors | null) => {
   }
 }
 
-/** For what no route takes; a route has its own envelope, and an id is given once. */
+/** For requests that no route takes. A route has an envelope of its own, and a request gets one id only. */
 export const withEnvelopeOutside = <E, R>(app: Effect.Effect<Response, E, R>) =>
   Effect.catchCause(app, (cause) => withEnvelope(null)(Effect.failCause(cause)))
 
@@ -52,7 +52,7 @@ const isWrittenOtherwise = ({ originalUrl }: HttpServerRequest): boolean =>
 
 const otherwise = /\/\/|;|%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu
 
-/** What an answer depends on: each of these may name its owner. */
+/** For `Vary`: each of these headers may name the owner of the answer. */
 const identifying = "X-API-Key, Authorization, X-Session-Token, Cookie"
 
 const headersFor = ({ headers }: Response) => ({
@@ -64,7 +64,7 @@ const headersFor = ({ headers }: Response) => ({
 const plainId = /^[\w.:-]{1,128}$/u
 
 /** The caller's own id, when it can be written into a log and a header as it is. */
-const requestIdOf = ({ headers }: HttpServerRequest): string => {
+const readRequestId = ({ headers }: HttpServerRequest): string => {
   const id = headers["x-request-id"]
   return id !== undefined && plainId.test(id) ? id : globalThis.crypto.randomUUID()
 }

@@ -1,4 +1,4 @@
-/** Counts each principal's requests against the quota, and tells with every refusal by a limit when to come back: 429 or 402, `Retry-After`. */
+/** Counts each principal's requests against the quota. A refusal is a 429 or 402 whose `Retry-After` says when to try again. */
 import { Allowances } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"

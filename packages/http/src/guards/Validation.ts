@@ -25,12 +25,12 @@ import { DeclaredBody, readBody, type BodyContext, type UnreadableBody } from ".
 export const layer: Layer.Layer<Validation, never, TurnParts | Wings> = Layer.unwrap(
   Effect.map(bodyContext, (found) =>
     HttpApiMiddleware.layerSchemaErrorTransform(Validation, (error, { endpoint }) =>
-      isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(problemsOf(endpoint, found)), answer)
+      isOurs(error) ? Effect.die(error) : Effect.flatMap(Effect.result(findProblems(endpoint, found)), answer)
     )
   )
 )
 
-/** A response that does not fit its own schema. */
+/** The response does not fit its own schema: a fault of this service. */
 const isOurs = ({ kind }: HttpApiSchemaError): boolean => kind === "Body" || kind === "ResponseHeaders"
 
 const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableBody>) =>
@@ -38,7 +38,7 @@ const answer = (found: Result.Result<ReadonlyArray<ValidationError>, UnreadableB
     ? Effect.fail(new HTTPValidationError({ detail: found.success }))
     : Effect.succeed(HttpServerResponse.jsonUnsafe({ detail: found.failure.detail }, { status: found.failure.status }))
 
-const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, parts }: BodyContext) {
+const findProblems = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { bounds, parts }: BodyContext) {
   const request = yield* HttpServerRequest
   const { params } = yield* HttpRouter.RouteContext
   const query = yield* ParsedSearchParams
@@ -59,12 +59,12 @@ const problemsOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, {
 })
 
 /** Parts of our endpoints decode without services; the common type of all endpoints does not say so. */
-const decoderOf = (schema: Schema.ConstraintDecoder<unknown, unknown>) =>
+const asServiceFree = (schema: Schema.ConstraintDecoder<unknown, unknown>) =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   Schema.decodeUnknownResult(schema as Schema.ConstraintDecoder<unknown>, { errors: "all" })
 
 const ofPart = (schema: Schema.Top | undefined, value: unknown, part: string): ReadonlyArray<ValidationError> => {
   if (schema === undefined) return []
-  const decoded = decoderOf(schema)(value)
+  const decoded = asServiceFree(schema)(value)
   return Result.isSuccess(decoded) ? [] : toProblems(decoded.failure.issue, [part])
 }

@@ -1,18 +1,20 @@
 /** Assistants over HTTP: decode, call the use case, encode. */
-import { AssistantId, Assistants, Threads } from "@colloquy/core"
-import { type AssistantUpdate as Update, type NewAssistant } from "@colloquy/core/adapters"
+import { type Assistant, AssistantId, Assistants, Threads } from "@colloquy/core"
+import { type AssistantUpdate as Update, type Colleague, type NewAssistant } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { modelOptionsFromWire } from "./TurnOptions.ts"
 import { assistantBodies, type AssistantCreate, type AssistantUpdate } from "../endpoints/AssistantsApi.ts"
-import { compact, given, givenName, pageOf, timestampOf } from "../wire/Fields.ts"
+import { compact, given, givenName, readPage, writeTimestamp } from "../wire/Fields.ts"
+import type { AssistantCreated } from "../wire/Records.ts"
 import { toolFromWire } from "../wire/Tools.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { Wings } from "../wings/Wings.ts"
-import { assistantToWire, threadToWire } from "../encoding/Encode.ts"
+import { assistantToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { writeList, writeThreads } from "../encoding/EncodeList.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -29,31 +31,55 @@ export const layer = HttpApiBuilder.group(
           const { value } = yield* read(assistantBodies.create, raw)
           const created = yield* assistants.create(toNewAssistant(value)).pipe(Effect.mapError(toWireError))
           const notes = notesOn(value)
-          return { ...assistantToWire(created), ...(notes.length === 0 ? {} : { notes }) }
+          return tagged(created, notes.length === 0 ? {} : { notes })
         })
       )
       .handle("list", ({ query: { name, ...page } }) =>
-        assistants.list(pageOf(page), name).pipe(
+        assistants.list(readPage(page), name).pipe(
           Effect.flatMap((found) => writeList(found.map(assistantToWire))),
           Effect.mapError(toWireError)
         )
       )
       .handle("get", ({ params }) =>
-        assistants
-          .get(AssistantId.make(params.assistant_id))
-          .pipe(Effect.map(assistantToWire), Effect.mapError(toWireError))
+        assistants.get(AssistantId.make(params.assistant_id)).pipe(
+          Effect.map((assistant) => tagged(assistant)),
+          Effect.mapError(toWireError)
+        )
       )
       .handleRaw("update", (raw) =>
         Effect.gen(function* () {
           const { value } = yield* read(assistantBodies.update, raw)
-          const updated = assistants.update(AssistantId.make(raw.params.assistant_id), toUpdate(value))
-          return assistantToWire(yield* Effect.mapError(updated, toWireError))
+          const wanted = versionsIn(raw.headers["if-match"])
+          const updated = assistants.update(AssistantId.make(raw.params.assistant_id), toUpdate(value), wanted)
+          return tagged(yield* Effect.mapError(updated, toWireError))
         })
       )
+      .handle("versions", ({ params, query: { cursor, limit = 20 } }) =>
+        assistants.versions(AssistantId.make(params.assistant_id), { limit, ...compact({ before: cursor }) }).pipe(
+          Effect.map(({ next, versions }) => ({
+            versions: versions.map(versionToWire),
+            next_cursor: next === null ? null : `${next}`
+          })),
+          Effect.mapError(toWireError)
+        )
+      )
+      .handle("version", ({ params }) =>
+        assistants.version(AssistantId.make(params.assistant_id), readVersion(params.version)).pipe(
+          Effect.map((found) => ({ ...versionToWire(found), assistant: assistantToWire(found.assistant) })),
+          Effect.mapError(toWireError)
+        )
+      )
+      .handle("restore", ({ headers, params }) => {
+        const [id, wanted] = [AssistantId.make(params.assistant_id), versionsIn(headers["if-match"])]
+        return assistants.restore(id, readVersion(params.version), wanted).pipe(
+          Effect.map((restored) => tagged(restored)),
+          Effect.mapError(toWireError)
+        )
+      })
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
           yield* assistants.remove(AssistantId.make(params.assistant_id)).pipe(Effect.mapError(toWireError))
-          const deleted_at = timestampOf(new Date(yield* Clock.currentTimeMillis))
+          const deleted_at = writeTimestamp(new Date(yield* Clock.currentTimeMillis))
           return { message: "The assistant was deleted.", assistant_id: params.assistant_id, deleted_at }
         })
       )
@@ -79,7 +105,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(assistantBodies.createThread, raw)
           const thread = yield* assistants
-            .createThread(AssistantId.make(raw.params.assistant_id), value?.metadata ?? null)
+            .createThread(AssistantId.make(raw.params.assistant_id), value?.metadata ?? null, value?.assistant_version)
             .pipe(Effect.mapError(toWireError))
           return threadToWire({ thread, messages: [] }, wings)
         })
@@ -88,14 +114,39 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
-          const found = yield* threads.showAll({ page: pageOf(query), assistantId, includeMessages: true })
+          const found = yield* threads.showAll({ page: readPage(query), assistantId, includeMessages: true })
           return yield* writeThreads(found, wings)
         }).pipe(Effect.mapError(toWireError))
       )
   })
 )
 
-const configOf = (body: AssistantUpdate) =>
+/** The record with its `ETag`, which is its version. */
+const tagged = (assistant: Assistant, more: Pick<AssistantCreated, "notes"> = {}) =>
+  HttpServerResponse.jsonUnsafe(
+    { ...assistantToWire(assistant), ...more },
+    { headers: { etag: `"${assistant.version}"` } }
+  )
+
+/** What is no number of a version is none that an assistant has. */
+const readVersion = (text: string): number => (/^[1-9]\d{0,9}$/u.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : 0)
+
+/** The versions that `If-Match` names; undefined: any. A weak tag matches none. */
+const versionsIn = (header: string | undefined): ReadonlyArray<number> | undefined =>
+  header === undefined || header.trim() === "*"
+    ? undefined
+    : header.split(",").flatMap((tag) => {
+        const [, version] = /^"([1-9]\d{0,9})"$/u.exec(tag.trim()) ?? []
+        return version === undefined ? [] : [Number(version)]
+      })
+
+const colleagueFromWire = (colleague: NonNullable<AssistantUpdate["helpers"]>[number]): Colleague => ({
+  assistantId: AssistantId.make(colleague.assistant_id),
+  name: colleague.name,
+  description: colleague.description
+})
+
+const readConfig = (body: AssistantUpdate) =>
   compact({
     description: given(body.description),
     systemPrompt: given(body.system_prompt),
@@ -107,6 +158,8 @@ const configOf = (body: AssistantUpdate) =>
     factExtractionPrompt: given(body.custom_fact_extraction_prompt),
     memoryUpdatePrompt: given(body.custom_update_memory_prompt),
     metadata: given(body.metadata),
+    helpers: body.helpers?.map(colleagueFromWire),
+    handoffs: body.handoffs?.map(colleagueFromWire),
     embedding: compact({
       provider: givenName(body.embedding_provider),
       model: givenName(body.embedding_model_name),
@@ -114,7 +167,7 @@ const configOf = (body: AssistantUpdate) =>
     })
   })
 
-const toNewAssistant = (body: AssistantCreate): NewAssistant => ({ name: body.name, ...configOf(body) })
+const toNewAssistant = (body: AssistantCreate): NewAssistant => ({ name: body.name, ...readConfig(body) })
 
 /** `description` and `system_prompt` are one text where only one of them was given, which a client may not expect. */
 const notesOn = ({ description, system_prompt }: AssistantCreate): ReadonlyArray<string> => {
@@ -130,7 +183,7 @@ const notesOn = ({ description, system_prompt }: AssistantCreate): ReadonlyArray
  */
 const toUpdate = (body: AssistantUpdate): Update => ({
   ...compact({ name: given(body.name) }),
-  ...configOf(body),
+  ...readConfig(body),
   ...(isEmptied(body.llm_provider) ? { provider: null } : {}),
   ...(isEmptied(body.model_name) ? { model: null } : {})
 })

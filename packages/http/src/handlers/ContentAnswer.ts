@@ -1,6 +1,6 @@
 /**
- * Pure: how the bytes of a document are answered: whole, in part, or not at all, and in a form that cannot do harm. Files come from users,
- * so nothing that a browser would run is shown in it: other types are for saving, under a policy that forbids everything.
+ * Pure: decides whether the bytes of a document are sent whole, in part or not at all, and with which headers. Files come from users, so the
+ * browser may show only types that it does not run. All other types are downloads, under a policy that forbids everything.
  */
 import type { ByteRange, Document } from "@colloquy/core/wings"
 
@@ -28,7 +28,7 @@ export const answerContent = (document: Document, request: ContentRequest): Cont
   const etag = `"${document.sha256}"`
   const validators = { etag }
   if (isKnown(request.ifNoneMatch, etag)) return { _tag: "NotModified", headers: validators }
-  const range = request.ifRange === undefined || request.ifRange.trim() === etag ? rangeOf(request.range, size) : null
+  const range = request.ifRange === undefined || request.ifRange.trim() === etag ? readRange(request.range, size) : null
   if (range === "not_satisfiable") {
     return { _tag: "NotSatisfiable", headers: { "content-range": `bytes */${size}` } }
   }
@@ -36,9 +36,9 @@ export const answerContent = (document: Document, request: ContentRequest): Cont
     ...validators,
     ...protection,
     "accept-ranges": "bytes",
-    "content-disposition": dispositionOf(document)
+    "content-disposition": contentDisposition(document)
   }
-  const contentType = contentTypeOf(document)
+  const contentType = safeContentType(document)
   if (range === null) {
     return { _tag: "Bytes", status: 200, headers, contentType, contentLength: size, range }
   }
@@ -70,7 +70,7 @@ const isKnown = (given: string | undefined, etag: string): boolean =>
 const longestRange = 100
 
 /** Null: no range, more than one, or one that is not understood; all bytes are the answer then. */
-const rangeOf = (header: string | undefined, size: number): ByteRange | "not_satisfiable" | null => {
+const readRange = (header: string | undefined, size: number): ByteRange | "not_satisfiable" | null => {
   if (header === undefined || header.length > longestRange) return null
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/iu.exec(header.replaceAll(/[ \t]/gu, "")) ?? []
   if (first === undefined || last === undefined || (first === "" && last === "")) return null
@@ -91,13 +91,13 @@ const shown =
 /** Browsers take these for scripts, wherever a page of this server names their address. */
 const scripts = /^(?:text|application)\/(?:x-)?(?:java|ecma)script$/u
 
-const contentTypeOf = ({ mimeType }: Document): string => {
+const safeContentType = ({ mimeType }: Document): string => {
   const type = scripts.test(mimeType) ? "text/plain" : mimeType
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type
 }
 
 /** The name twice: for old clients in ASCII, and whole. Nothing in it is a path for the program that saves the file. */
-const dispositionOf = ({ filename, mimeType }: Document): string => {
+const contentDisposition = ({ filename, mimeType }: Document): string => {
   const name = filename.toWellFormed().replaceAll(/[\p{Cc}\p{Zl}\p{Zp}/\\]/gu, "_")
   const plain = name.replaceAll(/[^\x20-\x7e]/gu, "_").replaceAll(/["%]/gu, "_")
   const whole = encodeURIComponent(name).replaceAll(

@@ -1,7 +1,9 @@
-/** A turn that has begun becomes an answer: the stream of its events, or its reply as one record. Used by messages and tool outputs. */
-import type { Principal, StartedTurn } from "@colloquy/core"
+/** A turn that has begun becomes an answer: the stream of its events, or its reply as one record. Used by messages, tool outputs and approvals. */
+import { type Principal, type StartedTurn, Turns } from "@colloquy/core"
 import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
+import type { RunAccepted } from "../wire/InboxRecords.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { replyToWire, writeRecord } from "../encoding/Encode.ts"
@@ -14,9 +16,27 @@ export const delivery = Effect.map(
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>, stream: boolean) =>
       Effect.flatMap(
         Effect.mapError(start, (error) => toWireError(error, wings.placeOf)),
-        (turn) =>
-          stream
+        (turn) => {
+          if (turn.open !== undefined)
+            return Effect.succeed(HttpServerResponse.jsonUnsafe({ open: turn.open }, { status: 202 }))
+          return stream
             ? streamResponse(turn, turn.events, { heartbeat, wings })
             : Effect.map(Effect.mapError(turn.reply, toWireError), (reply) => writeRecord(replyToWire(reply, wings)))
+        }
       )
 )
+
+/** A turn whose caller does not wait: the run, and its state at this moment. */
+export const acceptance = Effect.map(
+  Effect.all([Turns, Wings]),
+  ([turns, wings]) =>
+    <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>) =>
+      Effect.gen(function* () {
+        const { runId, threadId } = yield* Effect.mapError(start, (error) => toWireError(error, wings.placeOf))
+        const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
+        return accepted({ thread_id: threadId, run_id: runId, status: run.status })
+      })
+)
+
+const accepted = (run: RunAccepted): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(run, { status: 202 })

@@ -15,10 +15,10 @@ import { documentBodies } from "../endpoints/DocumentsApi.ts"
 import { Links } from "../links/Links.ts"
 import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { compact, given, pageOf, timestampOf } from "../wire/Fields.ts"
+import { compact, given, readPage, writeTimestamp } from "../wire/Fields.ts"
 import { answerContent, type ContentRequest } from "./ContentAnswer.ts"
 import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "../encoding/EncodeDocuments.ts"
-import { jsonObjectOf } from "./TurnOptions.ts"
+import { readMetadata } from "./TurnOptions.ts"
 
 type Use = typeof Documents.Service
 
@@ -37,10 +37,10 @@ export const layer = HttpApiBuilder.group(
 
     const upload = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], scope: DocumentScope) {
       const use = yield* documents
-      yield* Effect.mapError(use.ensurePlace(placeOf(scope)), toWireError)
+      yield* Effect.mapError(use.ensurePlace(placeFromScope(scope)), toWireError)
       const { raw: body, value } = yield* read(documentBodies.upload, raw)
-      const metadata = jsonObjectOf(value.metadata)
-      return documentToWire(yield* Effect.mapError(use.attach(fileOf(body), scope, metadata), toWireError))
+      const metadata = readMetadata(value.metadata)
+      return documentToWire(yield* Effect.mapError(use.attach(keptFile(body), scope, metadata), toWireError))
     })
 
     const list = Effect.fnUntraced(function* (place: DocumentPlace) {
@@ -91,16 +91,16 @@ export const layer = HttpApiBuilder.group(
       const { revokeAddresses } = yield* documents
       const at = yield* Effect.mapError(revokeAddresses(id), toWireError)
       links.revoked(at)
-      return { revoked_at: timestampOf(at) }
+      return { revoked_at: writeTimestamp(at) }
     })
 
     return handlers
       .handleRaw("uploadToAssistant", (raw) => upload(raw, assistantScope(raw.params)))
       .handleRaw("uploadToThread", (raw) => upload(raw, threadScope(raw.params)))
-      .handle("ofAssistant", ({ params }) => list(placeOf(assistantScope(params))))
-      .handle("ofThread", ({ params }) => list(placeOf(threadScope(params))))
-      .handleRaw("searchAssistant", (raw) => search(raw, placeOf(assistantScope(raw.params))))
-      .handleRaw("searchThread", (raw) => search(raw, placeOf(threadScope(raw.params))))
+      .handle("ofAssistant", ({ params }) => list(placeFromScope(assistantScope(params))))
+      .handle("ofThread", ({ params }) => list(placeFromScope(threadScope(params))))
+      .handleRaw("searchAssistant", (raw) => search(raw, placeFromScope(assistantScope(raw.params))))
+      .handleRaw("searchThread", (raw) => search(raw, placeFromScope(threadScope(raw.params))))
       .handle("status", ({ params }) => Effect.map(found(params.document_id), statusToWire))
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
@@ -109,7 +109,7 @@ export const layer = HttpApiBuilder.group(
             remove(DocumentId.make(params.document_id)),
             toWireError
           )
-          const deleted_at = timestampOf(new Date(yield* Clock.currentTimeMillis))
+          const deleted_at = writeTimestamp(new Date(yield* Clock.currentTimeMillis))
           const message = "The document was deleted."
           return { message, document_id: id, filename, document_type: extension, deleted_at }
         })
@@ -117,7 +117,7 @@ export const layer = HttpApiBuilder.group(
       .handle("chunks", ({ params, query }) =>
         Effect.gen(function* () {
           const use = yield* documents
-          const page = use.chunks(DocumentId.make(params.document_id), pageOf(query))
+          const page = use.chunks(DocumentId.make(params.document_id), readPage(query))
           const { chunks, total } = yield* Effect.mapError(page, toWireError)
           return { chunks: chunks.map((chunk) => chunkToWire(chunk, count(ownText(chunk)))), total }
         })
@@ -136,7 +136,7 @@ export const layer = HttpApiBuilder.group(
           const { id } = yield* found(raw.params.document_id)
           const seconds = value?.expires_in
           const { expiresAt, url } = links.link(id, typeof seconds === "number" ? `${seconds} seconds` : undefined)
-          return { url, expires_at: timestampOf(expiresAt) }
+          return { url, expires_at: writeTimestamp(expiresAt) }
         })
       )
   })
@@ -154,11 +154,11 @@ const threadScope = (params: { readonly thread_id: string }): DocumentScope => (
   threadId: ThreadId.make(params.thread_id)
 })
 
-const placeOf = (scope: DocumentScope): DocumentPlace =>
+const placeFromScope = (scope: DocumentScope): DocumentPlace =>
   scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
 
 /** A body that decodes has its file, and has it kept. */
-const fileOf = ({ files }: RawBody) => {
+const keptFile = ({ files }: RawBody) => {
   const kept = files.find(({ field, outcome }) => field === "file" && outcome._tag === "Kept")?.outcome
   if (kept?._tag !== "Kept") throw new Error("An upload without its file was taken for good.")
   return kept.file

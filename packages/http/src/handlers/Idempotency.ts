@@ -1,5 +1,4 @@
-/** `Idempotency-Key`: a repeat is recognized by the caller's key, and checked by a hash of what was asked. */
-import type { ToolOutputsRequest, TurnRequest } from "@colloquy/core"
+/** `Idempotency-Key`: a repeated request is recognized by the key, and its hash must be that of the first request. */
 import type { IdempotencyKey } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -12,12 +11,12 @@ interface Repeatable {
 }
 
 /**
- * Nothing, or the field of a kernel request. `asked` is what the kernel would be asked: however a client writes one request, in whatever
- * encoding, it is one request.
+ * The field of a kernel request, or nothing without the header. `asked` is the decoded request: the same request in another encoding has
+ * the same hash.
  */
-export const idempotencyOf = (
+export const readIdempotency = (
   { headers, request }: Repeatable,
-  asked: () => (TurnRequest & { readonly files?: ReadonlyArray<object> }) | ToolOutputsRequest
+  asked: () => object
 ): Effect.Effect<{ readonly idempotency?: IdempotencyKey }> => {
   const key = headers["idempotency-key"]
   if (key === undefined) return Effect.succeed({})

@@ -1,6 +1,6 @@
 /** Memories over HTTP: decode, call the use case, encode. A host that has not installed `Memory.layer()` answers 501. */
 import { AssistantId, RunId } from "@colloquy/core"
-import { dateOf, longestMemory, Memories, MemoryId } from "@colloquy/core/wings"
+import { readDate, longestMemory, Memories, MemoryId } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"
@@ -9,7 +9,7 @@ import { bodyReader } from "../wings/BodyReader.ts"
 import { memoryBodies } from "../endpoints/MemoriesApi.ts"
 import { NotFound, NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { compact, given, timestampOf } from "../wire/Fields.ts"
+import { compact, given, writeTimestamp } from "../wire/Fields.ts"
 import { type MemoryRequest, mostFound } from "../wire/Memories.ts"
 import { memoryToWire, operationToWire, versionToWire } from "../encoding/EncodeMemories.ts"
 
@@ -28,8 +28,8 @@ export const layer = HttpApiBuilder.group(
       .handle("list", ({ params, query }) =>
         Effect.gen(function* () {
           const { list } = yield* memories
-          const paged = pageOf(query)
-          const found = yield* Effect.mapError(list(assistantOf(params), paged?.window ?? null), toWireError)
+          const paged = readPage(query)
+          const found = yield* Effect.mapError(list(assistantIdFrom(params), paged?.window ?? null), toWireError)
           const all = { memories: found.memories.map((memory) => memoryToWire(memory)), total_count: found.total }
           if (paged === null) return all
           const { page, page_size } = paged
@@ -40,14 +40,17 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { add } = yield* memories
           const { value } = yield* read(memoryBodies.add, raw)
-          const { content, id } = yield* Effect.mapError(add(assistantOf(raw.params), textOf(value)), toWireError)
+          const { content, id } = yield* Effect.mapError(
+            add(assistantIdFrom(raw.params), memoryFromBody(value)),
+            toWireError
+          )
           return { success: true as const, memory_id: id, content }
         })
       )
       .handle("forgetAll", ({ params }) =>
         Effect.gen(function* () {
           const { forgetAll } = yield* memories
-          const gone = yield* Effect.mapError(forgetAll(assistantOf(params)), toWireError)
+          const gone = yield* Effect.mapError(forgetAll(assistantIdFrom(params)), toWireError)
           return {
             success: true as const,
             message: `${counted(gone.memories, "memory", "memories")} and ${counted(gone.versions, "earlier version", "earlier versions")} were deleted.`
@@ -55,22 +58,22 @@ export const layer = HttpApiBuilder.group(
         })
       )
       .handle("export", ({ params }) =>
-        Effect.flatMap(memories, ({ export: write }) => Effect.mapError(write(assistantOf(params)), toWireError))
+        Effect.flatMap(memories, ({ export: write }) => Effect.mapError(write(assistantIdFrom(params)), toWireError))
       )
       .handleRaw("import", (raw) =>
         Effect.gen(function* () {
           const { import: take } = yield* memories
           const { value } = yield* read(memoryBodies.import, raw)
-          return yield* Effect.mapError(take(assistantOf(raw.params), value), toWireError)
+          return yield* Effect.mapError(take(assistantIdFrom(raw.params), value), toWireError)
         })
       )
       .handle("stats", ({ params }) =>
         Effect.gen(function* () {
           const { stats } = yield* memories
-          const { lastUpdated, total } = yield* Effect.mapError(stats(assistantOf(params)), toWireError)
+          const { lastUpdated, total } = yield* Effect.mapError(stats(assistantIdFrom(params)), toWireError)
           return {
             total_memories: total,
-            last_updated: lastUpdated === null ? null : timestampOf(lastUpdated),
+            last_updated: lastUpdated === null ? null : writeTimestamp(lastUpdated),
             limits: { content_characters: longestMemory, search_results: mostFound }
           }
         })
@@ -79,7 +82,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { noteOn, search } = yield* memories
           const { at, limit, query } = (yield* read(memoryBodies.search, raw)).value
-          const found = search(assistantOf(raw.params), query, limit ?? 5, dateOf(at))
+          const found = search(assistantIdFrom(raw.params), query, limit ?? 5, readDate(at))
           const hits = yield* Effect.mapError(found, toWireError)
           return {
             memories: hits.map(({ memory, score }) => memoryToWire(memory, score)),
@@ -90,7 +93,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handle("get", ({ params }) =>
         Effect.flatMap(memories, ({ get }) =>
-          get(assistantOf(params), memoryOf(params)).pipe(
+          get(assistantIdFrom(params), memoryIdFrom(params)).pipe(
             Effect.map((memory) => memoryToWire(memory)),
             Effect.mapError(toWireError)
           )
@@ -100,14 +103,14 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { update } = yield* memories
           const { value } = yield* read(memoryBodies.update, raw)
-          const changed = update(assistantOf(raw.params), memoryOf(raw.params), textOf(value))
+          const changed = update(assistantIdFrom(raw.params), memoryIdFrom(raw.params), memoryFromBody(value))
           return memoryToWire(yield* Effect.mapError(changed, toWireError))
         })
       )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
           const { remove } = yield* memories
-          const gone = yield* Effect.mapError(remove(assistantOf(params), memoryOf(params)), toWireError)
+          const gone = yield* Effect.mapError(remove(assistantIdFrom(params), memoryIdFrom(params)), toWireError)
           return {
             success: true as const,
             message: `The memory and ${counted(gone.versions, "earlier version", "earlier versions")} were deleted.`
@@ -117,7 +120,7 @@ export const layer = HttpApiBuilder.group(
       .handle("history", ({ params }) =>
         Effect.gen(function* () {
           const { history } = yield* memories
-          const versions = yield* Effect.mapError(history(assistantOf(params), memoryOf(params)), toWireError)
+          const versions = yield* Effect.mapError(history(assistantIdFrom(params), memoryIdFrom(params)), toWireError)
           return { versions: versions.map(versionToWire), total_count: versions.length }
         })
       )
@@ -135,25 +138,26 @@ export const layer = HttpApiBuilder.group(
 
 const detail = "Memories are not available on this server: its host has not installed them."
 
-const assistantOf = ({ assistant_id }: { readonly assistant_id: string }) => AssistantId.make(assistant_id)
+const assistantIdFrom = ({ assistant_id }: { readonly assistant_id: string }) => AssistantId.make(assistant_id)
 
 /** An empty id is what the router makes of a missing one; no memory has it. */
-const memoryOf = ({ memory_id }: { readonly memory_id: string }) => MemoryId.make(memory_id === "" ? "none" : memory_id)
+const memoryIdFrom = ({ memory_id }: { readonly memory_id: string }) =>
+  MemoryId.make(memory_id === "" ? "none" : memory_id)
 
-const textOf = ({ content, metadata, said_at, session, speaker }: MemoryRequest) => ({
+const memoryFromBody = ({ content, metadata, said_at, session, speaker }: MemoryRequest) => ({
   content,
   ...compact({
     metadata: given(metadata),
-    saidAt: momentOf(given(said_at)),
+    saidAt: readMoment(given(said_at)),
     session: given(session),
     speaker: given(speaker)
   })
 })
 
-const momentOf = (text: string | null | undefined) => (text === undefined ? undefined : dateOf(text))
+const readMoment = (text: string | null | undefined) => (text === undefined ? undefined : readDate(text))
 
 /** Null: all of them. */
-const pageOf = ({ page, page_size }: { readonly page?: number; readonly page_size?: number }) => {
+const readPage = ({ page, page_size }: { readonly page?: number; readonly page_size?: number }) => {
   if (page === undefined && page_size === undefined) return null
   const [number, size] = [page ?? 1, page_size ?? 25]
   return { page: number, page_size: size, window: { skip: (number - 1) * size, limit: size } }

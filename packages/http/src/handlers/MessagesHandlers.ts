@@ -15,23 +15,17 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
-import { compact, given, givenName } from "../wire/Fields.ts"
+import { compact } from "../wire/Fields.ts"
 import type { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
 import { messageBodies } from "../endpoints/MessagesApi.ts"
-import { idempotencyOf } from "./Idempotency.ts"
+import { readIdempotency } from "./Idempotency.ts"
 import type { DecodedBody, RawBody } from "../bodies/RequestBody.ts"
 import { Wings } from "../wings/Wings.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import type { UploadedFile } from "../bodies/UploadedFile.ts"
-import { delivery } from "./Delivery.ts"
-import {
-  modelOptionsFromWire,
-  jsonObjectOf,
-  routingFromWire,
-  sendToModel,
-  thinkingFromWire,
-  toolsFromWire
-} from "./TurnOptions.ts"
+import { acceptance, delivery } from "./Delivery.ts"
+import { commonRequest, findIgnored } from "./MessageFields.ts"
+import { routingFromWire } from "./TurnOptions.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -39,31 +33,30 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const read = yield* bodyReader
     const deliver = yield* delivery
+    const accept = yield* acceptance
     const start = yield* turnStarter
     const wings = yield* Wings
 
     /** The files of a message that is refused are deleted before the answer is sent. */
     const answer = <A extends MessageBody | StatelessMessageBody>(
-      sent: Parameters<typeof idempotencyOf>[0],
+      sent: Parameters<typeof readIdempotency>[0],
       { discard, raw, value }: DecodedBody<A>,
       rest: Partial<TurnRequest>
     ) =>
       Effect.gen(function* () {
-        const files = filesOf(raw)
+        const files = receivedFiles(raw)
         const request: TurnRequest = {
-          ...commonOf(value),
-          ...compact({ options: wings.options(value, raw), ignored: ignoredOf(wings, value) }),
+          ...commonRequest(value),
+          ...compact({ options: wings.options(value, raw), ignored: findIgnored(wings, value) }),
           ...rest
         }
-        const repeat = yield* idempotencyOf(sent, () => {
+        const repeat = yield* readIdempotency(sent, () => {
           const options = compact({ options: wings.options(value, { ...raw, files: raw.files.map(withoutIds) }) })
-          return asked({ ...request, ...options }, files)
+          return asked({ ...request, ...options }, files, value.background === true)
         })
         const started = start({ ...request, ...repeat }, files)
-        return yield* deliver(
-          raw.files.length === 0 ? started : Effect.onError(started, () => discard),
-          value.stream === true
-        )
+        const whole = raw.files.length === 0 ? started : Effect.onError(started, () => discard)
+        return value.background === true ? yield* accept(whole) : yield* deliver(whole, value.stream === true)
       })
 
     return handlers
@@ -75,7 +68,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw("sendStateless", (raw) =>
         Effect.flatMap(read(messageBodies.sendStateless, raw), (body) =>
-          answer(raw, body, { ...placeOf(body.value), systemFallback: "description" })
+          answer(raw, body, { ...statelessPlace(body.value), systemFallback: "description" })
         )
       )
   })
@@ -99,7 +92,7 @@ const turnStarter = Effect.gen(function* () {
 })
 
 /** Files are kept for the field `files` where the kernel has documents; other ones were refused. */
-const filesOf = ({ files }: RawBody): ReadonlyArray<ReceivedFile> =>
+const receivedFiles = ({ files }: RawBody): ReadonlyArray<ReceivedFile> =>
   files.flatMap(({ field, outcome }) => (field === "files" && outcome._tag === "Kept" ? [outcome.file] : []))
 
 /** The same recording has other ids when it is sent again. */
@@ -111,32 +104,13 @@ const withoutIds = (file: UploadedFile): UploadedFile =>
 const noIds = { documentId: DocumentId.make("any"), blobId: BlobId.make("any") }
 
 /** What a repeat is recognized by: files have other ids when they are sent again. */
-const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
-  files.length === 0 ? request : { ...request, files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) }
-
-const ignoredOf = (wings: typeof Wings.Service, body: MessageBody | StatelessMessageBody): TurnRequest["ignored"] => {
-  const ignored = wings.ignored(body, !sendToModel(body.send_to_llm))
-  return ignored.length === 0 ? undefined : ignored
-}
-
-const placeOf = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
-  ...(typeof thread_id === "string" ? { threadId: ThreadId.make(thread_id) } : {}),
-  ...(typeof assistant_id === "string" ? { assistantId: AssistantId.make(assistant_id) } : {})
+const asked = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>, background: boolean) => ({
+  ...request,
+  ...(background ? { background } : {}),
+  ...(files.length === 0 ? {} : { files: files.map(({ filename, sha256 }) => ({ filename, sha256 })) })
 })
 
-const commonOf = (body: MessageBody | StatelessMessageBody): TurnRequest => ({
-  content: body.content ?? "",
-  stream: body.stream === true,
-  sendToModel: sendToModel(body.send_to_llm),
-  ...compact({
-    systemPrompt: given(body.system_prompt),
-    provider: givenName(body.llm_provider),
-    model: givenName(body.model_name),
-    tools: toolsFromWire(body.tools),
-    thinking: thinkingFromWire(body.thinking),
-    modelOptions: modelOptionsFromWire(body.model_options),
-    jsonOutput: given(body.json_output),
-    metadata: jsonObjectOf(body.metadata),
-    customTimestamp: given(body.custom_timestamp)
-  })
+const statelessPlace = ({ assistant_id, thread_id }: StatelessMessageBody) => ({
+  ...(typeof thread_id === "string" ? { threadId: ThreadId.make(thread_id) } : {}),
+  ...(typeof assistant_id === "string" ? { assistantId: AssistantId.make(assistant_id) } : {})
 })

@@ -4,7 +4,7 @@ import { type CatalogFilter, type ModelType } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
-import { compact, pageOf } from "../wire/Fields.ts"
+import { compact, readPage } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { modelToWire, videoToWire } from "../encoding/EncodeModels.ts"
 
@@ -19,11 +19,11 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const catalog = yield* Catalog
     const list = (filter: CatalogFilter, page: Page) =>
-      Effect.map(catalog.list(filter, pageOf(page)), ({ models, total }) => ({
+      Effect.map(catalog.list(filter, readPage(page)), ({ models, total }) => ({
         models: models.map(modelToWire),
         total
       }))
-    const listOf = (modelType: ModelType, { provider, ...page }: Page & { readonly provider?: string }) =>
+    const listModels = (modelType: ModelType, { provider, ...page }: Page & { readonly provider?: string }) =>
       list(compact({ modelType, provider }), page)
     const providers = (modelType?: ModelType) =>
       Effect.map(catalog.providers(modelType), (found) => ({ providers: found, total: found.length }))
@@ -44,12 +44,12 @@ export const layer = HttpApiBuilder.group(
       )
       .handle("providers", () => providers())
       .handle("ofProvider", ({ params, query }) => list({ provider: params.provider }, query))
-      .handle("embeddings", ({ query }) => listOf("embedding", query))
+      .handle("embeddings", ({ query }) => listModels("embedding", query))
       .handle("embeddingProviders", () => providers("embedding"))
       .handle("embedding", ({ params }) => Effect.map(find(params.model_name, "embedding"), modelToWire))
-      .handle("images", ({ query }) => listOf("image", query))
+      .handle("images", ({ query }) => listModels("image", query))
       .handle("videos", ({ query: { provider, ...page } }) =>
-        Effect.map(catalog.list(compact({ modelType: "video" as const, provider }), pageOf(page)), (found) => ({
+        Effect.map(catalog.list(compact({ modelType: "video" as const, provider }), readPage(page)), (found) => ({
           models: found.models.map(videoToWire),
           total: found.total
         }))

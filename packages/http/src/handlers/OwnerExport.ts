@@ -1,6 +1,6 @@
 /**
- * Everything of an owner as one tar archive, read in pages while it is sent. An entry's size stands before its bytes, so the lines of a file
- * are read twice: to count them, and to send them. What was added in between is cut off, what was removed is filled with empty lines.
+ * Everything of an owner as one tar archive, read in pages while it is sent. In a tar archive the size of a file stands before its bytes, so
+ * its lines are read twice: first to count bytes, then to send them. Lines added between the two are left out, removed ones become empty.
  */
 import {
   type Assistant,
@@ -12,31 +12,44 @@ import {
   type Thread,
   Threads
 } from "@colloquy/core"
-import { type Document, Documents, Memories, type MemoryRecord } from "@colloquy/core/wings"
+import type { ScheduleId, VersionedAssistant } from "@colloquy/core/adapters"
+import {
+  type Document,
+  Documents,
+  Memories,
+  type MemoryRecord,
+  scheduleRecord,
+  Schedules,
+  type ScheduleWithTimes
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { assistantToWire, messageToWire, threadToWire } from "../encoding/Encode.ts"
+import { assistantToWire, messageToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { documentToWire } from "../encoding/EncodeDocuments.ts"
 import { memoryToWire } from "../encoding/EncodeMemories.ts"
 import { usageToWire } from "../encoding/EncodeModels.ts"
+import { compact } from "../wire/Fields.ts"
 import { tarEnd, tarHeader, tarPadding } from "../streams/Tar.ts"
 
 const atOnce = 100
+/** Each may be a megabyte. */
+const messagesAtOnce = 3
 
 type Read<A> = Effect.Effect<ReadonlyArray<A>, StoreUnavailable, Principal>
 type Lines = Stream.Stream<string, StoreUnavailable, Principal>
 type Bytes = Stream.Stream<Uint8Array, StoreUnavailable, Principal>
 
 /** All pages of a list. */
-const pages = <A>(read: (skip: number) => Read<A>): Stream.Stream<A, StoreUnavailable, Principal> =>
+const pages = <A>(read: (skip: number) => Read<A>, limit = atOnce): Stream.Stream<A, StoreUnavailable, Principal> =>
   Stream.paginate(0, (skip: number) =>
     Effect.map(
       read(skip),
-      (found) => [found, found.length < atOnce ? Option.none() : Option.some(skip + atOnce)] as const
+      (found) => [found, found.length < limit ? Option.none() : Option.some(skip + limit)] as const
     )
   )
 
+type VersionOf = VersionedAssistant & Pick<Assistant, "id">
 type Wings = Parameters<typeof messageToWire>[1]
 
 export const ownerExport = Effect.gen(function* () {
@@ -45,20 +58,38 @@ export const ownerExport = Effect.gen(function* () {
   const billing = yield* Billing
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const memories = Option.getOrNull(yield* Effect.serviceOption(Memories))
+  const schedules = Option.getOrNull(yield* Effect.serviceOption(Schedules))
 
   const allAssistants: Stream.Stream<Assistant, StoreUnavailable, Principal> = pages((skip) =>
     assistants.list({ skip, limit: atOnce })
   )
+  /** All versions of an assistant that has more than the first one. */
+  const earlierVersions = ({ id, version }: Assistant): Stream.Stream<VersionOf, StoreUnavailable, Principal> =>
+    version === 1
+      ? Stream.empty
+      : Stream.paginate(version + 1, (before: number) =>
+          Effect.gen(function* () {
+            const { next, versions } = yield* assistants.versions(id, { limit: atOnce, before })
+            const found = yield* Effect.forEach(versions, (each) => assistants.version(id, each.version))
+            return [found.map((each) => ({ id, ...each })), Option.fromNullishOr(next)] as const
+          }).pipe(
+            // An assistant that was deleted meanwhile has none.
+            Effect.catchIf(
+              (error) => error._tag !== "StoreUnavailable",
+              () => Effect.succeed([[], Option.none<number>()] as const)
+            )
+          )
+        )
   const allThreads: Stream.Stream<Thread, StoreUnavailable, Principal> = pages((skip) =>
     Effect.map(threads.list({ page: { skip, limit: atOnce }, includeMessages: false }), (found) =>
       found.map(({ thread }) => thread)
     )
   )
-  const messagesOf = ({ id }: Thread): Stream.Stream<Message, StoreUnavailable, Principal> =>
-    pages((skip) => threads.messages(id, skip, atOnce))
+  const threadMessages = ({ id }: Thread): Stream.Stream<Message, StoreUnavailable, Principal> =>
+    pages((skip) => threads.messages(id, skip, messagesAtOnce), messagesAtOnce)
   const allDocuments: Stream.Stream<Document, StoreUnavailable, Principal> =
     documents === null ? Stream.empty : pages((skip) => documents.listAll({ skip, limit: atOnce }))
-  const memoriesOf = ({ id }: Assistant): Stream.Stream<MemoryRecord, StoreUnavailable, Principal> =>
+  const assistantMemories = ({ id }: Assistant): Stream.Stream<MemoryRecord, StoreUnavailable, Principal> =>
     memories === null
       ? Stream.empty
       : pages((skip) =>
@@ -70,9 +101,21 @@ export const ownerExport = Effect.gen(function* () {
             )
           )
         )
+  const assistantSchedules = ({ id }: Assistant): Stream.Stream<ScheduleWithTimes, StoreUnavailable, Principal> =>
+    schedules === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: ScheduleId | undefined) =>
+          Effect.map(
+            schedules.list(id, { limit: atOnce, ...compact({ after }) }),
+            (found) => [found.schedules, Option.fromNullishOr(found.next)] as const
+          ).pipe(
+            // An assistant that was deleted meanwhile has none.
+            Effect.catchTag("AssistantNotFound", () => Effect.succeed([[], Option.none<ScheduleId>()] as const))
+          )
+        )
   const usage = pages((skip) => Effect.map(billing.recentUsage({ skip, limit: atOnce }), ({ days }) => days))
 
-  const bytesOf = (document: Document): Bytes =>
+  const documentBytes = (document: Document): Bytes =>
     documents === null
       ? Stream.empty
       : Stream.unwrap(Effect.map(documents.content(document.id), ({ bytes }) => bytes)).pipe(
@@ -81,8 +124,17 @@ export const ownerExport = Effect.gen(function* () {
         )
 
   return (wings: Wings, at: Date): Bytes => {
-    const linesOf = <A>(all: Stream.Stream<A, StoreUnavailable, Principal>, toWire: (each: A) => object): Lines =>
-      Stream.map(all, (each) => `${JSON.stringify(toWire(each))}\n`)
+    const jsonLines = <A>(all: Stream.Stream<A, StoreUnavailable, Principal>, toWire: (each: A) => object): Lines =>
+      Stream.suspend(() => {
+        let length = 0
+        return Stream.mapEffect(all, (each) => {
+          const line = `${JSON.stringify(toWire(each))}\n`
+          length += line.length
+          if (length < lettersAtOnce) return Effect.succeed(line)
+          length = 0
+          return Effect.as(Effect.yieldNow, line)
+        })
+      })
     const file = (name: string, lines: Lines): Bytes => {
       const encoded = Stream.map(lines, (line) => encoder.encode(line))
       return Stream.unwrap(
@@ -97,16 +149,26 @@ export const ownerExport = Effect.gen(function* () {
       )
     }
     return Stream.concat(
-      file("assistants.jsonl", linesOf(allAssistants, assistantToWire)),
+      Stream.concat(
+        file("assistants.jsonl", jsonLines(allAssistants, assistantToWire)),
+        file(
+          "assistant_versions.jsonl",
+          jsonLines(Stream.flatMap(allAssistants, earlierVersions), (version) => ({
+            assistant_id: version.id,
+            ...versionToWire(version),
+            assistant: assistantToWire(version.assistant)
+          }))
+        )
+      ),
       file(
         "threads.jsonl",
-        linesOf(allThreads, (thread) => threadToWire({ thread, messages: [] }, wings))
+        jsonLines(allThreads, (thread) => threadToWire({ thread, messages: [] }, wings))
       )
     ).pipe(
       Stream.concat(
         file(
           "messages.jsonl",
-          linesOf(Stream.flatMap(allThreads, messagesOf), (message) => ({
+          jsonLines(Stream.flatMap(allThreads, threadMessages), (message) => ({
             thread_id: message.threadId,
             ...messageToWire(message, wings)
           }))
@@ -115,32 +177,44 @@ export const ownerExport = Effect.gen(function* () {
       Stream.concat(
         file(
           "memories.jsonl",
-          linesOf(Stream.flatMap(allAssistants, memoriesOf), (memory) => ({
+          jsonLines(Stream.flatMap(allAssistants, assistantMemories), (memory) => ({
             assistant_id: memory.assistantId,
             ...memoryToWire(memory)
           }))
         )
       ),
-      Stream.concat(file("documents.jsonl", linesOf(allDocuments, documentToWire))),
+      Stream.concat(
+        schedules === null
+          ? Stream.empty
+          : file("schedules.jsonl", jsonLines(Stream.flatMap(allAssistants, assistantSchedules), scheduleRecord))
+      ),
+      Stream.concat(file("documents.jsonl", jsonLines(allDocuments, documentToWire))),
       Stream.concat(
         Stream.flatMap(allDocuments, (document) =>
-          entry({ name: nameOf(document), size: document.size, modifiedAt: document.createdAt }, bytesOf(document), 0)
+          entry(
+            { name: entryName(document), size: document.size, modifiedAt: document.createdAt },
+            documentBytes(document),
+            0
+          )
         )
       ),
-      Stream.concat(file("usage.jsonl", linesOf(usage, usageToWire))),
+      Stream.concat(file("usage.jsonl", jsonLines(usage, usageToWire))),
       Stream.concat(Stream.succeed(tarEnd))
     )
   }
 })
 
+/** After so many, others have their turn: an embedded database answers without a pause. */
+const lettersAtOnce = 250_000
+
 const encoder = new TextEncoder()
 const newLine = 10
 
 /** The name is the user's: it must not lead out of the folder into which the archive is unpacked. */
-const nameOf = ({ filename, id }: Document): string =>
+const entryName = ({ filename, id }: Document): string =>
   `documents/${id}/${filename.replaceAll(/[/\\\p{Cc}]/gu, "_").replace(/^\.+$/u, "_") || "_"}`
 
-/** Exactly as many bytes as the header says, whatever comes: more are cut off, missing ones are filled. */
+/** Sends exactly as many bytes as the header says: surplus bytes are left out, missing ones filled. */
 const entry = (header: Parameters<typeof tarHeader>[0], bytes: Bytes, filling: number): Bytes =>
   Stream.suspend(() => {
     let left = header.size

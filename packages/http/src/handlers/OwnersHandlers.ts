@@ -1,5 +1,5 @@
 /** What concerns an owner as a whole. */
-import { type Allowance, Allowances, AuditLog, Erasures, Principal } from "@colloquy/core"
+import { type Allowance, Allowances, AssistantId, Assistants, AuditLog, Erasures, Principal } from "@colloquy/core"
 import { ErasureId } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,6 +17,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const { report } = yield* Allowances
     const erasures = yield* Erasures
+    const assistants = yield* Assistants
     const audit = yield* AuditLog
     const wings = yield* Wings
     const archive = yield* ownerExport
@@ -50,8 +51,11 @@ export const layer = HttpApiBuilder.group(
           Effect.mapError(toWireError)
         )
       )
-      .handle("usage", () =>
-        report.pipe(
+      .handle("usage", ({ query: { assistant_id: assistantId } }) =>
+        (assistantId === undefined
+          ? report()
+          : Effect.flatMap(assistants.get(AssistantId.make(assistantId)), ({ id }) => report(id))
+        ).pipe(
           Effect.map(({ costUsd, inputTokens, outputTokens, ...others }) => ({
             requests: toWire(others.requests),
             turns: toWire(others.turns),

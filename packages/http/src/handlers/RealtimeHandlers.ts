@@ -24,8 +24,8 @@ export const layer = HttpApiBuilder.group(
         const wanted = (yield* read(realtimeBodies.issueTicket, raw)).value
         const issued = yield* installed.value
           .issue({
-            threadId: idOf(wanted?.chat_thread_id ?? wanted?.thread_id),
-            assistantId: idOf(wanted?.assistant_id),
+            threadId: lowerCaseId(wanted?.chat_thread_id ?? wanted?.thread_id),
+            assistantId: lowerCaseId(wanted?.assistant_id),
             origin: raw.request.headers["origin"] ?? null
           })
           .pipe(Effect.mapError(toWireError))
@@ -42,6 +42,6 @@ export const layer = HttpApiBuilder.group(
 )
 
 /** UUIDs are read in any case. One that is malformed is unknown like any other. */
-const idOf = (text: string | null | undefined): string | null => text?.toLowerCase() ?? null
+const lowerCaseId = (text: string | null | undefined): string | null => text?.toLowerCase() ?? null
 
 export const realtimeAbsent = "Realtime sessions are not available on this server: its host has not installed them."

@@ -1,17 +1,19 @@
-/** Runs over HTTP: tool outputs, cancel, the record, and the events again. */
+/** Runs over HTTP: tool outputs, approvals, cancel, the record, and the events again. A host that has not installed `Inspections.layer()` answers 501 for the inside of a run. */
 import { type Run, RunId, ThreadId, type ToolOutputsRequest, Turns } from "@colloquy/core"
-import { isAtRest } from "@colloquy/core/adapters"
+import { type CallDecision, isAtRest } from "@colloquy/core/adapters"
+import { Inspections } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
-import { HTTPValidationError } from "../wire/Errors.ts"
-import { compact } from "../wire/Fields.ts"
-import { runBodies, type SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
+import { HTTPValidationError, NotImplemented } from "../wire/Errors.ts"
+import { compact, given } from "../wire/Fields.ts"
+import { type CallDecisionBody, runBodies, type SubmitToolOutputsRequest } from "../endpoints/RunsApi.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Wings } from "../wings/Wings.ts"
-import { idempotencyOf } from "./Idempotency.ts"
+import { readIdempotency } from "./Idempotency.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
@@ -24,6 +26,7 @@ export const layer = HttpApiBuilder.group(
   "runs",
   Effect.fnUntraced(function* (handlers) {
     const turns = yield* Turns
+    const installed = yield* Effect.serviceOption(Inspections)
     const read = yield* bodyReader
     const deliver = yield* delivery
     const { heartbeat } = yield* HttpSettings
@@ -34,8 +37,8 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(runBodies.submit, raw)
           const stream = raw.query.stream ?? value.stream === true
-          const request = { ...outputsOf(value, stream), ...placeOf(raw.params) }
-          const repeat = yield* idempotencyOf(raw, () => request)
+          const request = { ...readToolOutputs(value, stream), ...runPlace(raw.params) }
+          const repeat = yield* readIdempotency(raw, () => request)
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
@@ -43,13 +46,22 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(runBodies.submitToThread, raw)
           const stream = value.stream === true
-          const request = { ...outputsOf(value, stream), threadId: ThreadId.make(value.thread_id) }
-          const repeat = yield* idempotencyOf(raw, () => request)
+          const request = { ...readToolOutputs(value, stream), threadId: ThreadId.make(value.thread_id) }
+          const repeat = yield* readIdempotency(raw, () => request)
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
+      .handleRaw("decide", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(runBodies.decide, raw)
+          const stream = raw.query.stream ?? value.stream === true
+          const request = { decisions: value.approvals.map(decisionFromWire), stream, ...runPlace(raw.params) }
+          const repeat = yield* readIdempotency(raw, () => request)
+          return yield* deliver(turns.decide({ ...request, ...repeat }), stream)
+        })
+      )
       .handle("cancel", ({ params }) => {
-        const { runId, threadId } = placeOf(params)
+        const { runId, threadId } = runPlace(params)
         return turns.cancel(threadId, runId).pipe(Effect.map(cancelToWire), Effect.mapError(toWireError))
       })
       .handle("list", ({ params, query: { cursor, limit = 20, ...filter } }) =>
@@ -62,20 +74,21 @@ export const layer = HttpApiBuilder.group(
         )
       )
       .handle("get", ({ params }) => {
-        const { runId, threadId } = placeOf(params)
+        const { runId, threadId } = runPlace(params)
         return turns.report(threadId, runId).pipe(Effect.map(runToWire), Effect.mapError(toWireError))
       })
-      .handle("inspect", ({ params }) => {
-        const { runId, threadId } = placeOf(params)
-        return turns.inspect(threadId, runId).pipe(
-          Effect.map((found) => inspectionToWire(runId, found)),
-          Effect.mapError(toWireError)
-        )
-      })
+      .handle("inspect", ({ params }) =>
+        Effect.gen(function* () {
+          if (Option.isNone(installed)) return yield* new NotImplemented({ detail })
+          const { runId, threadId } = runPlace(params)
+          const found = yield* Effect.mapError(installed.value.inspect(threadId, runId), toWireError)
+          return inspectionToWire(runId, found)
+        })
+      )
       .handle("events", ({ headers, params, query }) =>
         Effect.gen(function* () {
-          const { runId, threadId } = placeOf(params)
-          const after = yield* startOf(headers["last-event-id"], query.after, params.run_id)
+          const { runId, threadId } = runPlace(params)
+          const after = yield* firstSequence(headers["last-event-id"], query.after, params.run_id)
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
           if (isOver(run, after)) return HttpServerResponse.empty({ status: 204 })
           const events = yield* Effect.mapError(turns.follow(threadId, runId, after), toWireError)
@@ -85,13 +98,15 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
+const detail = "The inside of runs is not shown on this server: its host has not installed it."
+
 /** An empty id is what the router makes of a missing one; no run has it. */
-const placeOf = ({ run_id, thread_id }: { readonly run_id: string; readonly thread_id: string }) => ({
+const runPlace = ({ run_id, thread_id }: { readonly run_id: string; readonly thread_id: string }) => ({
   threadId: ThreadId.make(thread_id),
   runId: RunId.make(run_id)
 })
 
-const outputsOf = (body: SubmitToolOutputsRequest, stream: boolean): Omit<ToolOutputsRequest, "threadId"> => ({
+const readToolOutputs = (body: SubmitToolOutputsRequest, stream: boolean): Omit<ToolOutputsRequest, "threadId"> => ({
   outputs: body.tool_outputs.map(({ output, tool_call_id }) => ({
     toolCallId: tool_call_id,
     output: typeof output === "string" ? output : JSON.stringify(output)
@@ -100,11 +115,17 @@ const outputsOf = (body: SubmitToolOutputsRequest, stream: boolean): Omit<ToolOu
   ...compact({ tools: toolsFromWire(body.tools), thinking: thinkingFromWire(body.thinking) })
 })
 
+const decisionFromWire = ({ arguments: args, decision, reason, tool_call_id }: CallDecisionBody): CallDecision => ({
+  toolCallId: tool_call_id,
+  decision,
+  ...compact({ arguments: given(args), reason: given(reason) })
+})
+
 /** Nothing is left to send, and nothing will come. */
 const isOver = (run: Run, after: number): boolean => isAtRest(run.status) && after >= run.lastSequence
 
 /** The header is what a reconnecting client adds to the address that it began with, so it is the newer of the two. */
-const startOf = (
+const firstSequence = (
   lastEventId: string | undefined,
   after: number | undefined,
   runId: string

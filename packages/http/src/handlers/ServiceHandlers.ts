@@ -1,4 +1,4 @@
-/** The capabilities are asked of the kernel at each request: a part may come and go while the server runs. */
+/** The capabilities are read from the kernel at each request, because parts may be added or removed while the server runs. */
 import { TurnParts } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

@@ -1,12 +1,12 @@
 /** Threads over HTTP: decode, call the use case, encode. */
-import { ThreadId, Threads } from "@colloquy/core"
+import { Assistants, ThreadId, Threads } from "@colloquy/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { threadBodies } from "../endpoints/ThreadsApi.ts"
-import { pageOf, timestampOf } from "../wire/Fields.ts"
+import { readPage, writeTimestamp } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { Wings } from "../wings/Wings.ts"
 import { threadToWire } from "../encoding/Encode.ts"
@@ -17,11 +17,12 @@ export const layer = HttpApiBuilder.group(
   "threads",
   Effect.fnUntraced(function* (handlers) {
     const threads = yield* Threads
+    const assistants = yield* Assistants
     const wings = yield* Wings
     const read = yield* bodyReader
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
-        threads.showAll({ page: pageOf(page), includeMessages: include_messages }).pipe(
+        threads.showAll({ page: readPage(page), includeMessages: include_messages }).pipe(
           Effect.flatMap((found) => writeThreads(found, wings)),
           Effect.mapError(toWireError)
         )
@@ -35,14 +36,21 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("update", (raw) =>
         Effect.gen(function* () {
           const { value } = yield* read(threadBodies.update, raw)
-          const updated = threads.update(ThreadId.make(raw.params.thread_id), value.metadata)
-          return threadToWire({ thread: yield* Effect.mapError(updated, toWireError), messages: [] }, wings)
+          const id = ThreadId.make(raw.params.thread_id)
+          const { assistant_version: version, metadata } = value
+          const pinned =
+            version === undefined ? null : yield* Effect.mapError(assistants.pinThread(id, version), toWireError)
+          const updated =
+            metadata === undefined ? pinned : yield* Effect.mapError(threads.update(id, metadata), toWireError)
+          // The body has one of the two, or it was refused.
+          const thread = updated ?? (yield* Effect.mapError(threads.update(id, {}), toWireError))
+          return threadToWire({ thread, messages: [] }, wings)
         })
       )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
           yield* threads.remove(ThreadId.make(params.thread_id)).pipe(Effect.mapError(toWireError))
-          const deleted_at = timestampOf(new Date(yield* Clock.currentTimeMillis))
+          const deleted_at = writeTimestamp(new Date(yield* Clock.currentTimeMillis))
           return { message: "The thread was deleted.", thread_id: params.thread_id, deleted_at }
         })
       )

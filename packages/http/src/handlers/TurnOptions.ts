@@ -38,13 +38,13 @@ export const routingFromWire = (router: Maybe<Wire.Router>): Routing | undefined
         allowFallbacks: given(router.allow_fallbacks),
         sort: given(router.sort),
         ignore: given(router.ignore),
-        maxPrice: maxPriceOf(router.max_price),
+        maxPrice: readMaxPrice(router.max_price),
         allowedModels: given(router.allowed_models),
         excludedModels: given(router.excluded_models),
         costTier: given(router.cost_tier)
       })
 
-const maxPriceOf = (price: Wire.Router["max_price"]): Routing["maxPrice"] | undefined =>
+const readMaxPrice = (price: Wire.Router["max_price"]): Routing["maxPrice"] | undefined =>
   price === null || price === undefined
     ? undefined
     : compact({ prompt: given(price.prompt), completion: given(price.completion) })
@@ -56,5 +56,5 @@ export const sendToModel = (value: Maybe<boolean | string>): boolean =>
   typeof value === "string" ? saysTrue(value) : value !== false
 
 /** An object, or the text of one. */
-export const jsonObjectOf = (metadata: Maybe<string | Metadata>): Metadata | undefined =>
+export const readMetadata = (metadata: Maybe<string | Metadata>): Metadata | undefined =>
   typeof metadata === "string" ? JSON.parse(metadata) : given(metadata)

@@ -45,7 +45,7 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
     Effect.gen(function* () {
       const { linkPeriod, publicUrl, signingKey } = yield* HttpSettings
       const clock = yield* Clock.Clock
-      const [secret, ...earlier] = secretsOf(signingKey)
+      const [secret, ...earlier] = signingSecrets(signingKey)
       const period = Math.max(1, Math.ceil(Duration.toSeconds(linkPeriod)))
       const publicOrigin = () => (typeof publicUrl === "function" ? publicUrl() : publicUrl)
 
@@ -96,7 +96,7 @@ export const layer = (basePath: string): Layer.Layer<Links> =>
 const encoder = new TextEncoder()
 
 /** Without a secret of the host, addresses are good in this process only. */
-const secretsOf = (keys: HttpSettings["signingKey"]): readonly [Uint8Array, ...Array<Uint8Array>] => {
+const signingSecrets = (keys: HttpSettings["signingKey"]): readonly [Uint8Array, ...Array<Uint8Array>] => {
   const [first, ...others] = [keys ?? []].flat().map((key) => encoder.encode(Redacted.value(key)))
   return [first ?? globalThis.crypto.getRandomValues(new Uint8Array(32)), ...others]
 }

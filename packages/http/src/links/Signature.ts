@@ -11,7 +11,7 @@ export type Expiry = number
 
 const encoder = new TextEncoder()
 
-/** The first line keeps signatures of this kind from standing for anything else that is ever signed with the same secret. */
+/** The first line names the purpose, so that such a signature is never valid for other data that is signed with the same secret. */
 const signed = (documentId: string, expires: Expiry, issued: number): Uint8Array =>
   encoder.encode(`colloquy document content\n${documentId}\n${expires}\n${issued}`)
 
@@ -22,7 +22,7 @@ export const sign = (secret: Uint8Array, documentId: string, expires: Expiry, is
 /** When the address was written. Only for a signature that was found to be right. */
 export const issuedIn = (signature: string): number => Number(signature.split(".", 1)[0])
 
-/** Takes as long for a wrong signature as for a right one. */
+/** Compares in constant time. */
 export const isSignature = (secret: Uint8Array, documentId: string, expires: Expiry, given: string): boolean => {
   const issued = issuedIn(given)
   const right = sign(secret, documentId, expires, Number.isSafeInteger(issued) ? issued : 0)

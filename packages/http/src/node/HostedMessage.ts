@@ -32,17 +32,17 @@ export interface RequestLine {
 export const requestLine = (message: HostedMessage): RequestLine | null => {
   const method = (message.method ?? "GET").toUpperCase()
   const originalUrl = message.originalUrl ?? message.url ?? "/"
-  const url = addressOf(originalUrl)
+  const url = normalizedTarget(originalUrl)
   return url === null || refusedMethods.has(method) ? null : { method, url, originalUrl }
 }
 
 const refusedMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"])
 
-/** Addresses that the platform's own reading would leave as they are; almost all are. */
+/** Addresses that `URL` would not change; almost all are such. */
 const plain = /^\/[\w\-.~!$&()*+,;=:@%/?]*$/u
 const dots = /\/(?:\.|%2e)/iu
 
-const addressOf = (target: string): string | null => {
+const normalizedTarget = (target: string): string | null => {
   if (plain.test(target) && !dots.test(target)) return target
   const url = URL.parse(target.startsWith("/") ? `http://localhost${target}` : target)
   return url === null || url.username !== "" || url.password !== "" ? null : `${url.pathname}${url.search}`

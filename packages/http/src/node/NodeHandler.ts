@@ -11,7 +11,7 @@ import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { ServerResponse } from "node:http"
 import { type App, type Apps, notStarted } from "../App.ts"
 import { bodyTaken, type HostedMessage, isBodyTaken, isRoundabout, type NodeHandler } from "./HostedMessage.ts"
-import { NodeRequest, requestOf } from "./NodeRequest.ts"
+import { NodeRequest, nodeRequest } from "./NodeRequest.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import { write } from "./NodeResponse.ts"
 import { badRequest, fault, notFound, refuse } from "./Refusals.ts"
@@ -57,7 +57,7 @@ const serving = ({ answer, services }: App): Serve => {
       refuse(response, 500, bodyTaken)
       return
     }
-    const request = requestOf(message, response)
+    const request = nodeRequest(message, response)
     if (request === null) {
       badRequest(response)
       return

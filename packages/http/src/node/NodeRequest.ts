@@ -147,7 +147,7 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest 
 }
 
 /** Null: the request line is refused. */
-export const requestOf = (message: HostedMessage, response: ServerResponse): NodeRequest | null => {
+export const nodeRequest = (message: HostedMessage, response: ServerResponse): NodeRequest | null => {
   const line = requestLine(message)
   if (line === null) return null
   const { method, originalUrl } = line

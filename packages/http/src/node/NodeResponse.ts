@@ -8,7 +8,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http"
 import { fault } from "./Refusals.ts"
-import { tellingOf } from "../streams/Heartbeat.ts"
+import { findTelling } from "../streams/Heartbeat.ts"
 import { NodeSink } from "./NodeSink.ts"
 import { writeWeb } from "./ThroughWeb.ts"
 
@@ -25,7 +25,7 @@ export const write = (answer: Answer, to: ServerResponse, isHead: boolean): Effe
 }
 
 const withoutBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
-  const { "content-length": given, ...headers } = headersOf(answer)
+  const { "content-length": given, ...headers } = nodeHeaders(answer)
   const length = answer.status in lengthWithout ? lengthWithout[answer.status] : given
   writeHead(answer, to, length === undefined ? headers : { ...headers, "content-length": length })
   to.end()
@@ -39,15 +39,15 @@ const withBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
   const { body } = answer
   switch (body._tag) {
     case "Empty":
-      writeHead(answer, to, { ...headersOf(answer), "content-length": "0" })
+      writeHead(answer, to, { ...nodeHeaders(answer), "content-length": "0" })
       to.end()
       return Effect.void
     case "Uint8Array":
-      writeHead(answer, to, headersOf(answer))
+      writeHead(answer, to, nodeHeaders(answer))
       to.end(body.text ?? body.body)
       return Effect.void
     case "Stream":
-      writeHead(answer, to, headersOf(answer))
+      writeHead(answer, to, nodeHeaders(answer))
       return writeStream(body.stream, to)
     default:
       // What only the platform can turn to bytes.
@@ -55,7 +55,7 @@ const withBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
   }
 }
 
-const headersOf = ({ cookies, headers }: Answer): OutgoingHttpHeaders =>
+const nodeHeaders = ({ cookies, headers }: Answer): OutgoingHttpHeaders =>
   Cookies.isEmpty(cookies) ? headers : { ...headers, "set-cookie": Cookies.toSetCookieHeaders(cookies) }
 
 const writeHead = ({ status, statusText }: Answer, to: ServerResponse, headers: OutgoingHttpHeaders): void => {
@@ -65,7 +65,7 @@ const writeHead = ({ status, statusText }: Answer, to: ServerResponse, headers: 
 
 /** A stream that breaks off cuts the connection, so that the client does not take it for whole. */
 const writeStream = (from: Stream.Stream<Uint8Array, unknown>, to: ServerResponse): Effect.Effect<void> => {
-  const telling = tellingOf(from)
+  const telling = findTelling(from)
   const writing = telling === undefined ? pour(from, to) : telling(new NodeSink(to))
   return Effect.matchCause(Effect.interruptible(writing), {
     onSuccess: () => {

@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import type { ServerResponse } from "node:http"
 import type { Handler } from "../App.ts"
 import { defaultHttpSettings } from "../HttpSettings.ts"
-import { sourceOf, withSource } from "../Source.ts"
+import { namedSource, withSource } from "../Source.ts"
 import { endHalfSent } from "./HalfSent.ts"
 import {
   bodyTaken,
@@ -41,7 +41,7 @@ const answer = async (handler: Handler, message: HostedMessage, response: Server
   try {
     const request = toRequest(message, gone.signal)
     if (request === null) badRequest(response)
-    else await writeWeb(await handler(withSource(request, sourceOf(message))), response)
+    else await writeWeb(await handler(withSource(request, namedSource(message))), response)
   } catch {
     fault(response)
   }

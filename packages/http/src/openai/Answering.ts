@@ -8,7 +8,7 @@ import { HttpSettings } from "../HttpSettings.ts"
 import { withHeartbeat } from "../streams/Heartbeat.ts"
 import { withoutLineEnds } from "../streams/LineEnds.ts"
 
-/** What the events of a run become. */
+/** Turns the events of a run into events of OpenAI. */
 export interface Encoder {
   readonly encode: (events: ReadonlyArray<TurnEvent>) => string
   readonly hasEnded: boolean

@@ -25,8 +25,8 @@ import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { type AnswerFormat, formatInstruction } from "./Options.ts"
 import type { Media } from "./Request.ts"
 import type { AskedTools } from "./Tools.ts"
-import { type Item, mediaOf, type MediaPart, type Split, split, textOf, type UserItem } from "./Transcript.ts"
-import { bytesOf, optionsOf, type Transcript } from "./TranscriptPart.ts"
+import { type Item, mediaInItem, type MediaPart, type Split, split, textInItem, type UserItem } from "./Transcript.ts"
+import { decodeBase64, transcriptOptions, type Transcript } from "./TranscriptPart.ts"
 
 export interface AskedTurn {
   /** Absent: a new thread, of this assistant or of one of its own. */
@@ -92,16 +92,19 @@ const withoutBytes = (items: ReadonlyArray<Item>): ReadonlyArray<Item> =>
   )
 
 const bytesIn = (items: ReadonlyArray<Item>): ReadonlyArray<MediaPart> =>
-  items.flatMap((item) => (item.role === "user" ? mediaOf(item).filter(({ url }) => url === undefined) : []))
+  items.flatMap((item) => (item.role === "user" ? mediaInItem(item).filter(({ url }) => url === undefined) : []))
 
-const systemOf = ({ developerBefore, format, instructions, system }: AskedTurn, developer: ReadonlyArray<string>) => {
+const joinedSystem = (
+  { developerBefore, format, instructions, system }: AskedTurn,
+  developer: ReadonlyArray<string>
+) => {
   const more = [...instructions, ...developerBefore, ...developer, formatInstruction(format) ?? ""]
   const given = more.filter((text) => text !== "")
   return given.length === 0 ? undefined : [system ?? "", ...given].filter((text) => text !== "").join("\n\n")
 }
 
-const requestOf = (asked: AskedTurn, { after, before, current, developer }: Placed): TurnRequest => {
-  const media = mediaOf(current)
+const turnRequest = (asked: AskedTurn, { after, before, current, developer }: Placed): TurnRequest => {
+  const media = mediaInItem(current)
   const transcript: Transcript = asked.isTemporary
     ? { before, after, media, developer: [], asked: null }
     : {
@@ -114,16 +117,16 @@ const requestOf = (asked: AskedTurn, { after, before, current, developer }: Plac
   const temporary = asked.isTemporary ? (asked.assistantId === undefined ? "assistant" : "thread") : null
   const search = asked.tools?.webSearch === true ? { search: { mode: "Auto" } } : {}
   return {
-    content: textOf(current),
+    content: textInItem(current),
     stream: asked.stream,
     jsonOutput: asked.format.type !== "text",
-    options: Object.assign(optionsOf({ transcript, temporary }), search),
+    options: Object.assign(transcriptOptions({ transcript, temporary }), search),
     ...compact({
       threadId: asked.threadId,
       assistantId: asked.assistantId,
       provider: asked.provider,
       model: asked.model,
-      systemPrompt: systemOf(asked, developer),
+      systemPrompt: joinedSystem(asked, developer),
       tools: asked.tools?.tools,
       thinking: asked.thinking,
       modelOptions: asked.modelOptions,
@@ -137,11 +140,13 @@ const requestOf = (asked: AskedTurn, { after, before, current, developer }: Plac
 /** Each message has the limit of a message's text, and a medium stands only where one is taken. */
 const faultIn = ({ developer, instructions, items, media }: AskedTurn, limit: number): OpenAiError | null => {
   const texts = items.map((item) =>
-    item.role === "user" ? textOf(item) : item.role === "tool" ? item.output : item.content
+    item.role === "user" ? textInItem(item) : item.role === "tool" ? item.output : item.content
   )
   if ([...texts, ...developer, ...instructions].some((text) => isLongerThan(text, limit)))
     return new OpenAiError({ status: 413, message: textOverLimit(limit) })
-  const taken = items.flatMap((item) => (item.role === "user" ? mediaOf(item).flatMap(({ held }) => held ?? []) : []))
+  const taken = items.flatMap((item) =>
+    item.role === "user" ? mediaInItem(item).flatMap(({ held }) => held ?? []) : []
+  )
   return taken.length < media.size ? invalid("A file stands in a field that takes none.", null) : null
 }
 
@@ -172,7 +177,7 @@ export const makeStart = Effect.gen(function* () {
     media: Media
   ): Effect.fn.Return<ReceivedFile, OpenAiError, Principal | Scope.Scope> {
     const filename = `${mediaType.split("/")[0]}-${index + 1}.${extensions[mediaType] ?? mediaType.split("/")[1]}`
-    const bytes = held === undefined ? [bytesOf(base64)] : (media.get(held)?.pieces ?? [])
+    const bytes = held === undefined ? [decodeBase64(base64)] : (media.get(held)?.pieces ?? [])
     return yield* use
       .receive({ filename, bytes: Stream.fromIterable(bytes), purpose: "attachment" })
       .pipe(
@@ -224,7 +229,7 @@ export const makeStart = Effect.gen(function* () {
       documents === null
         ? []
         : yield* Effect.forEach(media, (part, index) => receive(documents, part, index, asked.media))
-    const begun = startTurn(requestOf(asked, place), files)
+    const begun = startTurn(turnRequest(asked, place), files)
     return yield* asked.isTemporary && asked.media.size > 0 ? holding(asked.media, begun) : begun
   })
 

@@ -2,7 +2,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
-import { ChatAnswerPart, ChatTextPart, ChatUserPart, userItemFrom, wordsOf } from "./Content.ts"
+import { ChatAnswerPart, ChatTextPart, ChatUserPart, userItemFrom, onlyText } from "./Content.ts"
 import type { OpenAiError } from "./Errors.ts"
 import { chatSettings } from "./Options.ts"
 import type { Media } from "./Request.ts"
@@ -59,7 +59,7 @@ export const ChatBody = Schema.Struct({
 })
 export type ChatBody = typeof ChatBody.Type
 
-export const conversationOf = ({ messages }: ChatBody, media: Media): Result.Result<Conversation, OpenAiError> => {
+export const readConversation = ({ messages }: ChatBody, media: Media): Result.Result<Conversation, OpenAiError> => {
   const developer: Array<string> = []
   const items: Array<ReadItem> = []
   for (const [index, message] of messages.entries()) {
@@ -67,7 +67,7 @@ export const conversationOf = ({ messages }: ChatBody, media: Media): Result.Res
     switch (message.role) {
       case "system":
       case "developer":
-        developer.push(wordsOf(message.content))
+        developer.push(onlyText(message.content))
         break
       case "user": {
         const read = userItemFrom(message.content, `${param}.content`, media)
@@ -76,14 +76,14 @@ export const conversationOf = ({ messages }: ChatBody, media: Media): Result.Res
         break
       }
       case "assistant": {
-        const content = wordsOf(message.content) || (message.refusal ?? "")
+        const content = onlyText(message.content) || (message.refusal ?? "")
         const toolCalls = (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }))
         items.push({ item: { role: "assistant", content, toolCalls }, param })
         break
       }
       case "tool":
         items.push({
-          item: { role: "tool", toolCallId: message.tool_call_id, toolName: "", output: wordsOf(message.content) },
+          item: { role: "tool", toolCallId: message.tool_call_id, toolName: "", output: onlyText(message.content) },
           param: `${param}.tool_call_id`
         })
     }

@@ -8,23 +8,23 @@ import type { Metadata } from "@colloquy/core/adapters"
 import { compact } from "../wire/Fields.ts"
 import { streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
-import { ChatBody, conversationOf } from "./ChatBody.ts"
-import { cancelled, ChatChunks, chatReply } from "./ChatReply.ts"
+import { ChatBody, readConversation } from "./ChatBody.ts"
+import { cancelled, ChatChunks, chatReply, needsApproval } from "./ChatReply.ts"
 import { fromFault, fromKernel, OpenAiError } from "./Errors.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 import {
   ignoredHeader,
   ignoredOptions,
-  modelOptionsOf,
+  readModelOptions,
   refuseOptions,
   settingsWithoutEffect,
-  thinkingOf
+  readThinking
 } from "./Options.ts"
-import { decoderOf, readRequest } from "./Request.ts"
+import { makeDecoder, readRequest } from "./Request.ts"
 import { askedTools } from "./Tools.ts"
 import { checkCalls } from "./Transcript.ts"
 
-const decode = decoderOf(ChatBody)
+const decode = makeDecoder(ChatBody)
 
 export const makeChatCompletions = Effect.gen(function* () {
   const { cancel, start } = yield* makeStart
@@ -34,25 +34,25 @@ export const makeChatCompletions = Effect.gen(function* () {
     const { fields, media } = yield* readRequest
     yield* Effect.fromResult(refuseOptions(fields))
     const body = yield* decode(fields)
-    const conversation = yield* Effect.fromResult(conversationOf(body, media))
+    const conversation = yield* Effect.fromResult(readConversation(body, media))
     const items = yield* Effect.fromResult(checkCalls(conversation.items))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
     const asked: AskedTurn = {
-      ...placeOf(yield* findModel(body.model)),
+      ...newConversationPlace(yield* findModel(body.model)),
       isTemporary: true,
       instructions: [],
       developerBefore: [],
       developer: conversation.developer,
       items,
       media,
-      format: formatOf(body),
+      format: readFormat(body),
       stream: body.stream === true,
       asked: null,
       ...compact({
         tools: body.tool_choice === "none" ? none : (body.tools ?? null) === null ? undefined : tools,
-        thinking: thinkingOf(body.reasoning_effort),
-        modelOptions: modelOptionsOf(body),
-        metadata: metadataOf(body.metadata)
+        thinking: readThinking(body.reasoning_effort),
+        modelOptions: readModelOptions(body),
+        metadata: readMetadata(body.metadata)
       })
     }
     const turn = yield* Effect.mapError(start(asked), (error) =>
@@ -69,15 +69,17 @@ export const makeChatCompletions = Effect.gen(function* () {
     )
     if (reply.fault !== null) return yield* fromFault(reply.fault, false)
     if (reply.status === "CANCELLED") return yield* cancelled
+    const refused = needsApproval(reply.toolCalls)
+    if (refused !== null) return yield* refused
     return withIgnored(HttpServerResponse.jsonUnsafe(chatReply(reply)), ignored)
   })
 })
 
 const none = { tools: [], webSearch: false }
 
-const metadataOf = (metadata: Metadata | null | undefined): Metadata | undefined => metadata ?? undefined
+const readMetadata = (metadata: Metadata | null | undefined): Metadata | undefined => metadata ?? undefined
 
-const formatOf = ({ response_format }: ChatBody): AskedTurn["format"] => {
+const readFormat = ({ response_format }: ChatBody): AskedTurn["format"] => {
   if (response_format === null || response_format === undefined) return { type: "text" }
   return "json_schema" in response_format
     ? { type: response_format.type, ...response_format.json_schema }
@@ -85,7 +87,7 @@ const formatOf = ({ response_format }: ChatBody): AskedTurn["format"] => {
 }
 
 /** Where a new conversation with this model takes place. */
-export const placeOf = (target: Target) =>
+export const newConversationPlace = (target: Target) =>
   target._tag === "Model"
     ? { provider: target.provider, model: target.model, system: null }
     : { assistantId: target.assistant.id, system: target.assistant.systemPrompt }

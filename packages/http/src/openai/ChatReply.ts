@@ -2,8 +2,9 @@
 import { isTerminal, type TurnEvent, type TurnReply, type Usage } from "@colloquy/core"
 import { totalTokens } from "@colloquy/core/adapters"
 import type { RunId } from "@colloquy/core"
+import { chatAnnotations } from "./Annotations.ts"
 import { errorBody, fromFault, OpenAiError } from "./Errors.ts"
-import { completionIdOf } from "./Ids.ts"
+import { writeCompletionId } from "./Ids.ts"
 
 const usageToChat = (usage: Usage) => ({
   prompt_tokens: usage.inputTokens,
@@ -38,7 +39,7 @@ const finishReason = (reason: TurnReply["stopReason"]): string => finishReasons[
 export const chatReply = (reply: TurnReply) => {
   const calls = reply.toolCalls.map(callToChat)
   return {
-    id: completionIdOf(reply.runId),
+    id: writeCompletionId(reply.runId),
     object: "chat.completion",
     created: seconds(reply.createdAt),
     model: `${reply.provider}/${reply.model}`,
@@ -49,7 +50,7 @@ export const chatReply = (reply: TurnReply) => {
           role: "assistant",
           content: reply.content === "" && calls.length > 0 ? null : reply.content,
           refusal: null,
-          annotations: [],
+          annotations: chatAnnotations(reply.supplements),
           ...(calls.length === 0 ? {} : { tool_calls: calls })
         },
         logprobs: null,
@@ -66,6 +67,19 @@ export const cancelled = new OpenAiError({
   code: "cancelled",
   mayRetry: false
 })
+
+/** The request ends: nobody can approve a call of a thread that is removed with its answer. */
+export const needsApproval = (calls: TurnReply["toolCalls"]): OpenAiError | null => {
+  const names = calls.flatMap(({ approval, name }) => (approval === undefined ? [] : [name]))
+  return names.length === 0
+    ? null
+    : new OpenAiError({
+        status: 409,
+        message: `The model called ${names.join(", ")}, which a person has to approve. This endpoint cannot wait for that; nothing was run.`,
+        code: "approval_required",
+        mayRetry: false
+      })
+}
 
 /** The chunks of one stream. Calls are told whole, when it is known that the client has to run them. */
 export class ChatChunks {
@@ -91,6 +105,8 @@ export class ChatChunks {
       case "TextDelta":
         return this.choice({ content: event.text })
       case "ToolSubmitRequired": {
+        const refused = needsApproval(event.toolCalls)
+        if (refused !== null) return failed(refused)
         const deltas = event.toolCalls.flatMap((call, index) => [
           this.choice({ tool_calls: [{ index, ...callToChat({ ...call, arguments: "" }) }] }),
           this.choice({ tool_calls: [{ index, function: { arguments: call.arguments } }] })
@@ -98,7 +114,7 @@ export class ChatChunks {
         return deltas.join("") + this.end("tool_calls", event.usage)
       }
       case "RunEnded":
-        return this.end(finishReason(event.stopReason ?? null), event.usage)
+        return this.annotations(event) + this.end(finishReason(event.stopReason ?? null), event.usage)
       case "RunFailed":
         return failed(fromFault({ code: event.code, message: event.error, retryable: event.retryable }, false))
       case "RunCancelled":
@@ -109,13 +125,18 @@ export class ChatChunks {
   }
 
   private begin(model: string, at: Date): void {
-    const fields = { id: completionIdOf(this.runId), object: "chat.completion.chunk", created: seconds(at), model }
+    const fields = { id: writeCompletionId(this.runId), object: "chat.completion.chunk", created: seconds(at), model }
     this.head = JSON.stringify(fields).slice(0, -1)
   }
 
   private choice(delta: object, finish_reason: string | null = null): string {
     const usage = this.includesUsage ? ',"usage":null' : ""
     return `data: ${this.head},"choices":[${JSON.stringify({ index: 0, delta, logprobs: null, finish_reason })}]${usage}}\n\n`
+  }
+
+  private annotations({ supplements = {} }: Extract<TurnEvent, { readonly _tag: "RunEnded" }>): string {
+    const annotations = chatAnnotations(supplements)
+    return annotations.length === 0 ? "" : this.choice({ annotations })
   }
 
   private end(reason: string, usage: Usage): string {

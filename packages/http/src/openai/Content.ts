@@ -116,7 +116,7 @@ export const userItemFrom = (content: Content, param: string, media: Media): Res
 }
 
 /** Where only words are possible: of the developer, of an answer, of a tool. */
-export const wordsOf = (content: Content | null | undefined): string =>
+export const onlyText = (content: Content | null | undefined): string =>
   typeof content === "string"
     ? content
     : (content ?? [])

@@ -7,31 +7,31 @@ import { isRecord } from "../wire/Json.ts"
 import { maybe } from "../wire/Fields.ts"
 import { makeStart } from "./AskedTurn.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
-import { conversationIdOf, isUuid, readConversationId } from "./Ids.ts"
+import { writeConversationId, isUuid, readConversationId } from "./Ids.ts"
 import { makeMadeAssistants } from "./MadeAssistants.ts"
-import { decoderOf, readFields, readRequest } from "./Request.ts"
+import { makeDecoder, readFields, readRequest } from "./Request.ts"
 import { conversationIn, InputItems } from "./ResponseBody.ts"
 import { noConversation } from "./Responses.ts"
 import { checkCalls } from "./Transcript.ts"
 
 const pairs = Schema.Record(Schema.String, Schema.String)
-const decodeNew = decoderOf(Schema.Struct({ items: maybe(InputItems), metadata: maybe(pairs) }))
-const decodeChange = decoderOf(Schema.Struct({ metadata: maybe(pairs) }))
+const decodeNew = makeDecoder(Schema.Struct({ items: maybe(InputItems), metadata: maybe(pairs) }))
+const decodeChange = makeDecoder(Schema.Struct({ metadata: maybe(pairs) }))
 
 /** Of a thread's metadata, the entry that makes it a conversation. */
 const entry = "conversation"
 
-const recordOf = ({ createdAt, id, metadata }: Thread) => {
+const conversationRecord = ({ createdAt, id, metadata }: Thread) => {
   const own = metadata?.[entry]
   return {
-    id: conversationIdOf(id),
+    id: writeConversationId(id),
     object: "conversation",
     created_at: Math.floor(createdAt.getTime() / 1000),
     metadata: isRecord(own) ? own : {}
   }
 }
 
-const answer = (thread: Thread) => HttpServerResponse.jsonUnsafe(recordOf(thread))
+const answer = (thread: Thread) => HttpServerResponse.jsonUnsafe(conversationRecord(thread))
 
 export const makeConversations = Effect.gen(function* () {
   const threads = yield* Threads

@@ -7,7 +7,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { RunFault } from "@colloquy/core/adapters"
 import type { ValidationError } from "../wire/Errors.ts"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
-import { ownPlaceOf } from "../wings/Wings.ts"
+import { ownWingPlace } from "../wings/Wings.ts"
 
 export class OpenAiError extends Data.TaggedError("OpenAiError")<{
   readonly status: number
@@ -54,7 +54,7 @@ export const invalid = (message: string, param: string | null, code: string | nu
   new OpenAiError({ status: 400, message, param, code })
 
 /** `messages[0].content` */
-export const pathOf = (loc: ValidationError["loc"]): string =>
+export const paramFromLocation = (loc: ValidationError["loc"]): string =>
   loc.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("")
 
 /** Fields of the native API, by the names that a client of OpenAI has sent them under. */
@@ -72,7 +72,7 @@ const firstProblem = (problems: ReadonlyArray<ValidationError>) => {
   const [{ loc, msg } = { loc: [], msg: "The request is not valid." }] = problems
   const [field, ...rest] = loc[0] === "body" ? loc.slice(1) : loc
   const name = typeof field === "string" && field in renamed ? renamed[field] : field
-  return { message: msg, param: name === undefined || name === null ? null : pathOf([name, ...rest]) }
+  return { message: msg, param: name === undefined || name === null ? null : paramFromLocation([name, ...rest]) }
 }
 
 interface WireFault {
@@ -104,13 +104,13 @@ export const fromKernel = (error: KernelError): OpenAiError => {
     case "StoreUnavailable":
       return error.isErasing === true
         ? new OpenAiError({ status: 409, message: error.message, mayRetry: false })
-        : fromWire(toWireError(error, ownPlaceOf))
+        : fromWire(toWireError(error, ownWingPlace))
     case "ProviderNotFound":
     case "ModelNotNamed":
     case "AssistantNotFound":
       return new OpenAiError({ status: 404, message: error.message, param: "model", code: "model_not_found" })
     default:
-      return fromWire(toWireError(error, ownPlaceOf))
+      return fromWire(toWireError(error, ownWingPlace))
   }
 }
 

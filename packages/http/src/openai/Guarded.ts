@@ -25,7 +25,7 @@ const placeFor = (scope: KeyScope) => ({
   group: HttpApiGroup.make("openai") as unknown as HttpApiGroup.Top
 })
 
-/** OpenAI's clients send the key as a bearer token. It stands where the API's own clients send it, unless one stands there already. */
+/** OpenAI's clients send the key as a bearer token. It is copied to the header of the API's own clients, unless that header is set. */
 const withKey = (request: HttpServerRequest): HttpServerRequest => {
   const [, bearer] = /^Bearer +(\S+)\s*$/iu.exec(request.headers["authorization"] ?? "") ?? []
   return bearer === undefined || request.headers["x-api-key"] !== undefined

@@ -1,6 +1,6 @@
 /**
- * Media of requests of which nothing is kept: in memory until their turn has ended. Such a turn is on a thread of its own and is never gone on
- * with by another process. So its pictures are written to no database.
+ * Media of stateless requests, in memory until their turn has ended. Such a turn has a thread of its own, and no other process continues it,
+ * so its pictures need not be written to a database.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"

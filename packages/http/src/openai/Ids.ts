@@ -10,13 +10,13 @@ export interface ResponsePlace {
   readonly leg: number
 }
 
-const hexOf = (uuid: string): string => uuid.replaceAll("-", "")
+const hexFromUuid = (uuid: string): string => uuid.replaceAll("-", "")
 
-const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5")
+const uuidFromHex = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5")
 
 /** `resp_`, thread, run; behind them the leg, where it is not the first. */
-export const responseIdOf = ({ leg, runId, threadId }: ResponsePlace): string =>
-  `resp_${hexOf(threadId)}${hexOf(runId)}${leg === 0 ? "" : leg.toString(16)}`
+export const writeResponseId = ({ leg, runId, threadId }: ResponsePlace): string =>
+  `resp_${hexFromUuid(threadId)}${hexFromUuid(runId)}${leg === 0 ? "" : leg.toString(16)}`
 
 const response = /^resp_([0-9a-f]{32})([0-9a-f]{32})([1-9a-f][0-9a-f]{0,3})?$/u
 
@@ -25,21 +25,25 @@ export const readResponseId = (id: string): ResponsePlace | null => {
   const [, thread, run, leg = "0"] = response.exec(id) ?? []
   return thread === undefined || run === undefined
     ? null
-    : { threadId: ThreadId.make(uuidOf(thread)), runId: RunId.make(uuidOf(run)), leg: Number.parseInt(leg, 16) }
+    : {
+        threadId: ThreadId.make(uuidFromHex(thread)),
+        runId: RunId.make(uuidFromHex(run)),
+        leg: Number.parseInt(leg, 16)
+      }
 }
 
-export const conversationIdOf = (threadId: ThreadId): string => `conv_${hexOf(threadId)}`
+export const writeConversationId = (threadId: ThreadId): string => `conv_${hexFromUuid(threadId)}`
 
 export const readConversationId = (id: string): ThreadId | null => {
   const [, thread] = /^conv_([0-9a-f]{32})$/u.exec(id) ?? []
-  return thread === undefined ? null : ThreadId.make(uuidOf(thread))
+  return thread === undefined ? null : ThreadId.make(uuidFromHex(thread))
 }
 
-export const completionIdOf = (runId: RunId): string => `chatcmpl-${hexOf(runId)}`
+export const writeCompletionId = (runId: RunId): string => `chatcmpl-${hexFromUuid(runId)}`
 
 /** An item of a response: the message, or one of its calls. */
-export const itemIdOf = (kind: "msg" | "fc", messageId: string, index = 0): string =>
-  `${kind}_${hexOf(messageId)}${kind === "msg" ? "" : index.toString(16)}`
+export const writeItemId = (kind: "msg" | "fc", messageId: string, index = 0): string =>
+  `${kind}_${hexFromUuid(messageId)}${kind === "msg" ? "" : index.toString(16)}`
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu
 

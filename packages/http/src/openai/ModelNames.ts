@@ -17,7 +17,7 @@ export const makeModelNames = Effect.gen(function* () {
   const assistants = yield* Assistants
   const catalog = yield* Catalog
 
-  const assistantOf = Effect.fnUntraced(function* (
+  const findAssistant = Effect.fnUntraced(function* (
     name: string
   ): Effect.fn.Return<Assistant | null, OpenAiError | StoreUnavailable, Principal> {
     if (isUuid(name)) {
@@ -35,7 +35,7 @@ export const makeModelNames = Effect.gen(function* () {
     const model = name.slice(slash + 1)
     const isSplit = provider !== "" && model !== ""
     if (isSplit && (yield* catalog.providers("llm")).includes(provider)) return { _tag: "Model", provider, model }
-    const assistant = yield* Effect.catchTag(assistantOf(name), "StoreUnavailable", (away) =>
+    const assistant = yield* Effect.catchTag(findAssistant(name), "StoreUnavailable", (away) =>
       Effect.fail(fromKernel(away))
     )
     if (assistant !== null) return { _tag: "Assistant", assistant }

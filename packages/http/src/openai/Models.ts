@@ -9,14 +9,14 @@ import { makeModelNames, type Target } from "./ModelNames.ts"
 
 const longestList = 15_000
 
-const modelOf = ({ lastUpdated, name, provider }: Pick<CatalogEntry, "name" | "provider" | "lastUpdated">) => ({
+const modelRecord = ({ lastUpdated, name, provider }: Pick<CatalogEntry, "name" | "provider" | "lastUpdated">) => ({
   id: `${provider}/${name}`,
   object: "model",
   created: Math.floor((lastUpdated?.getTime() ?? 0) / 1000),
   owned_by: provider
 })
 
-const assistantOf = ({ createdAt, id, name }: Assistant) => ({
+const assistantRecord = ({ createdAt, id, name }: Assistant) => ({
   id,
   object: "model",
   created: Math.floor(createdAt.getTime() / 1000),
@@ -34,14 +34,14 @@ export const makeModels = Effect.gen(function* () {
     const own = yield* Effect.mapError(assistants.list({ skip: 0, limit: maximumLimit }), fromKernel)
     return HttpServerResponse.jsonUnsafe({
       object: "list",
-      data: [...models.map(modelOf), ...own.filter((each) => !isMade(each)).map(assistantOf)]
+      data: [...models.map(modelRecord), ...own.filter((each) => !isMade(each)).map(assistantRecord)]
     })
   })
 
   const record = (target: Target) =>
     target._tag === "Assistant"
-      ? assistantOf(target.assistant)
-      : modelOf({ name: target.model, provider: target.provider, lastUpdated: null })
+      ? assistantRecord(target.assistant)
+      : modelRecord({ name: target.model, provider: target.provider, lastUpdated: null })
 
   return {
     list,

@@ -30,12 +30,12 @@ const notHere =
     value === false || (Array.isArray(value) && value.length === 0) ? null : sentence
 
 const toolChoice: Rule = (value) =>
-  value === "auto" || value === "none" || toolChoiceOf(value) !== undefined
+  value === "auto" || value === "none" || readToolChoice(value) !== undefined
     ? null
     : 'Possible are "auto", "none", "required" and one function by its name. Leave the other tools out to have some of them called.'
 
 /** A wanted call, in the two forms that OpenAI has for it; undefined: none is wanted. */
-const toolChoiceOf = (choice: unknown): ModelOptions["toolChoice"] => {
+const readToolChoice = (choice: unknown): ModelOptions["toolChoice"] => {
   if (choice === "required") return choice
   if (!isRecord(choice) || choice["type"] !== "function") return undefined
   const { name } = isRecord(choice["function"]) ? choice["function"] : choice
@@ -66,7 +66,7 @@ export const responseSettings = { ...answerSettings, max_output_tokens: tokens }
 const Settings = Schema.Struct({ ...chatSettings, ...responseSettings })
 
 /** Undefined: the assistant's, or the model's own defaults. */
-export const modelOptionsOf = (body: Partial<typeof Settings.Type>): ModelOptions | undefined => {
+export const readModelOptions = (body: Partial<typeof Settings.Type>): ModelOptions | undefined => {
   const stop = (typeof body.stop === "string" ? [body.stop] : (body.stop ?? [])).filter((text) => text !== "")
   const options = compact({
     temperature: given(body.temperature),
@@ -74,7 +74,7 @@ export const modelOptionsOf = (body: Partial<typeof Settings.Type>): ModelOption
     maxOutputTokens: given(body.max_output_tokens ?? body.max_completion_tokens ?? body.max_tokens),
     stop: stop.length === 0 ? undefined : stop,
     seed: given(body.seed),
-    toolChoice: toolChoiceOf(body.tool_choice),
+    toolChoice: readToolChoice(body.tool_choice),
     parallelToolCalls: given(body.parallel_tool_calls)
   })
   return Object.keys(options).length === 0 ? undefined : options
@@ -122,7 +122,7 @@ const withoutEffect: ReadonlySet<string> = new Set([
   "include"
 ])
 
-/** Values that ask for what is done anyway. */
+/** Values that ask for the usual behaviour. */
 const usual: Readonly<Record<string, unknown>> = {
   truncation: "auto",
   presence_penalty: 0,
@@ -147,7 +147,7 @@ const efforts: Readonly<Record<string, Thinking["effort"]>> = {
 }
 
 /** Undefined: the provider's default. */
-export const thinkingOf = (effort: string | null | undefined): Thinking | undefined => {
+export const readThinking = (effort: string | null | undefined): Thinking | undefined => {
   const known = typeof effort === "string" ? efforts[effort] : undefined
   return known === undefined ? undefined : { effort: known }
 }

@@ -11,7 +11,7 @@ import { readLifted } from "../bodies/ReadLifted.ts"
 import { type JsonReader, readBody } from "../bodies/RequestBody.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { hasTextOver, textOverLimit } from "../bodies/Text.ts"
-import { fromWire, invalid, OpenAiError, pathOf } from "./Errors.ts"
+import { fromWire, invalid, OpenAiError, paramFromLocation } from "./Errors.ts"
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -53,7 +53,7 @@ export const readFields: Effect.Effect<Fields, OpenAiError, HttpServerRequest> =
 const many = 2_000
 
 /** Fields that the schema does not have are left to `ignoredOptions`. */
-export const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(
+export const makeDecoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S
 ): ((fields: Fields) => Effect.Effect<S["Type"], OpenAiError>) => {
   // Only the first problem is told.
@@ -64,7 +64,7 @@ export const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(
       return holdsMoreThan(fields, many) ? Effect.as(Effect.yieldNow, decoded.success) : Effect.succeed(decoded.success)
     const [problem] = toProblems(decoded.failure.issue, [])
     if (problem === undefined) return Effect.fail(invalid("The body is not valid.", null))
-    const param = pathOf(problem.loc)
+    const param = paramFromLocation(problem.loc)
     return problem.type === "missing"
       ? Effect.fail(invalid(`Missing required parameter: '${param}'.`, param, "missing_required_parameter"))
       : Effect.fail(invalid(`Invalid value for '${param}': ${problem.msg}`, param, "invalid_value"))

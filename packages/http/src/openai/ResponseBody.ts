@@ -2,7 +2,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { maybe } from "../wire/Fields.ts"
-import { ResponsePart, userItemFrom, wordsOf } from "./Content.ts"
+import { ResponsePart, userItemFrom, onlyText } from "./Content.ts"
 import { invalid, type OpenAiError } from "./Errors.ts"
 import { responseSettings } from "./Options.ts"
 import type { Media } from "./Request.ts"
@@ -101,17 +101,17 @@ const itemFrom = (
   }
   if (each.type === "function_call_output") {
     if (hasFiles(each.output)) return Result.fail(invalid("The output of a tool is text here.", `${param}.output`))
-    const item = { role: "tool", toolCallId: each.call_id, toolName: "", output: wordsOf(each.output) } as const
+    const item = { role: "tool", toolCallId: each.call_id, toolName: "", output: onlyText(each.output) } as const
     return Result.succeed({ item, param: `${param}.call_id` })
   }
   if (each.type === "reasoning") return Result.succeed(null)
   switch (each.role) {
     case "system":
     case "developer":
-      return Result.succeed(wordsOf(each.content))
+      return Result.succeed(onlyText(each.content))
     case "assistant":
       return Result.succeed({
-        item: { role: "assistant", content: wordsOf(each.content), toolCalls: [] },
+        item: { role: "assistant", content: onlyText(each.content), toolCalls: [] },
         param
       })
     case "user":

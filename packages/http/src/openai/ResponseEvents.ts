@@ -6,12 +6,13 @@ import {
   callItem,
   cutBy,
   messageItem,
-  outputOf,
+  outputItems,
   responseRecord,
   type ResponseParts,
   textPart
 } from "./ResponseRecord.ts"
-import { itemIdOf } from "./Ids.ts"
+import { responseAnnotations } from "./Annotations.ts"
+import { writeItemId } from "./Ids.ts"
 
 type End = Extract<TurnEvent, { readonly _tag: "RunEnded" | "ToolSubmitRequired" | "RunFailed" | "RunCancelled" }>
 
@@ -61,7 +62,7 @@ export class ResponseEvents {
   }
 
   private get place() {
-    return { item_id: itemIdOf("msg", this.messageId), output_index: 0, content_index: 0 }
+    return { item_id: writeItemId("msg", this.messageId), output_index: 0, content_index: 0 }
   }
 
   private opened(): string {
@@ -80,13 +81,21 @@ export class ResponseEvents {
     return this.tell("response.output_text.delta", { ...this.place, delta: text, logprobs: [] })
   }
 
-  private closed(status: "completed" | "incomplete"): string {
+  /** The text that counts is that of the end: markers that name nothing are gone. */
+  private closed(status: "completed" | "incomplete", { content: text, supplements = {} }: End): string {
     if (this.text === null) return ""
-    const { text } = this
+    const annotations = responseAnnotations(supplements)
+    const added = annotations.map((annotation, annotation_index) =>
+      this.tell("response.output_text.annotation.added", { ...this.place, annotation_index, annotation })
+    )
     return (
+      added.join("") +
       this.tell("response.output_text.done", { ...this.place, text, logprobs: [] }) +
-      this.tell("response.content_part.done", { ...this.place, part: textPart(text) }) +
-      this.tell("response.output_item.done", { output_index: 0, item: messageItem(this.messageId, text, status) })
+      this.tell("response.content_part.done", { ...this.place, part: textPart(text, annotations) }) +
+      this.tell("response.output_item.done", {
+        output_index: 0,
+        item: messageItem(this.messageId, text, status, annotations)
+      })
     )
   }
 
@@ -94,8 +103,9 @@ export class ResponseEvents {
     if (event._tag !== "ToolSubmitRequired") return ""
     const first = this.text === null ? 0 : 1
     return event.toolCalls
+      .filter(({ approval }) => approval === undefined)
       .map((call, index) => {
-        const place = { item_id: itemIdOf("fc", this.messageId, index), output_index: first + index }
+        const place = { item_id: writeItemId("fc", this.messageId, index), output_index: first + index }
         const item = (status: string, text: string) =>
           callItem(this.messageId, { ...call, arguments: text }, index, status)
         return (
@@ -120,16 +130,16 @@ export class ResponseEvents {
 
   private end(event: End): string {
     const isDone = event._tag === "RunEnded" || event._tag === "ToolSubmitRequired"
-    const cut = event._tag === "RunEnded" ? cutBy(event.stopReason ?? null) : null
-    const status = isDone && cut === null ? "completed" : "incomplete"
     const calls = event._tag === "ToolSubmitRequired" ? event.toolCalls : []
+    const cut = event._tag === "RunEnded" ? cutBy(event.stopReason ?? null) : cutBy(null, calls)
+    const status = isDone && cut === null ? "completed" : "incomplete"
     this.parts = {
       ...this.parts,
       model: `${event.provider}/${event.model}`,
       status: isDone ? status : event._tag === "RunFailed" ? "failed" : "cancelled",
       cut,
       fault: event._tag === "RunFailed" ? { code: event.code, message: event.error, retryable: event.retryable } : null,
-      output: outputOf(event.messageId, this.text ?? event.content, calls, status),
+      output: outputItems(event.messageId, event.content, calls, status, event.supplements ?? null),
       usage: event.usage
     }
     const type =
@@ -138,6 +148,6 @@ export class ResponseEvents {
         : event._tag === "RunFailed"
           ? "response.failed"
           : "response.incomplete"
-    return this.closed(status) + this.calls(event) + this.whole(type)
+    return this.closed(status, event) + this.calls(event) + this.whole(type)
   }
 }

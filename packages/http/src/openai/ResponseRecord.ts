@@ -4,7 +4,8 @@ import { isAtRest, type RunFault, type RunStatus, totalTokens } from "@colloquy/
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../wire/Json.ts"
-import { conversationIdOf, itemIdOf, type ResponsePlace, responseIdOf } from "./Ids.ts"
+import { responseAnnotations } from "./Annotations.ts"
+import { writeConversationId, writeItemId, type ResponsePlace, writeResponseId } from "./Ids.ts"
 
 export type ResponseStatus = "incomplete" | "queued" | "in_progress" | "completed" | "failed" | "cancelled"
 
@@ -30,7 +31,7 @@ export type Asked = typeof Asked.Type
 const readAsked = Schema.decodeUnknownOption(Asked)
 
 /** Of a run that was begun by the native API. */
-export const askedOf = (kept: unknown): Asked =>
+export const readAskedOrEmpty = (kept: unknown): Asked =>
   Option.getOrElse(readAsked(kept), () => ({
     instructions: null,
     previous: null,
@@ -50,25 +51,32 @@ export interface ResponseParts {
   readonly createdAt: Date
   readonly fault: RunFault | null
   /** Why the answer is incomplete; null: it is not. */
-  readonly cut: "max_output_tokens" | "content_filter" | null
+  readonly cut: "max_output_tokens" | "content_filter" | "approval_required" | null
   readonly output: ReadonlyArray<OutputItem>
   readonly usage: Usage | null
 }
 
 export type OutputItem = ReturnType<typeof messageItem> | ReturnType<typeof callItem>
 
-export const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] })
+type Annotations = ReturnType<typeof responseAnnotations>
 
-export const messageItem = (messageId: string, text: string | null, status: string) => ({
-  id: itemIdOf("msg", messageId),
+export const textPart = (text: string, annotations: Annotations = []) => ({
+  type: "output_text",
+  text,
+  annotations,
+  logprobs: []
+})
+
+export const messageItem = (messageId: string, text: string | null, status: string, annotations: Annotations = []) => ({
+  id: writeItemId("msg", messageId),
   type: "message",
   role: "assistant",
   status,
-  content: text === null ? [] : [textPart(text)]
+  content: text === null ? [] : [textPart(text, annotations)]
 })
 
 export const callItem = (messageId: string, call: Call, index: number, status: string) => ({
-  id: itemIdOf("fc", messageId, index),
+  id: writeItemId("fc", messageId, index),
   type: "function_call",
   status,
   call_id: call.id,
@@ -76,14 +84,17 @@ export const callItem = (messageId: string, call: Call, index: number, status: s
   arguments: call.arguments
 })
 
-export const outputOf = (
+export const outputItems = (
   messageId: string,
   text: string,
-  calls: ReadonlyArray<Call>,
-  status: "completed" | "incomplete"
+  calls: Calls,
+  status: "completed" | "incomplete",
+  supplements: Schema.JsonObject | null
 ): ReadonlyArray<OutputItem> => [
-  ...(text === "" ? [] : [messageItem(messageId, text, status)]),
-  ...calls.map((call, index) => callItem(messageId, call, index, status))
+  ...(text === "" ? [] : [messageItem(messageId, text, status, responseAnnotations(supplements))]),
+  ...calls
+    .filter(({ approval }) => approval === undefined)
+    .map((call, index) => callItem(messageId, call, index, status))
 ]
 
 const usageToResponse = (usage: Usage) => ({
@@ -105,7 +116,7 @@ const toolToResponse = ({ description, name, parameters, strict }: ToolDefinitio
 export const responseRecord = (parts: ResponseParts) => {
   const { asked, createdAt, fault, place, status } = parts
   return {
-    id: responseIdOf(place),
+    id: writeResponseId(place),
     object: "response",
     created_at: Math.floor(createdAt.getTime() / 1000),
     status,
@@ -120,8 +131,8 @@ export const responseRecord = (parts: ResponseParts) => {
     model: parts.model,
     output: parts.output,
     parallel_tool_calls: true,
-    previous_response_id: place.leg === 0 ? asked.previous : responseIdOf({ ...place, leg: place.leg - 1 }),
-    ...(asked.isConversation ? { conversation: { id: conversationIdOf(place.threadId) } } : {}),
+    previous_response_id: place.leg === 0 ? asked.previous : writeResponseId({ ...place, leg: place.leg - 1 }),
+    ...(asked.isConversation ? { conversation: { id: writeConversationId(place.threadId) } } : {}),
     reasoning: { effort: null, summary: null },
     store: parts.isStored,
     temperature: null,
@@ -138,7 +149,16 @@ export const responseRecord = (parts: ResponseParts) => {
 }
 
 /** Of an answer that is kept, but did not come to its end. */
-export const cutBy = (reason: TurnReply["stopReason"]): ResponseParts["cut"] => {
+type Calls = ReadonlyArray<{
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+  readonly approval?: object
+}>
+
+/** What ended the output early. A call that waits for an approval is not the client's to answer: the response is incomplete. */
+export const cutBy = (reason: TurnReply["stopReason"], calls: Calls = []): ResponseParts["cut"] => {
+  if (calls.some(({ approval }) => approval !== undefined)) return "approval_required"
   if (reason === "length") return "max_output_tokens"
   return reason === "filtered" ? "content_filter" : null
 }
@@ -170,14 +190,15 @@ export const ofReply = (beginning: Beginning, reply: TurnReply): ResponseParts =
     beginning,
     `${reply.provider}/${reply.model}`,
     reply.createdAt,
-    cutBy(reply.stopReason) === null ? statusOfReply[reply.status] : "incomplete"
+    cutBy(reply.stopReason, reply.toolCalls) === null ? statusOfReply[reply.status] : "incomplete"
   ),
-  cut: cutBy(reply.stopReason),
-  output: outputOf(
+  cut: cutBy(reply.stopReason, reply.toolCalls),
+  output: outputItems(
     reply.messageId,
     reply.fault === null ? reply.content : "",
     reply.toolCalls,
-    reply.status === "CANCELLED" || cutBy(reply.stopReason) !== null ? "incomplete" : "completed"
+    reply.status === "CANCELLED" || cutBy(reply.stopReason, reply.toolCalls) !== null ? "incomplete" : "completed",
+    reply.supplements
   ),
   fault: reply.fault,
   usage: reply.usage
@@ -219,18 +240,20 @@ export const ofStored = (
     const status = run.status === "QUEUED" ? "queued" : running ? "in_progress" : statusOfRun[run.status]
     return { ...begun(beginning, model, run.createdAt, status), fault: running ? null : run.fault }
   }
-  const cut = message.status === "COMPLETED" ? cutBy(message.stopReason) : null
+  const waiting = message.status === "REQUIRES_ACTION" ? message.toolCalls : []
+  const cut = message.status === "COMPLETED" ? cutBy(message.stopReason) : cutBy(null, waiting)
   const status =
     message.status === "CANCELLED" && message.toolCalls.length > 0 ? "completed" : statusOfReply[message.status]
   return {
     ...begun(beginning, model, message.createdAt, cut === null ? status : "incomplete"),
     cut,
     fault: isLast ? run.fault : null,
-    output: outputOf(
+    output: outputItems(
       message.id,
       message.content ?? "",
       message.toolCalls,
-      status === "completed" && cut === null ? "completed" : "incomplete"
+      status === "completed" && cut === null ? "completed" : "incomplete",
+      message.supplements
     ),
     usage: message.usage
   }

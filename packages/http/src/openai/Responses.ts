@@ -20,28 +20,36 @@ import { isRecord } from "../wire/Json.ts"
 import { compact } from "../wire/Fields.ts"
 import { streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
-import { placeOf, withIgnored } from "./ChatCompletions.ts"
+import { newConversationPlace, withIgnored } from "./ChatCompletions.ts"
 import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readConversationId, readResponseId, type ResponsePlace } from "./Ids.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 import {
   ignoredOptions,
-  modelOptionsOf,
+  readModelOptions,
   refuseOptions,
   responseSettings,
   settingsWithoutEffect,
-  thinkingOf
+  readThinking
 } from "./Options.ts"
-import { decoderOf, type Fields, type Media, readRequest } from "./Request.ts"
+import { makeDecoder, type Fields, type Media, readRequest } from "./Request.ts"
 import { conversationIn, ResponseBody } from "./ResponseBody.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
-import { type Asked, askedOf, begun, type Beginning, ofReply, placeOfTurn, responseRecord } from "./ResponseRecord.ts"
-import { developerIn, isDeleted, isLast, itemsOf, questionOf, upTo, waitingIn } from "./StoredTurns.ts"
+import {
+  type Asked,
+  readAskedOrEmpty,
+  begun,
+  type Beginning,
+  ofReply,
+  placeOfTurn,
+  responseRecord
+} from "./ResponseRecord.ts"
+import { developerIn, isDeleted, isLast, transcriptItems, questionInRun, upTo, waitingIn } from "./StoredTurns.ts"
 import { type AskedTools, askedTools } from "./Tools.ts"
 import { checkCalls, type Conversation } from "./Transcript.ts"
-import { transcriptOf } from "./TranscriptPart.ts"
+import { keptTranscript } from "./TranscriptPart.ts"
 
-const decode = decoderOf(ResponseBody)
+const decode = makeDecoder(ResponseBody)
 
 /** What a response continues. */
 interface Before {
@@ -77,7 +85,7 @@ export const makeResponses = Effect.gen(function* () {
     return { ...found, assistant }
   })
 
-  const beforeOf = Effect.fnUntraced(function* (
+  const findBefore = Effect.fnUntraced(function* (
     body: ResponseBody
   ): Effect.fn.Return<Before | null, OpenAiError, Principal> {
     const { conversation, previous_response_id: previous } = body
@@ -88,7 +96,8 @@ export const makeResponses = Effect.gen(function* () {
       const missing = noPrevious(previous)
       if (place === null) return yield* missing
       const found = yield* load(place, missing)
-      if (isDeleted(found.thread, place) || questionOf(found.messages, place.runId) === undefined) return yield* missing
+      if (isDeleted(found.thread, place) || questionInRun(found.messages, place.runId) === undefined)
+        return yield* missing
       const isCopied = !isStored || !isLast(found.messages, place)
       return { ...found, messages: isCopied ? upTo(found.messages, place) : found.messages, isCopied }
     }
@@ -100,7 +109,7 @@ export const makeResponses = Effect.gen(function* () {
     return { ...(yield* load({ threadId }, missing)), isCopied: !isStored }
   })
 
-  const targetOf = Effect.fnUntraced(function* (
+  const findTarget = Effect.fnUntraced(function* (
     { model }: ResponseBody,
     before: Before | null
   ): Effect.fn.Return<Target | null, OpenAiError, Principal> {
@@ -113,23 +122,23 @@ export const makeResponses = Effect.gen(function* () {
 
   const newTurn = Effect.fnUntraced(function* (wanted: Wanted, asked: Asked) {
     const { before, body, conversation } = wanted
-    const copied = before?.isCopied === true ? itemsOf(before.messages) : []
+    const copied = before?.isCopied === true ? transcriptItems(before.messages) : []
     const items = yield* Effect.fromResult(checkCalls([...copied, ...conversation.items]))
     const turn: AskedTurn = {
-      ...whereOf(wanted),
+      ...turnPlace(wanted),
       isTemporary: body.store === false,
       instructions: typeof body.instructions === "string" ? [body.instructions] : [],
       developerBefore: before === null ? [] : developerIn(before.messages),
       developer: conversation.developer,
       items,
       media: wanted.media,
-      format: formatOf(body),
+      format: readFormat(body),
       stream: body.stream === true,
       asked: { ...asked },
       ...compact({
         tools: wanted.tools,
-        thinking: thinkingOf(body.reasoning?.effort),
-        modelOptions: modelOptionsOf(body),
+        thinking: readThinking(body.reasoning?.effort),
+        modelOptions: readModelOptions(body),
         metadata: body.metadata ?? undefined
       })
     }
@@ -140,7 +149,7 @@ export const makeResponses = Effect.gen(function* () {
     const outputs = wanted.conversation.items.flatMap(({ item }) =>
       item.role === "tool" ? [{ toolCallId: item.toolCallId, output: item.output }] : []
     )
-    const more = compact({ tools: wanted.tools?.tools, thinking: thinkingOf(wanted.body.reasoning?.effort) })
+    const more = compact({ tools: wanted.tools?.tools, thinking: readThinking(wanted.body.reasoning?.effort) })
     const request = { threadId, runId, outputs, stream: wanted.body.stream === true, ...more }
     return Effect.mapError(turns.submitToolOutputs(request), fromKernel)
   }
@@ -177,8 +186,8 @@ export const makeResponses = Effect.gen(function* () {
     if (body.background === true && body.store === false) return yield* backgroundUnstored
     const conversation = yield* Effect.fromResult(conversationIn(body.input, media))
     const tools = yield* Effect.fromResult(askedTools(body.tools ?? []))
-    const before = yield* beforeOf(body)
-    const target = yield* targetOf(body, before)
+    const before = yield* findBefore(body)
+    const target = yield* findTarget(body, before)
     const given = (body.tools ?? null) === null ? undefined : tools
     const wanted = {
       fields,
@@ -196,8 +205,8 @@ export const makeResponses = Effect.gen(function* () {
     const isStored = body.store !== false
     if (before !== null && waiting !== null && outputs.length > 0) {
       if (outputs.length < conversation.items.length || conversation.developer.length > 0) return yield* outputsAlone
-      const question = questionOf(before.messages, waiting.runId)
-      const asked = askedOf(question === undefined ? null : transcriptOf(question)?.asked)
+      const question = questionInRun(before.messages, waiting.runId)
+      const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
       const turn = yield* nextLeg(wanted, waiting)
       const beginning = { place: placeOfTurn(turn, waiting.leg), asked, isStored, tools: tools.tools }
       return yield* answer(turn, beginning, body, [...ignored, ...ofTheRun(body, asked)])
@@ -211,14 +220,14 @@ export const makeResponses = Effect.gen(function* () {
 
 const none: AskedTools = { tools: [], webSearch: false }
 
-const whereOf = ({ before, target }: Wanted) => {
-  if (before === null) return target === null ? { system: null } : placeOf(target)
+const turnPlace = ({ before, target }: Wanted) => {
+  if (before === null) return target === null ? { system: null } : newConversationPlace(target)
   const model = target?._tag === "Model" ? { provider: target.provider, model: target.model } : {}
   const place = before.isCopied ? { assistantId: before.assistant.id } : { threadId: before.thread.id }
   return { ...place, ...model, system: before.assistant.systemPrompt }
 }
 
-const formatOf = ({ text }: ResponseBody): AskedTurn["format"] => text?.format ?? { type: "text" }
+const readFormat = ({ text }: ResponseBody): AskedTurn["format"] => text?.format ?? { type: "text" }
 
 const askedBy = (body: ResponseBody): Asked => ({
   instructions: body.instructions ?? null,
@@ -227,13 +236,13 @@ const askedBy = (body: ResponseBody): Asked => ({
   isBackground: body.background === true,
   format: isRecord(body.text?.format) ? { ...body.text.format } : { type: "text" },
   metadata: { ...body.metadata },
-  ...settingsOf(body)
+  ...sentSettings(body)
 })
 
 const isJson = Schema.is(Schema.Json)
 
 /** Those that were sent, as they were sent. */
-const settingsOf = (body: ResponseBody): Pick<Asked, "settings"> => {
+const sentSettings = (body: ResponseBody): Pick<Asked, "settings"> => {
   const sent = Object.keys(responseSettings).flatMap((name) => {
     const value: unknown = Object.entries(body).find(([field]) => field === name)?.[1]
     return value !== null && value !== undefined && isJson(value) ? [[name, value] as const] : []

@@ -9,9 +9,9 @@ import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readResponseId } from "./Ids.ts"
 import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
-import { askedOf, ofStored, responseRecord, toolsIn } from "./ResponseRecord.ts"
-import { deletedKey, isDeleted, isForgotten, legsOf, questionOf } from "./StoredTurns.ts"
-import { transcriptOf } from "./TranscriptPart.ts"
+import { readAskedOrEmpty, ofStored, responseRecord, toolsIn } from "./ResponseRecord.ts"
+import { deletedKey, isDeleted, isForgotten, answersInRun, questionInRun } from "./StoredTurns.ts"
+import { keptTranscript } from "./TranscriptPart.ts"
 
 const missing = (id: string) =>
   new OpenAiError({ status: 404, message: `Response with id '${id.slice(0, 100)}' not found.`, param: "response_id" })
@@ -31,9 +31,9 @@ export const makeStoredResponses = Effect.gen(function* () {
     const { run } = yield* turns
       .report(threadId, place.runId)
       .pipe(Effect.mapError((error) => (error._tag === "RunNotFound" ? missing(id) : fromKernel(error))))
-    const question = questionOf(found.messages, run.id)
-    const asked = askedOf(question === undefined ? null : transcriptOf(question)?.asked)
-    const parts = ofStored(place, run, asked, legsOf(found.messages, run.id)[place.leg])
+    const question = questionInRun(found.messages, run.id)
+    const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
+    const parts = ofStored(place, run, asked, answersInRun(found.messages, run.id)[place.leg])
     if (parts === null || isDeleted(found.thread, place)) return yield* missing(id)
     return { ...found, place, run, asked, parts }
   })

@@ -3,45 +3,45 @@ import type { Message, Thread } from "@colloquy/core"
 import type { ThreadWithMessages } from "@colloquy/core/adapters"
 import type { ResponsePlace } from "./Ids.ts"
 import type { ReadItem } from "./Transcript.ts"
-import { transcriptOf } from "./TranscriptPart.ts"
+import { keptTranscript } from "./TranscriptPart.ts"
 
 /** The answer messages of a run, one for each leg. */
-export const legsOf = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): ReadonlyArray<Message> =>
+export const answersInRun = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): ReadonlyArray<Message> =>
   messages.filter((message) => message.runId === runId && message.role === "assistant")
 
-export const questionOf = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): Message | undefined =>
+export const questionInRun = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): Message | undefined =>
   messages.find((message) => message.runId === runId && message.role === "user")
 
 /** Whether nothing was said after this response. */
 export const isLast = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): boolean =>
-  messages.at(-1)?.runId === runId && legsOf(messages, runId).length === leg + 1
+  messages.at(-1)?.runId === runId && answersInRun(messages, runId).length === leg + 1
 
 /** The run that waits for outputs, and the leg that they begin. */
 export const waitingIn = (messages: ReadonlyArray<Message>): ResponsePlace | null => {
   const last = messages.at(-1)
   if (last?.status !== "REQUIRES_ACTION" || last.runId === null) return null
-  return { threadId: last.threadId, runId: last.runId, leg: legsOf(messages, last.runId).length }
+  return { threadId: last.threadId, runId: last.runId, leg: answersInRun(messages, last.runId).length }
 }
 
 /** What the developer has said on the thread so far. */
 export const developerIn = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
-  messages.flatMap((message) => (message.role === "user" ? (transcriptOf(message)?.developer ?? []) : []))
+  messages.flatMap((message) => (message.role === "user" ? (keptTranscript(message)?.developer ?? []) : []))
 
 /** All messages up to a response, itself included. */
 export const upTo = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): ReadonlyArray<Message> => {
-  const answer = legsOf(messages, runId)[leg]
+  const answer = answersInRun(messages, runId)[leg]
   return answer === undefined ? messages : messages.slice(0, messages.indexOf(answer) + 1)
 }
 
 const notAnswered = "No result: the conversation went on before this call was answered."
 
 /** The items of stored messages. Calls of the last one that a client has to answer stay open: their outputs come with the next request. */
-export const itemsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<ReadItem> => {
+export const transcriptItems = (messages: ReadonlyArray<Message>): ReadonlyArray<ReadItem> => {
   const items: Array<ReadItem["item"]> = []
   const last = messages.at(-1)
   for (const message of messages) {
     if (message.role === "user") {
-      const transcript = transcriptOf(message)
+      const transcript = keptTranscript(message)
       const text = { type: "text", text: message.content ?? "" } as const
       items.push(
         ...(transcript?.before ?? []),
@@ -82,6 +82,6 @@ export const isDeleted = ({ metadata }: Thread, place: ResponsePlace): boolean =
 export const isForgotten = ({ messages, thread }: ThreadWithMessages): boolean => {
   const runs = new Set(messages.flatMap(({ runId }) => (runId === null ? [] : [runId])))
   return [...runs].every((runId) =>
-    legsOf(messages, runId).every((_, leg) => isDeleted(thread, { threadId: thread.id, runId, leg }))
+    answersInRun(messages, runId).every((_, leg) => isDeleted(thread, { threadId: thread.id, runId, leg }))
   )
 }

@@ -61,10 +61,10 @@ export interface Split {
   readonly after: ReadonlyArray<Item>
 }
 
-export const textOf = ({ content }: UserItem): string =>
+export const textInItem = ({ content }: UserItem): string =>
   content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n")
 
-export const mediaOf = ({ content }: UserItem): ReadonlyArray<MediaPart> =>
+export const mediaInItem = ({ content }: UserItem): ReadonlyArray<MediaPart> =>
   content.flatMap((part) => (part.type === "text" ? [] : [part]))
 
 /** Every call must have its output right behind it, and every output its call: vendors refuse anything else. Outputs get their tool's name. */

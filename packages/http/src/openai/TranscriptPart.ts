@@ -9,7 +9,7 @@ import {
   FollowUpFailed,
   FollowUps,
   type Principal,
-  supplementOf,
+  readSupplement,
   ThreadId,
   Threads,
   TokenCounter,
@@ -61,13 +61,13 @@ const readTranscript = Schema.decodeUnknownOption(Transcript)
 const isJson = Schema.is(Schema.Json)
 
 /** As `TurnRequest.options` wants it. */
-export const optionsOf = (options: TranscriptOptions): Schema.JsonObject => ({
+export const transcriptOptions = (options: TranscriptOptions): Schema.JsonObject => ({
   [transcriptPart]: isJson(options) ? options : null
 })
 
 /** What was kept with a message; null where the client brought nothing. */
-export const transcriptOf = (message: Pick<Message, "supplements">): Transcript | null =>
-  Option.getOrNull(readTranscript(supplementOf(message, transcriptPart)?.value))
+export const keptTranscript = (message: Pick<Message, "supplements">): Transcript | null =>
+  Option.getOrNull(readTranscript(readSupplement(message, transcriptPart)?.value))
 
 const removalKind = "remove_temporary_thread"
 const Removal = Schema.Struct({ threadId: ThreadId, assistantId: Schema.NullOr(AssistantId) })
@@ -76,7 +76,7 @@ const Removal = Schema.Struct({ threadId: ThreadId, assistantId: Schema.NullOr(A
 const mediaTokens = 1000
 const tokensPerMessage = 4
 
-const tokensOf = ({ after, before, media }: Transcript, { count }: TokenCounterPort): number => {
+const countTranscript = ({ after, before, media }: Transcript, { count }: TokenCounterPort): number => {
   const ofItem = (item: Item): number => {
     if (item.role === "tool") return count(item.output)
     if (item.role === "assistant")
@@ -87,28 +87,28 @@ const tokensOf = ({ after, before, media }: Transcript, { count }: TokenCounterP
 }
 
 /** Of a short text: long ones are lifted out of their body. */
-export const bytesOf = (base64: string): Uint8Array =>
+export const decodeBase64 = (base64: string): Uint8Array =>
   Uint8Array.from(globalThis.atob(base64), (character) => character.charCodeAt(0))
 
 type Held = typeof HeldMedia.Service
 
-const contentOf = (part: typeof MediaPart.Type, room: { left: number }, held: Held): ContentPart => {
+const contentPart = (part: typeof MediaPart.Type, room: { left: number }, held: Held): ContentPart => {
   if (part.url !== undefined)
     return { type: part.type, mediaType: part.mediaType, filename: null, source: { url: part.url } }
   const lifted = part.held === undefined ? undefined : held.get(part.held)
   const size = lifted?.size ?? ((part.base64?.length ?? 0) * 3) / 4
   if (size > room.left || (part.held !== undefined && lifted === undefined))
     return { type: "text", text: `[A file (${part.mediaType}) was sent here and is not shown. There is no more room.]` }
-  const bytes = lifted === undefined ? bytesOf(part.base64 ?? "") : joined(lifted.pieces ?? [])
+  const bytes = lifted === undefined ? decodeBase64(part.base64 ?? "") : joined(lifted.pieces ?? [])
   room.left -= bytes.length
   return { type: part.type, mediaType: part.mediaType, filename: null, source: { bytes } }
 }
 
-const messagesOf = (items: ReadonlyArray<Item>, room: { left: number }, held: Held): ReadonlyArray<ChatMessage> =>
+const chatMessages = (items: ReadonlyArray<Item>, room: { left: number }, held: Held): ReadonlyArray<ChatMessage> =>
   items.map((item) => {
     if (item.role === "assistant") return { ...item, providerData: null }
     if (item.role === "tool") return item
-    const content = item.content.map((part) => (part.type === "text" ? part : contentOf(part, room, held)))
+    const content = item.content.map((part) => (part.type === "text" ? part : contentPart(part, room, held)))
     return { role: "user", content: content.length === 0 ? [{ type: "text", text: "" }] : content }
   })
 
@@ -156,7 +156,7 @@ const partWith = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.T
     return {
       plan: { temporary },
       supplement: isJson(transcript) ? transcript : null,
-      tokens: tokensOf(transcript, counter),
+      tokens: countTranscript(transcript, counter),
       allowsEmptyContent: transcript.media.length > 0 || transcript.after.length > 0
     }
   }),
@@ -165,11 +165,11 @@ const partWith = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.T
       const left = { left: room }
       const transcript = Option.getOrNull(readTranscript(supplement))
       if (transcript === null) return {}
-      const content = transcript.media.map((part) => contentOf(part, left, held))
+      const content = transcript.media.map((part) => contentPart(part, left, held))
       return {
         content,
-        after: messagesOf(transcript.after, left, held),
-        before: messagesOf(transcript.before, left, held)
+        after: chatMessages(transcript.after, left, held),
+        before: chatMessages(transcript.before, left, held)
       }
     }),
   followUps: ({ temporary }, { assistantId, threadId }) =>

@@ -3,7 +3,7 @@
  * so that proxies keep the connection. There is no queue: a reader that does not read delays only itself.
  *
  * `withHeartbeat` gives a stream of bytes, for every platform. Where the server is Node's, its connection is written to directly
- * (`tellingOf`): a stage of a stream between the two would be paid again for every batch.
+ * (`findTelling`): a stage of a stream between the two would be paid again for every batch.
  */
 import type { StoreUnavailable } from "@colloquy/core"
 import type * as Clock from "effect/Clock"
@@ -45,11 +45,11 @@ export type Telling = (sink: Sink) => Effect.Effect<void, StoreUnavailable>
 const tellings = new WeakMap<object, Telling>()
 
 /** What the stream of a body is made of, for a server that can write by itself; undefined for any other stream. */
-export const tellingOf = (stream: object): Telling | undefined => tellings.get(stream)
+export const findTelling = (stream: object): Telling | undefined => tellings.get(stream)
 
 export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> => {
   const telling = tell(heartbeat)
-  const stream = streamOf(telling)
+  const stream = byteStream(telling)
   tellings.set(stream, telling)
   return stream
 }
@@ -88,7 +88,7 @@ const writeBatch = <A>(
   return Effect.void
 }
 
-/** Knows when something was written last. */
+/** Holds the time of the last write. */
 class Pulse {
   readonly sink: Sink
   private readonly clock: Clock.Clock
@@ -119,7 +119,7 @@ class Pulse {
   )
 }
 
-const streamOf = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable> =>
+const byteStream = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const pieces = new Pieces(telling, yield* Effect.context())
@@ -130,7 +130,7 @@ const streamOf = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable>
 
 type PiecePull = Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, StoreUnavailable>
 
-/** One piece of bytes for each that is asked for, written while its reader waits. */
+/** A sink that gives one piece of bytes for each pull of its reader. */
 class Pieces implements Sink {
   private readonly telling: Telling
   private readonly context: Context.Context<never>

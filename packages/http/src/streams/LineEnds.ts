@@ -4,7 +4,7 @@
  */
 const lineEnds = /[\u0085\u2028\u2029]/u
 const everyLineEnd = /[\u0085\u2028\u2029]/gu
-const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 
 export const withoutLineEnds = (text: string): string =>
-  lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeOf) : text
+  lineEnds.test(text) ? text.replaceAll(everyLineEnd, escapeCharacter) : text

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Stream from "effect/Stream"
 import { deltaTypes } from "../wire/StreamEvents.ts"
-import { toolCallToWire } from "../wire/Tools.ts"
+import { openCallToWire, toolCallToWire } from "../wire/Tools.ts"
 import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
@@ -50,7 +50,7 @@ const encodeFields = (event: TurnEvent, wings: Shown, runId: string): string | n
     case "ReasoningDelta":
       return `{"type":"reasoning_streaming","content":${JSON.stringify(event.text)}`
     default: {
-      const fields = fieldsOf(event, wings, runId)
+      const fields = rareEventFields(event, wings, runId)
       return fields === null ? null : JSON.stringify(fields).slice(0, -1)
     }
   }
@@ -58,7 +58,7 @@ const encodeFields = (event: TurnEvent, wings: Shown, runId: string): string | n
 
 type Rare = Exclude<TurnEvent, { readonly _tag: "TextDelta" | "ReasoningDelta" }>
 
-const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
+const rareEventFields = (event: Rare, wings: Shown, runId: string) => {
   switch (event._tag) {
     case "UserMessage":
       return { type: "user_message", message_id: event.messageId, content: event.content, role: "user" }
@@ -72,13 +72,17 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
       return { type: "tool_call_start", tool_call_id: event.toolCallId, name: event.name }
     case "ToolCallReady":
       return { type: "tool_call_ready", tool_call: toolCallToWire(event.call) }
+    case "ApprovalRequired": {
+      const { arguments: args, id, name } = event.call
+      return { type: "approval_required", tool_call_id: id, name, arguments: args, expires_at: event.expiresAt }
+    }
     case "ToolSubmitRequired":
       return {
         type: "tool_submit_required",
-        tool_calls: event.toolCalls.map(toolCallToWire),
+        tool_calls: event.toolCalls.map(openCallToWire),
         message_id: event.messageId,
         stop_reason: "tools",
-        ...tokensOf(event.usage)
+        ...tokensToWire(event.usage)
       }
     case "RunEnded":
       return runEnded(event, wings, runId)
@@ -101,11 +105,15 @@ const fieldsOf = (event: Rare, wings: Shown, runId: string) => {
     case "ModelFailed":
     case "AnswerWithdrawn":
     case "HostedResult":
+    case "ApprovedCallsBegan":
     case "PartKept":
     case "PartRecalled":
     case "Charged":
     case "PaidCallBegan":
     case "PaidCallEnded":
+    case "ChildBegan":
+    case "ChildEnded":
+    case "HandedOver":
     case "LiveMissed":
       return null
     case "PartTold":
@@ -120,7 +128,7 @@ const begunBy = (event: Extract<TurnEvent, { readonly _tag: "RunStarted" | "RunC
   ...(event.ignored === undefined ? {} : { ignored_options: event.ignored })
 })
 
-const tokensOf = (usage: Usage) => ({
+const tokensToWire = (usage: Usage) => ({
   input_tokens: usage.inputTokens,
   output_tokens: usage.outputTokens,
   total_tokens: totalTokens(usage)
@@ -143,9 +151,10 @@ const runEnded = (event: Extract<TurnEvent, { readonly _tag: "RunEnded" }>, wing
     model_provider: event.provider,
     model_name: event.model,
     stop_reason: event.stopReason ?? null,
-    ...tokensOf(event.usage),
+    ...tokensToWire(event.usage),
     cost_usd: event.usage.costUsd,
     context_usage: contextUsageToWire(event.contextUsage),
+    ...(event.keptAs === undefined ? {} : { kept_as: event.keptAs }),
     ...fieldsOfEnd(own)
   }
 }
@@ -161,7 +170,8 @@ const fieldsOfEnd = ({
   return { memory_operation_id, retrieved_memories, retrieved_files, ...metadata }
 }
 
-const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
+/** Of every stream of events. */
+export const streamHeaders = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
 /** The answer that carries the stream. The turn has begun by then, so nothing can be refused any more. */
 export const streamResponse = (
@@ -175,7 +185,7 @@ export const streamResponse = (
       withHeartbeat({ events, encode: makeEncoder(place, wings), interval: heartbeat, clock }),
       {
         contentType: "text/event-stream",
-        headers
+        headers: streamHeaders
       }
     )
   )

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../wire/Json.ts"
-import { orderOf } from "../wire/NamesInOrder.ts"
+import { namesInOrder } from "../wire/NamesInOrder.ts"
 import type { RawBody } from "../bodies/RequestBody.ts"
 import type { SystemOne } from "../wire/Answers.ts"
 import { isGiven, isOneOf, problem, type Path, type RawFields } from "../bodies/RawFields.ts"
@@ -48,7 +48,7 @@ const aboutQuestions = (asked: unknown) =>
 const places: Readonly<Record<string, Path>> = { provider: ["llm_provider"], model: ["model_name"] }
 const ownPlaces = new Set(["questions", "state"])
 
-const placeOf = (path: Path): Path => {
+const wirePath = (path: Path): Path => {
   const [first] = path
   if (first === undefined || ownPlaces.has(String(first))) return ["system_one", ...path]
   return places[first] ?? path
@@ -59,7 +59,8 @@ const withOrders = (asked: Schema.JsonObject): Schema.JsonObject => {
   const { questions } = asked
   if (!isJsonRecord(questions)) return asked
   const ordered = Object.entries(questions).flatMap(([name, question]) => {
-    const order = isJsonRecord(question) && isJsonRecord(question.criteria) ? orderOf(question.criteria) : undefined
+    const order =
+      isJsonRecord(question) && isJsonRecord(question.criteria) ? namesInOrder(question.criteria) : undefined
     return order === undefined || !isJsonRecord(question) ? [] : [[name, joined({ order }, question)] as const]
   })
   return ordered.length === 0 ? asked : joined(asked, { questions: joined(questions, Object.fromEntries(ordered)) })
@@ -93,7 +94,7 @@ export const answersWing: Wing = {
     problems: (fields, raw) =>
       isGiven(fields["system_one"]) ? [...aboutQuestions(fields["system_one"]), ...aboutFields(fields, raw)] : [],
     options: ({ system_one }) => (system_one ? withOrders(system_one) : null),
-    place: placeOf
+    place: wirePath
   },
   fields: ({ answer }) => ({ system_one: toWire(answer) })
 }

@@ -26,7 +26,7 @@ export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext
   }
   const wings = yield* Wings
   const among = (all: ReturnType<typeof parts.all>): ServerParts => {
-    const installed = namesOf(all)
+    const installed = partNames(all)
     return { installed, problems: (fields, raw) => wings.problems(fields, raw, installed) }
   }
   let known = parts.all()
@@ -39,7 +39,7 @@ export const bodyContext = Effect.gen(function* (): Effect.fn.Return<BodyContext
   return { bounds, rooms, parts: now }
 })
 
-const namesOf = (parts: ReturnType<typeof TurnParts.Service.all>): ReadonlySet<string> =>
+const partNames = (parts: ReturnType<typeof TurnParts.Service.all>): ReadonlySet<string> =>
   new Set(parts.map(({ name }) => name))
 
 export const bodyReader = Effect.map(

@@ -1,5 +1,5 @@
 /** Documents: the files of a message, and what an answer was told from them. Their endpoints are in `DocumentsApi`. */
-import { documentsPartName } from "@colloquy/core/wings"
+import { documentsPartName, retrievedIn } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { UrlOf } from "../links/Links.ts"
@@ -45,6 +45,18 @@ const attachmentsToWire = (kept: Schema.Json | null, urlOf: UrlOf) =>
       }))
   })
 
+const retrievedToWire = (kept: Schema.Json | null) =>
+  retrievedIn({ [documentsPartName]: kept }).map(({ documentId, end, filename, index, page, score, start, text }) => ({
+    index,
+    document_id: documentId,
+    filename,
+    page,
+    start,
+    end,
+    score,
+    text
+  }))
+
 export const documentsWing: Wing = {
   part: documentsPartName,
   message: {
@@ -59,7 +71,9 @@ export const documentsWing: Wing = {
   },
   fields: ({ answer, userMessage }, urlOf) => {
     const files = Option.getOrNull(readRecalled(answer))?.files ?? null
+    const retrieved = retrievedToWire(answer)
     return {
+      ...(retrieved.length === 0 ? {} : { added: { retrieved } }),
       attachments: attachmentsToWire(userMessage, urlOf),
       retrieved_files: files,
       retrieved_files_count: files?.length ?? 0

@@ -2,7 +2,7 @@
  * Images and video: tools that the model may use in this turn, with the settings of the message; what was made, with an address that is
  * signed when it is read.
  */
-import { type GeneratedMedia, mediaGenerated, mediaIn, mediumOf } from "@colloquy/core/wings"
+import { type GeneratedMedia, mediaGenerated, mediaIn, readMedium } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -46,7 +46,7 @@ const generated: Pick<Wing, "fields" | "event"> = {
     return media.length === 0 ? {} : { generated_media: media.map((each) => mediumToWire(each, urlOf)) }
   },
   event: ({ data, type }: PartTold, urlOf) => {
-    const medium = type === mediaGenerated ? Option.getOrNull(mediumOf(data)) : null
+    const medium = type === mediaGenerated ? Option.getOrNull(readMedium(data)) : null
     return medium === null ? { type, data } : { type, media: mediumToWire(medium, urlOf) }
   }
 }

@@ -7,7 +7,7 @@ import type { Kept, PartTold, Wing } from "./Wing.ts"
 const modes = ["Auto", "Readonly"]
 
 /** What was recalled stands with the answer; that a message which is only saved is learned from, with the message. */
-const fieldsOf = ({ answer, completedRun, userMessage }: Kept) => {
+const memoryFields = ({ answer, completedRun, userMessage }: Kept) => {
   const [kept, saved] = [readKept(answer), readKept(userMessage)]
   return {
     retrieved_memories: kept?.retrieved ?? null,
@@ -15,7 +15,7 @@ const fieldsOf = ({ answer, completedRun, userMessage }: Kept) => {
   }
 }
 
-const eventOf = ({ data, type }: PartTold) =>
+const memoryEvent = ({ data, type }: PartTold) =>
   Object.assign({}, isJsonObject(data) ? data : {}, { type: `memory_${type}` })
 
 const isJsonObject = Schema.is(Schema.JsonObject)
@@ -43,6 +43,6 @@ export const memoryWing: Wing = {
     },
     place: () => ["memory"]
   },
-  fields: fieldsOf,
-  event: eventOf
+  fields: memoryFields,
+  event: memoryEvent
 }

@@ -1,6 +1,6 @@
 /**
- * Pure: rules between the fields of a message body. Those of fields that speak to parts of the turn are in their
- * wings. Held against the raw body, so that they stand beside all other problems.
+ * Pure: rules between the fields of a message body; the wings have the rules of their own fields. They are checked on the raw body, so that
+ * their problems are listed together with all other problems.
  */
 import type { ValidationError } from "../wire/Errors.ts"
 import { repeatedToolNames } from "../wire/Tools.ts"
@@ -13,18 +13,31 @@ const aboutContent = (fields: RawFields, { files }: RawBody): ReadonlyArray<Vali
     ? [problem(["content"], "missing", "The message has no content. Send text, a file, audio or a state.")]
     : []
 
+/** Who goes away at once reads no stream. */
+const aboutBackground = (fields: RawFields): ReadonlyArray<ValidationError> =>
+  fields["background"] === true && fields["stream"] === true
+    ? [problem(["background"], "value_error", "A message in the background has no stream. Send one of the two.")]
+    : []
+
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0
 
 /** Fields that the endpoint does not have are ignored there. */
 const rulesFor =
-  (ignored: ReadonlySet<string>): BodyRules =>
+  (ignored: ReadonlySet<string>, hasContent = true): BodyRules =>
   (raw, server) => {
     if (!isRecord(raw.value)) return []
     const fields = Object.fromEntries(Object.entries(raw.value).filter(([name]) => !ignored.has(name)))
-    return [...repeatedToolNames(fields["tools"]), ...server.problems(fields, raw), ...aboutContent(fields, raw)]
+    return [
+      ...repeatedToolNames(fields["tools"]),
+      ...server.problems(fields, raw),
+      ...(hasContent ? aboutContent(fields, raw) : []),
+      ...aboutBackground(fields)
+    ]
   }
 
-export const messageRules: BodyRules = rulesFor(
-  new Set(["video_generation", "video_model_provider", "video_model_name", "video_config"])
-)
+const ofStateless = new Set(["video_generation", "video_model_provider", "video_model_name", "video_config"])
+
+export const messageRules: BodyRules = rulesFor(ofStateless)
+/** The question is there already. */
+export const regenerateRules: BodyRules = rulesFor(ofStateless, false)
 export const statelessMessageRules: BodyRules = rulesFor(new Set())

@@ -8,7 +8,7 @@ const others = { json_output: (value: unknown) => value === true, system_one: is
 
 const isOther = (name: string): name is keyof typeof others => Object.hasOwn(others, name)
 
-const placeOf = ([first, ...path]: Path): Path => (first === "name" ? ["output_name"] : ["output_schema", ...path])
+const wirePath = ([first, ...path]: Path): Path => (first === "name" ? ["output_name"] : ["output_schema", ...path])
 
 export const outputWing: Wing = {
   part: outputsPartName,
@@ -28,7 +28,7 @@ export const outputWing: Wing = {
       schema: output_schema ?? null,
       ...(output_name == null ? {} : { name: output_name })
     }),
-    place: placeOf
+    place: wirePath
   },
   fields: ({ answer }) => {
     const output = outputIn(answer)

@@ -40,12 +40,12 @@ const aboutAudio = (fields: RawFields, count: number) => {
 }
 
 /** The part speaks of a recording, the client of a file. */
-const placeOf = (path: Path): Path => (path[0] === "recording" ? ["audio_file"] : ["voice", ...path])
+const wirePath = (path: Path): Path => (path[0] === "recording" ? ["audio_file"] : ["voice", ...path])
 
 const decodeHeard = Schema.decodeUnknownOption(KeptHeard)
 const decodeSpoken = Schema.decodeUnknownOption(KeptSpoken)
 
-const recordsOf = ({ answer, userMessage }: Kept, urlOf: UrlOf): VoiceRecords | null => {
+const voiceRecords = ({ answer, userMessage }: Kept, urlOf: UrlOf): VoiceRecords | null => {
   const heard = Option.getOrNull(decodeHeard(userMessage))?.stt
   const spoken = Option.getOrNull(decodeSpoken(answer))?.tts
   if (heard === undefined && spoken === undefined) return null
@@ -59,13 +59,13 @@ const recordsOf = ({ answer, userMessage }: Kept, urlOf: UrlOf): VoiceRecords | 
             language: heard.language,
             provider: heard.provider,
             model: heard.model,
-            ...addressOf(heard.documentId, urlOf)
+            ...recordingAddress(heard.documentId, urlOf)
           },
     tts:
       spoken === undefined
         ? null
         : {
-            ...addressOf(spoken.documentId, urlOf),
+            ...recordingAddress(spoken.documentId, urlOf),
             duration: spoken.seconds,
             content_type: spoken.mimeType,
             provider: spoken.provider,
@@ -77,17 +77,17 @@ const recordsOf = ({ answer, userMessage }: Kept, urlOf: UrlOf): VoiceRecords | 
   }
 }
 
-const addressOf = (documentId: string | null, urlOf: UrlOf) => ({
+const recordingAddress = (documentId: string | null, urlOf: UrlOf) => ({
   audio_url: documentId === null ? null : urlOf(documentId),
   document_id: documentId
 })
 
 const decodeEnd = Schema.decodeUnknownOption(Schema.Struct({ documentId: Schema.NullOr(Schema.String) }))
 
-const eventOf = ({ data, type }: PartTold, urlOf: UrlOf): Schema.JsonObject => {
+const voiceEvent = ({ data, type }: PartTold, urlOf: UrlOf): Schema.JsonObject => {
   if (type !== voiceEvents.spoken) return Object.assign({}, isJsonObject(data) ? data : {}, { type })
   const documentId = Option.getOrNull(decodeEnd(data))?.documentId ?? null
-  return { type, ...addressOf(documentId, urlOf) }
+  return { type, ...recordingAddress(documentId, urlOf) }
 }
 
 const isJsonObject = Schema.is(Schema.JsonObject)
@@ -109,8 +109,8 @@ export const voiceWing: Wing = {
       const [recording] = files.flatMap(({ outcome }) => (outcome._tag === "Recorded" ? [outcome.recorded] : []))
       return recording === undefined ? (voice ?? null) : { ...voice, recording }
     },
-    place: placeOf
+    place: wirePath
   },
-  fields: (kept, urlOf) => ({ voice_records: recordsOf(kept, urlOf) }),
-  event: eventOf
+  fields: (kept, urlOf) => ({ voice_records: voiceRecords(kept, urlOf) }),
+  event: voiceEvent
 }

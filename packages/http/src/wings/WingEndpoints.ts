@@ -20,13 +20,13 @@ export const served = <Id extends string, Groups extends HttpApiGroup.Constraint
   api: HttpApi.HttpApi<Id, Groups>,
   handlers: Layer.Layer<HttpApiGroup.ToService<Id, Groups>, never, WingServices>
 ): WingEndpoints => ({
-  describe: (described) => withGroupsOf(api, described),
+  describe: (described) => withAddedGroups(api, described),
   reflect: (add) => HttpApi.reflect(api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => add(endpoint) }),
   routes: withoutFiles(Layer.provide(HttpApiBuilder.layer(api), handlers))
 })
 
 /** What reads a description looks at its groups one by one, so its type need not name those that wings add. */
-const withGroupsOf = <Described extends HttpApi.Constraint>(
+const withAddedGroups = <Described extends HttpApi.Constraint>(
   added: HttpApi.Constraint,
   described: Described
 ): Described =>

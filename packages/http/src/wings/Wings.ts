@@ -14,7 +14,9 @@ import type { ValidationError } from "../wire/Errors.ts"
 import type { PlaceOf } from "../wire/ErrorStatus.ts"
 import { isRecord } from "../wire/Json.ts"
 import { answersWing } from "./AnswersWing.ts"
+import { citationsWing } from "./CitationsWing.ts"
 import { documentsWing } from "./DocumentsWing.ts"
+import { helpersWing } from "./HelpersWing.ts"
 import { imageWing, videoWing } from "./MediaWings.ts"
 import { memoryWing } from "./MemoryWing.ts"
 import { outputWing } from "./OutputWing.ts"
@@ -25,12 +27,14 @@ import type { MessageFields, PartFields, PartTold, Wing } from "./Wing.ts"
 export const ownWings: ReadonlyArray<Wing> = [
   documentsWing,
   memoryWing,
+  citationsWing,
   answersWing,
   outputWing,
   searchWing,
   imageWing,
   videoWing,
-  voiceWing
+  voiceWing,
+  helpersWing
 ]
 
 type IgnoredOption = NonNullable<TurnRequest["ignored"]>[number]
@@ -43,6 +47,8 @@ export class Wings extends Context.Service<
     readonly problems: (fields: RawFields, raw: RawBody, installed: Installed) => ReadonlyArray<ValidationError>
     /** `TurnRequest.options`; undefined when the message asks nothing of any part. */
     readonly options: (fields: MessageFields, raw: RawBody) => Schema.JsonObject | undefined
+    /** The parts of which a field of the body speaks, also one that says `off`. */
+    readonly named: (body: unknown) => ReadonlyArray<string>
     /** Fields of wings that have no effect in this message, and why. */
     readonly ignored: (fields: RawFields, isOnlySaved: boolean) => ReadonlyArray<IgnoredOption>
     /** The field of the message that a refusal of this part is about. */
@@ -118,6 +124,13 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
       return asked.length === 0 ? undefined : Object.fromEntries(asked)
     },
 
+    named: (body) => {
+      if (!isRecord(body)) return []
+      const named = ({ message }: (typeof speaking)[number]) =>
+        [...message.concerns, ...(message.details?.fields ?? [])].some((field) => !isBlank(body[field]))
+      return speaking.filter(named).map(({ part }) => part)
+    },
+
     ignored: (fields, isOnlySaved) => {
       if (!Object.keys(fields).some((name) => mayBeIgnored.has(name))) return []
       return speaking.flatMap(({ message }) => {
@@ -166,7 +179,7 @@ const placeAmong =
   }
 
 /** For refusals of the kernel's own parts alone. */
-export const ownPlaceOf = placeAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
+export const ownWingPlace = placeAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
 
 const isJsonObject = Schema.is(Schema.JsonObject)
 

@@ -7,14 +7,16 @@ import type {
   Assistants,
   Billing,
   Catalog,
+  Conversations,
   Erasures,
+  Inbox,
   Keys,
   OverLimit,
   Threads,
   TurnRefused,
   Turns
 } from "@colloquy/core"
-import type { ToolOutputProblem } from "@colloquy/core/adapters"
+import type { DecisionProblem, ToolOutputProblem } from "@colloquy/core/adapters"
 import type {
   Answers,
   Documents,
@@ -23,8 +25,13 @@ import type {
   MemoryLinesUnusable,
   MemoryUnusable,
   OutcomeRefused,
-  Tickets
+  ScheduleRefused,
+  Schedules,
+  Tickets,
+  WebhookRefused,
+  Webhooks
 } from "@colloquy/core/wings"
+import { wirePath } from "./ImportNames.ts"
 import type * as Effect from "effect/Effect"
 import {
   BadGateway,
@@ -35,6 +42,7 @@ import {
   NotFound,
   PayloadTooLarge,
   PaymentRequired,
+  PreconditionFailed,
   ServiceUnavailable,
   TooManyRequests,
   Unauthorized,
@@ -55,9 +63,11 @@ export type KernelError =
   | ErrorsOf<typeof Assistants.Service>
   | ErrorsOf<typeof Threads.Service>
   | ErrorsOf<typeof Turns.Service>
+  | ErrorsOf<typeof Conversations.Service>
   | ErrorsOf<typeof Keys.Service>
   | ErrorsOf<Omit<typeof Catalog.Service, "video">>
   | ErrorsOf<typeof Billing.Service>
+  | ErrorsOf<typeof Inbox.Service>
   | ErrorsOf<typeof Allowances.Service>
   | ErrorsOf<Omit<typeof Erasures.Service, "register">>
   | ErrorsOf<Omit<typeof Documents.Service, "upload" | "receive">>
@@ -65,13 +75,15 @@ export type KernelError =
   | ErrorsOf<Pick<typeof Answers.Service, "recordOfTurn" | "report">>
   | ErrorsOf<Pick<typeof Tickets.Service, "issue">>
   | ErrorsOf<typeof Memories.Service>
+  | ErrorsOf<typeof Schedules.Service>
+  | ErrorsOf<typeof Webhooks.Service>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
 
-const detailOf = (error: { readonly message: string }) => ({ detail: error.message })
-const notFound = (error: { readonly message: string }) => new NotFound(detailOf(error))
-const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailOf(error))
+const detailFromError = (error: { readonly message: string }) => ({ detail: error.message })
+const notFound = (error: { readonly message: string }) => new NotFound(detailFromError(error))
+const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailFromError(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
 /** The pause after a refusal by a limit in which only the owner can make room. */
@@ -80,7 +92,7 @@ const secondsToMakeRoom = 60
 const overLimit = ({ limit, message, waitMillis }: OverLimit): PaymentRequired | TooManyRequests => {
   const seconds = waitMillis === null ? secondsToMakeRoom : Math.max(1, Math.ceil(waitMillis / 1000))
   const body = { detail: message, retry_after: seconds }
-  return limit === "usdPerDay" || limit === "usdPerRun" ? new PaymentRequired(body) : new TooManyRequests(body)
+  return limit.startsWith("usd") ? new PaymentRequired(body) : new TooManyRequests(body)
 }
 
 /** The field of a request that a part's problem is about: a part names its own options, a client knows the fields that became them. */
@@ -120,8 +132,33 @@ const refused = ({ message, part, problems, reason }: TurnRefused, placeOf: Plac
 const table = {
   TurnRefused: refused,
   AssistantNotFound: notFound,
+  AssistantVersionNotFound: notFound,
+  AssistantVersionUnknown: (error) =>
+    invalid({ loc: ["body", "assistant_version"], msg: error.message, type: "version_not_found" }),
+  ColleagueNotFound: (error) =>
+    invalid(
+      ...error.problems.map(({ index, list }) => ({
+        loc: ["body", list, index, "assistant_id"],
+        msg: error.message,
+        type: "assistant_not_found"
+      }))
+    ),
+  AssistantChanged: (error) => new PreconditionFailed(detailFromError(error)),
   ThreadNotFound: notFound,
   RunNotFound: notFound,
+  MessageNotFound: notFound,
+  MessageNotSendable: ({ message, reason }) => invalid({ loc: ["path", "message_id"], msg: message, type: reason }),
+  ThreadChanged: (error) => new Conflict(detailFromError(error)),
+  ImportRefused: ({ isTooLarge, message, problems }) =>
+    isTooLarge
+      ? new PayloadTooLarge({ detail: message })
+      : invalid(
+          ...problems.map(({ index, message: msg, path }) => ({
+            loc: ["body", "messages", index, ...wirePath(path)],
+            msg,
+            type: "value_error"
+          }))
+        ),
   KeyNotFound: notFound,
   ModelNotFound: notFound,
   AnswersNotFound: notFound,
@@ -136,15 +173,23 @@ const table = {
   OutcomeRefused: (error) => invalid(outcomeProblem(error)),
   NothingPending: notFound,
   ErasureNotFound: notFound,
-  InvalidKey: (error) => new Unauthorized(detailOf(error)),
-  InsufficientCredit: (error) => new PaymentRequired(detailOf(error)),
-  AssistantInSession: (error) => new Conflict(detailOf(error)),
+  ScheduleNotFound: notFound,
+  ScheduleRefused: (error) => invalid(...error.problems.map(scheduleProblem)),
+  TooManySchedules: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
+  WebhookNotFound: notFound,
+  DeliveryNotFound: notFound,
+  WebhookRefused: (error) => invalid(...error.problems.map(webhookProblem)),
+  TooManyWebhooks: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
+  InvalidKey: (error) => new Unauthorized(detailFromError(error)),
+  InsufficientCredit: (error) => new PaymentRequired(detailFromError(error)),
+  AssistantInSession: (error) => new Conflict(detailFromError(error)),
   OverLimit: overLimit,
   TooManyTickets: ({ message, waitMillis }) =>
     new TooManyRequests({ detail: message, retry_after: Math.ceil(waitMillis / 1000) }),
-  ThreadInSession: (error) => new Conflict(detailOf(error)),
+  TooManyFollowers: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
+  ThreadInSession: (error) => new Conflict(detailFromError(error)),
   ThreadBusy: (error) => new Conflict({ detail: error.message, run_id: error.runId }),
-  IdempotencyConflict: (error) => new Conflict(detailOf(error)),
+  IdempotencyConflict: (error) => new Conflict(detailFromError(error)),
   EmptyMessage: (error) => invalid({ loc: ["body", "content"], msg: error.message, type: "missing" }),
   ContextTooLong: (error) =>
     invalid({
@@ -162,6 +207,8 @@ const table = {
   ModelNotNamed: (error) => invalid({ loc: ["body", "model_name"], msg: error.message, type: "missing" }),
   ToolNameTaken: (error) =>
     invalid({ loc: ["body", "tools", error.index, "function", "name"], msg: error.message, type: "name_taken" }),
+  DecisionsRejected: (error) => invalid(...error.problems.map(decisionProblem)),
+  AlreadyDecided: (error) => new Conflict(detailFromError(error)),
   ToolOutputsRejected: (error) => invalid(...error.problems.map(toolOutputProblem)),
   EmbeddingModelFixed: (error) =>
     invalid(
@@ -186,6 +233,18 @@ const nameField = {
   embeddingProvider: "embedding_provider",
   embeddingModel: "embedding_model_name"
 } as const
+
+const scheduleProblem = ({ field, message }: ScheduleRefused["problems"][number]): ValidationError => ({
+  loc: field === "threadId" ? ["body", "thread", "thread_id"] : ["body", field],
+  msg: message,
+  type: "value_error"
+})
+
+const webhookProblem = ({ field, message }: WebhookRefused["problems"][number]): ValidationError => ({
+  loc: ["body", field],
+  msg: message,
+  type: "value_error"
+})
 
 const outcomeProblem = ({ message, problem }: OutcomeRefused): ValidationError => ({
   loc: ["body", problem === "no_such_question" ? "question" : "outcome"],
@@ -213,6 +272,7 @@ const outputProblems: { readonly [P in ToolOutputProblem["problem"]]: string } =
   unknown: "the run has no such call",
   duplicate: "this call is answered twice in the list",
   already_answered: "this call has been answered already",
+  needs_approval: "this call waits for an approval, and not for an output",
   missing: "this call is open and has no output in the list"
 }
 
@@ -221,6 +281,23 @@ const toolOutputProblem = ({ index, problem, toolCallId }: ToolOutputProblem): V
   msg: `${toolCallId}: ${outputProblems[problem]}`,
   type: problem
 })
+
+const decisionProblems: { readonly [P in DecisionProblem["problem"]]: string } = {
+  unknown: "the run has no such call",
+  duplicate: "this call is decided twice in the list",
+  not_an_approval: "this call waits for an output of the client, and not for an approval",
+  arguments_of_rejection: "arguments go with an approval, and not with a rejection",
+  invalid_arguments: "the arguments do not fit the tool"
+}
+
+const decisionProblem = ({ detail, index, path = [], problem, toolCallId }: DecisionProblem): ValidationError => {
+  const isOfArguments = problem === "invalid_arguments" || problem === "arguments_of_rejection"
+  return {
+    loc: ["body", "approvals", index, ...(isOfArguments ? ["arguments", ...path] : ["tool_call_id"])],
+    msg: detail ?? `${toolCallId}: ${decisionProblems[problem]}`,
+    type: problem
+  }
+}
 
 /** What the wire answers to these errors of the kernel. */
 export type WireError<E extends KernelError> = ReturnType<(typeof table)[E["_tag"]]>

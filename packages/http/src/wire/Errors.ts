@@ -101,6 +101,17 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   }
 }
 
+export class PreconditionFailed extends Schema.Error<PreconditionFailed>("PreconditionFailed")(detail, {
+  httpApiStatus: 412,
+  description: "The record has been changed: its `ETag` is none of those in `If-Match`"
+}) {
+  readonly _tag = "PreconditionFailed"
+  readonly status = 412
+  override get message() {
+    return this.detail
+  }
+}
+
 export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(detail, {
   httpApiStatus: 413,
   description: "The body, a file or the text is over the limit"
@@ -226,7 +237,7 @@ export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("Servic
   }
 }
 
-/** Of a client alone: what came is no answer of this service. Something in between, such as a proxy, has answered. */
+/** Thrown by clients only: the answer was not written by this service, but for instance by a proxy. */
 export class UnexpectedAnswer extends Schema.Error<UnexpectedAnswer>("UnexpectedAnswer")({
   ...detail,
   status: Schema.Int

@@ -35,7 +35,7 @@ export const Uuid = Schema.String.check(Schema.isGUID({ expected: "a UUID", form
 /** ISO 8601 with `Z`. */
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
 
-export const timestampOf = (date: Date): string => writeTime(date.getTime())
+export const writeTimestamp = (date: Date): string => writeTime(date.getTime())
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
 const padded = (count: number, digits: number): ReadonlyArray<string> =>
@@ -83,7 +83,7 @@ export const page = {
   limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 200 })))
 }
 
-export const pageOf = ({ limit = 100, skip = 0 }: { readonly skip?: number; readonly limit?: number }) => ({
+export const readPage = ({ limit = 100, skip = 0 }: { readonly skip?: number; readonly limit?: number }) => ({
   skip,
   limit
 })
@@ -129,4 +129,22 @@ export const catalogShapes: typeof queryShapes = {
   ...queryShapes,
   skip: { type: "integer", minimum: 0, default: 0 },
   limit: { type: "integer", minimum: 1, maximum: 15_000, default: 100 }
+}
+
+/** A time with a day, in the common forms of ISO 8601. */
+export const DateTime = Schema.String.annotate({ format: "date-time" }).check(
+  Schema.makeFilter((text: string) => isDateTime(text) || "Expected an ISO 8601 date and time")
+)
+
+const dateTime = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$/u
+const isDateTime = (text: string): boolean =>
+  dateTime.test(text) && !Number.isNaN(Date.parse(text.replace(" ", "T"))) && isDay(text.slice(0, 10))
+
+/** The platform makes the 2nd of March of the 30th of February. */
+const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)
+
+/** The moment that such a text means; one without a zone is in UTC. */
+export const readInstant = (text: string): Date => {
+  const spaced = text.replace(" ", "T")
+  return new Date(/(?:[Zz]|[+-]\d{2}:?\d{2})$/u.test(spaced) ? spaced : `${spaced}Z`)
 }

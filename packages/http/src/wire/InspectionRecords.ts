@@ -49,7 +49,7 @@ const ReadPart = Schema.Struct({
   messages: Schema.Array(Schema.Struct({ role: Schema.String, text: Schema.String }))
 }).annotate({ identifier: "ReadPart" })
 
-export const RunInspection = Schema.Struct({
+const inspection = {
   run_id: Schema.String,
   steps: Schema.Array(RunStep),
   /** Why model calls failed. */
@@ -60,5 +60,21 @@ export const RunInspection = Schema.Struct({
   prompts: Schema.Array(
     Schema.Struct({ estimated_tokens: Schema.Int, input_tokens: integer, parts: Schema.Array(ReadPart) })
   )
+}
+
+const child = { tool_call_id: Schema.String, name: Schema.String, thread_id: Schema.String, run_id: Schema.String }
+
+export interface RunInspection extends Schema.Struct.Type<typeof inspection> {
+  readonly helpers: ReadonlyArray<Schema.Struct.Type<typeof child> & { readonly inspection: RunInspection | null }>
+}
+
+export const RunInspection: Schema.Codec<RunInspection> = Schema.Struct({
+  ...inspection,
+  /** The runs of helpers that this one asked, each with its own inside; null: it never began, or its thread was deleted. */
+  helpers: Schema.Array(
+    Schema.Struct({
+      ...child,
+      inspection: Schema.NullOr(Schema.suspend((): Schema.Codec<RunInspection> => RunInspection))
+    })
+  )
 }).annotate({ identifier: "RunInspection" })
-export type RunInspection = typeof RunInspection.Type

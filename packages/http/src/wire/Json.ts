@@ -15,7 +15,7 @@ export const parseJson = (text: string): Result.Result<unknown, JsonFault> => ru
 
 /** In steps of a few milliseconds, except the last one: with the limits below, the platform's parser needs at most 30 ms for 8 MB. */
 export function* parsingJson(text: string): Steps<Result.Result<unknown, JsonFault>> {
-  const { deepest, most } = yield* shapeOf(text)
+  const { deepest, most } = yield* measureShape(text)
   if (deepest > maximumDepth) return Result.fail("too_deep")
   if (most > maximumValues) return Result.fail("too_many")
   try {
@@ -41,7 +41,7 @@ interface Shape {
 }
 
 /** How deep brackets are nested, how many there are, and how many values. Counted without recursion. */
-function* shapeOf(text: string): Steps<Shape> {
+function* measureShape(text: string): Steps<Shape> {
   let depth = 0
   let deepest = 0
   let brackets = 0

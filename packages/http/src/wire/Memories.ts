@@ -1,6 +1,6 @@
 /** Memories as the wire shows them, what clients send of them, and how the learning of a turn went. */
 import * as Schema from "effect/Schema"
-import { dateOf, longestName } from "@colloquy/core/wings"
+import { readDate, longestName } from "@colloquy/core/wings"
 import { maybe, maybeOr, Timestamp } from "./Fields.ts"
 
 const integer = Schema.Int
@@ -10,7 +10,7 @@ export const mostFound = 50
 
 /** A day or a time. A pattern alone lets the 31st of February pass. */
 const Moment = Schema.String.check(
-  Schema.makeFilter((text: string) => dateOf(text) !== null || "Expected a date or a time of ISO 8601 (2026-05-03)")
+  Schema.makeFilter((text: string) => readDate(text) !== null || "Expected a date or a time of ISO 8601 (2026-05-03)")
 )
 const Name = Schema.String.check(
   Schema.isPattern(/\S/u, { expected: "a name that is not blank" }),

@@ -5,11 +5,11 @@
  * A field that an endpoint does not have is an unknown field there and ignored: `router` on the stateless body, `video_*` on the body for
  * a thread.
  */
-import { ImageOptions } from "@colloquy/core/adapters"
+import { ImageOptions, Version } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { SystemOneRequest } from "./Answers.ts"
 import { isJsonObject } from "./Json.ts"
-import { BooleanWord, isBooleanWord, maybe, maybeOr, Uuid } from "./Fields.ts"
+import { BooleanWord, DateTime, isBooleanWord, maybe, maybeOr, Uuid } from "./Fields.ts"
 import { Tool } from "./Tools.ts"
 
 export const Thinking = Schema.Struct({
@@ -114,17 +114,6 @@ const MetadataText = Schema.String.check(
   Schema.makeFilter((text: string) => isJsonObject(text) || "Expected the text of a JSON object")
 )
 
-const DateTime = Schema.String.annotate({ format: "date-time" }).check(
-  Schema.makeFilter((text: string) => isDateTime(text) || "Expected an ISO 8601 date and time")
-)
-
-const dateTime = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$/u
-const isDateTime = (text: string): boolean =>
-  dateTime.test(text) && !Number.isNaN(Date.parse(text.replace(" ", "T"))) && isDay(text.slice(0, 10))
-
-/** The platform makes the 2nd of March of the 30th of February. */
-const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)
-
 const SendToLlm = Schema.Union([
   Schema.Boolean,
   Schema.String.check(Schema.isPattern(isBooleanWord, { expected: "a boolean" }))
@@ -132,6 +121,8 @@ const SendToLlm = Schema.Union([
 
 const fields = {
   content: maybe(Schema.String),
+  /** Absent: the version that the thread is pinned to, or the present one. */
+  assistant_version: maybe(Version),
   llm_provider: maybe(Schema.String),
   model_name: maybe(Schema.String),
   system_prompt: maybe(Schema.String),
@@ -151,6 +142,10 @@ const fields = {
   web_search: maybeOr(Schema.Literals(["off", "Auto"]), "off"),
   send_to_llm: maybeOr(SendToLlm, "true"),
   json_output: maybeOr(Schema.Boolean, false),
+  /** False: the model is not asked to mark which excerpts and memories it used. */
+  citations: maybeOr(Schema.Boolean, true),
+  /** True: the answer is 202 with the run, which goes on. Not with `stream`. */
+  background: maybeOr(Schema.Boolean, false),
   /** JSON Schema (2020-12) of the answer: at most 64 KiB and 20 levels. */
   output_schema: maybe(Schema.Union([Schema.JsonObject, Schema.Boolean])),
   /** What the value is: 1 to 64 letters, digits, `_` and `-`. */
@@ -216,7 +211,15 @@ export const jsonFields = [
   "output_schema",
   "attachments"
 ] as const
-export const booleanFields = ["stream", "json_output", "memory_response_citation", "memory_citation"] as const
+export const numberFields = ["assistant_version"] as const
+export const booleanFields = [
+  "stream",
+  "json_output",
+  "citations",
+  "background",
+  "memory_response_citation",
+  "memory_citation"
+] as const
 
 const JsonText = maybe(Schema.String.annotate({ contentMediaType: "application/json" }))
 const Flag = maybeOr(BooleanWord, "false")
@@ -224,6 +227,7 @@ const File = Schema.String.annotate({ format: "binary" })
 
 const formText = {
   content: fields.content,
+  assistant_version: fields.assistant_version,
   llm_provider: fields.llm_provider,
   model_name: fields.model_name,
   system_prompt: fields.system_prompt,
@@ -242,6 +246,8 @@ const formText = {
   web_search: fields.web_search,
   send_to_llm: maybeOr(BooleanWord, "true"),
   json_output: Flag,
+  citations: maybeOr(BooleanWord, "true"),
+  background: Flag,
   output_schema: JsonText,
   output_name: fields.output_name,
   custom_timestamp: fields.custom_timestamp,

@@ -6,7 +6,7 @@
 const orders = new WeakMap<object, ReadonlyArray<string>>()
 
 /** The names of an object from `parseJson` in the order in which they were written; undefined where the object keeps it. */
-export const orderOf = (record: object): ReadonlyArray<string> | undefined => orders.get(record)
+export const namesInOrder = (record: object): ReadonlyArray<string> | undefined => orders.get(record)
 
 /** `value` is what the text stands for; the text is valid and not nested deeper than a recursive reader can take. */
 export const keepOrders = (text: string, value: unknown): void => {
@@ -17,7 +17,7 @@ const numberedName = /"(?:\d|\\u003\d){1,10}"\s*:/u
 
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],]|[^\s{}[\],:"]+/gu
 
-/** What a text of JSON holds, as far as names go. Equal names count once, as in the object that is made of them. */
+/** The names in a JSON text. Equal names of one object count once, as in the parsed object. */
 type Names = NamesOfObject | ReadonlyArray<Names> | null
 interface NamesOfObject extends ReadonlyMap<string, Names> {}
 

@@ -4,12 +4,14 @@ import * as Schema from "effect/Schema"
 import { SystemOne } from "./Answers.ts"
 import { ModelOptions } from "./MessageBody.ts"
 import { Timestamp } from "./Fields.ts"
-import { Tool, ToolCall } from "./Tools.ts"
+import { OpenToolCall, Tool } from "./Tools.ts"
 
 const text = Schema.NullOr(Schema.String)
 const integer = Schema.NullOr(Schema.Int)
 const object = Schema.NullOr(Schema.JsonObject)
 const Id = Schema.String.annotate({ format: "uuid" })
+
+const Colleague = Schema.Struct({ assistant_id: Id, name: Schema.String, description: Schema.String })
 
 export const Assistant = Schema.Struct({
   assistant_id: Id,
@@ -27,10 +29,37 @@ export const Assistant = Schema.Struct({
   custom_fact_extraction_prompt: text,
   custom_update_memory_prompt: text,
   metadata_: object,
+  /** Assistants that this one may ask, as tools. */
+  helpers: Schema.Array(Colleague),
+  /** Assistants to which this one may hand a conversation over. */
+  handoffs: Schema.Array(Colleague),
+  /** From 1; every change makes the next one. */
+  version: Schema.Int,
   created_at: Timestamp,
   updated_at: Timestamp
 }).annotate({ identifier: "Assistant" })
 export type Assistant = typeof Assistant.Type
+
+const assistantVersion = {
+  version: Schema.Int,
+  created_at: Timestamp,
+  /** The name of the key, or the owner; null when the version is older than this field. */
+  by: text,
+  /** The fields that differ from the version before; empty for the first one. */
+  changes: Schema.Array(Schema.String)
+}
+
+export const AssistantVersion = Schema.Struct({ ...assistantVersion, assistant: Assistant }).annotate({
+  identifier: "AssistantVersion"
+})
+export type AssistantVersion = typeof AssistantVersion.Type
+
+export const AssistantVersionList = Schema.Struct({
+  versions: Schema.Array(Schema.Struct(assistantVersion)),
+  /** `cursor` of the next page; null at the end. */
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "AssistantVersionList" })
+export type AssistantVersionList = typeof AssistantVersionList.Type
 
 /** The reply of a creation; `notes` tell what the service has filled in, and are absent when there is nothing to tell. */
 export const AssistantCreated = Schema.Struct({
@@ -110,7 +139,7 @@ export const VoiceRecords = Schema.Struct({
 export type VoiceRecords = typeof VoiceRecords.Type
 
 /** Why a run failed. */
-const Fault = Schema.Struct({
+export const Fault = Schema.Struct({
   code: Schema.String,
   message: Schema.String,
   retryable: Schema.Boolean,
@@ -123,6 +152,38 @@ const output = {
   /** The value of that schema; null when the answer did not fit. */
   output: Schema.optionalKey(Schema.Json),
   output_method: Schema.optionalKey(Schema.Literals(["native", "instructed", "repaired"]))
+}
+
+const RetrievedExcerpt = Schema.Struct({
+  /** From 0: `[d1]` in `content` is the first. */
+  index: Schema.Int,
+  document_id: Schema.String,
+  filename: Schema.String,
+  page: integer,
+  /** The place in the document's text, in UTF-16 units; null: it was indexed by an older version. */
+  start: integer,
+  end: integer,
+  score: Schema.Finite,
+  /** At most 1,000 characters; null once the document is deleted. */
+  text
+}).annotate({ identifier: "RetrievedExcerpt" })
+
+const Citation = Schema.Struct({
+  /** The excerpt: `retrieved[index]`. Of a memory: `retrieved_memories[index]`. */
+  index: Schema.Int,
+  /** The place of the marker in `content`, in UTF-16 units. */
+  start: Schema.Int,
+  end: Schema.Int,
+  /** Absent: an excerpt. */
+  kind: Schema.optionalKey(Schema.Literal("memory"))
+}).annotate({ identifier: "Citation" })
+
+/** Of answers for which excerpts were retrieved, or memories that were to be cited. */
+export const citationFields = {
+  retrieved: Schema.optionalKey(Schema.Array(RetrievedExcerpt)),
+  citations: Schema.optionalKey(Schema.Array(Citation)),
+  /** Markers that were removed from `content`, because the model was given no such excerpt. */
+  citations_dropped: Schema.optionalKey(Schema.Int)
 }
 
 /** Why an answer ended; null: it failed, was cancelled, or is no answer. */
@@ -140,11 +201,14 @@ export const StoredMessage = Schema.Struct({
   status: MessageStatus,
   stop_reason: StopReason,
   run_id: text,
-  tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
+  tool_calls: Schema.NullOr(Schema.Array(OpenToolCall)),
   system_one: Schema.NullOr(SystemOne),
   metadata_: object,
   model_provider: text,
   model_name: text,
+  /** Of an answer: the assistant that gave it, and its version; null in answers of voice sessions and of older servers. */
+  assistant_id: text,
+  assistant_version: integer,
   input_tokens: integer,
   output_tokens: integer,
   total_tokens: integer,
@@ -154,23 +218,42 @@ export const StoredMessage = Schema.Struct({
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
   memory_operation_id: text,
   retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
+  ...citationFields,
   ...output,
   /** The recording of a spoken question, or of an answer that was read aloud. */
   voice_records: Schema.NullOr(VoiceRecords),
   reasoning: text,
-  created_at: Timestamp
+  created_at: Timestamp,
+  /** True: it came with an imported thread. */
+  imported: Schema.optionalKey(Schema.Literal(true))
 }).annotate({ identifier: "StoredMessage" })
 export type StoredMessage = typeof StoredMessage.Type
 
-export const Thread = Schema.Struct({
+const thread = {
   thread_id: Id,
   assistant_id: Id,
   created_at: Timestamp,
   updated_at: Timestamp,
   metadata_: object,
+  /** The version of the assistant that answers; null: the present one. */
+  assistant_version: integer,
+  /** The assistant to which the conversation was handed over; null: the thread's own answers. */
+  acting_assistant_id: text,
+  /** The thread of which this one is a fork, and the message at which it was forked. */
+  forked_from: Schema.NullOr(Schema.Struct({ thread_id: Id, message_id: Id })),
   messages: Schema.Array(StoredMessage)
-}).annotate({ identifier: "Thread" })
+}
+
+export const Thread = Schema.Struct(thread).annotate({ identifier: "Thread" })
 export type Thread = typeof Thread.Type
+
+export const ThreadMade = Schema.Struct(thread).annotate({ identifier: "ThreadMade", httpApiStatus: 201 })
+
+export const RewoundThread = Schema.Struct({
+  ...thread,
+  /** The thread that has the conversation as it was; null when nothing was taken back, or it was deleted. */
+  kept_as: Schema.NullOr(Id)
+}).annotate({ identifier: "RewoundThread" })
 
 export const ThreadDeleteResponse = Schema.Struct({
   message: Schema.String,
@@ -183,6 +266,8 @@ const reply = {
   message: Schema.String,
   thread_id: Id,
   assistant_id: Id,
+  /** The version of the assistant that answered; null: the message was only saved. */
+  assistant_version: integer,
   message_id: Id,
   run_id: Schema.String,
   role: Schema.Literals(["user", "assistant"]),
@@ -203,7 +288,9 @@ const reply = {
   cost_usd: Schema.NullOr(Schema.Finite),
   created_at: Timestamp,
   timestamp: Timestamp,
-  tool_calls: Schema.NullOr(Schema.Array(ToolCall)),
+  tool_calls: Schema.NullOr(Schema.Array(OpenToolCall)),
+  /** After regenerate and edit in place: the thread that has the conversation as it was. */
+  kept_as: Schema.optionalKey(Id),
   memory_operation_id: text,
   retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
   retrieved_files: Schema.NullOr(Schema.Array(Schema.String)),
@@ -211,6 +298,7 @@ const reply = {
   reasoning: text,
   attachments: Schema.NullOr(Schema.Array(Attachment)),
   generated_media: Schema.NullOr(Schema.Array(GeneratedMedia)),
+  ...citationFields,
   ...output,
   /** `sources`: the pages that the answer rests on. */
   metadata_: object,
@@ -223,6 +311,13 @@ export type MessageResponse = typeof MessageResponse.Type
 
 /** The same record under its older name. */
 export const ToolOutputsResponse = Schema.Struct(reply).annotate({ identifier: "ToolOutputsResponse" })
+
+/** The answers are stored, and the run waits on for these calls. */
+export const CallsOpen = Schema.Struct({ open: Schema.Array(Schema.String) }).annotate({
+  identifier: "CallsOpen",
+  httpApiStatus: 202
+})
+export type CallsOpen = typeof CallsOpen.Type
 
 export { RunStatus }
 
@@ -249,6 +344,9 @@ export const Run = Schema.Struct({
   run_id: Schema.String,
   thread_id: Id,
   assistant_id: Id,
+  assistant_version: integer,
+  /** The run whose helper this one is; null: none. */
+  parent_run_id: text,
   status: RunStatus,
   user_message_id: Id,
   /** The newest answer. */
@@ -263,6 +361,13 @@ export const Run = Schema.Struct({
   cost_usd: Schema.NullOr(Schema.Finite),
   /** The kernel counted at least a part of the tokens itself. */
   usage_estimated: Schema.Boolean,
+  /** Without that of the run's helpers, which is part of the figures above. */
+  usage_own: Schema.Struct({
+    input_tokens: Schema.Int,
+    output_tokens: Schema.Int,
+    total_tokens: Schema.Int,
+    cost_usd: Schema.NullOr(Schema.Finite)
+  }),
   cancel_requested: Schema.Boolean,
   error: Schema.NullOr(Fault),
   ignored_options: IgnoredOptions,

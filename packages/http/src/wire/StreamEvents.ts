@@ -3,8 +3,8 @@
  * as text, `Sse.ts`); a test decodes everything that it writes with them.
  */
 import * as Schema from "effect/Schema"
-import { ContextUsage, GeneratedMedia, IgnoredOptions, RetrievedMemory, StopReason } from "./Records.ts"
-import { ToolCall } from "./Tools.ts"
+import { citationFields, ContextUsage, GeneratedMedia, IgnoredOptions, RetrievedMemory, StopReason } from "./Records.ts"
+import { OpenToolCall, ToolCall } from "./Tools.ts"
 
 const sequence = { sequence: Schema.Int }
 
@@ -44,8 +44,14 @@ export const StreamEvent = Schema.Union([
   event("output_streaming", { partial: Schema.Json }),
   event("tool_call_start", { tool_call_id: text, name: text }),
   event("tool_call_ready", { tool_call: ToolCall }),
+  event("approval_required", {
+    tool_call_id: text,
+    name: text,
+    arguments: text,
+    expires_at: Schema.NullOr(text)
+  }),
   event("tool_submit_required", {
-    tool_calls: Schema.Array(ToolCall),
+    tool_calls: Schema.Array(OpenToolCall),
     message_id: text,
     stop_reason: Schema.Literal("tools"),
     ...tokens
@@ -72,8 +78,11 @@ export const StreamEvent = Schema.Union([
     memory_operation_id: Schema.NullOr(text),
     retrieved_memories: Schema.NullOr(Schema.Array(RetrievedMemory)),
     retrieved_files: Schema.NullOr(Schema.Array(text)),
+    ...citationFields,
     metadata_: Schema.optionalKey(Schema.JsonObject),
-    context_usage: Schema.NullOr(ContextUsage)
+    context_usage: Schema.NullOr(ContextUsage),
+    /** After regenerate and edit in place: the thread that has the conversation as it was. */
+    kept_as: Schema.optionalKey(text)
   }),
   event("run_failed", {
     error: text,

@@ -1,6 +1,6 @@
 /** Tool definitions, calls and outputs as they travel, and the way to the kernel's own. */
 import { type ToolCall as KernelToolCall, type ToolDefinition } from "@colloquy/core"
-import { ToolName } from "@colloquy/core/adapters"
+import { type OpenCall, ToolName } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { isRecord } from "./Json.ts"
 import type { ValidationError } from "./Errors.ts"
@@ -30,6 +30,13 @@ export const ToolCall = Schema.Struct({
 }).annotate({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
+/** A call that is answered from outside: by the client's tool, or by a person who approves or rejects it. */
+export const OpenToolCall = Schema.Struct({
+  ...ToolCall.fields,
+  kind: Schema.Literals(["client", "approval"])
+}).annotate({ identifier: "OpenToolCall" })
+export type OpenToolCall = typeof OpenToolCall.Type
+
 export const toolFromWire = (tool: Tool): ToolDefinition => {
   if (tool.type !== "function") return { name: tool.type, description: null, parameters: null, hosted: true }
   const { description, name, parameters, strict } = tool.function
@@ -52,12 +59,17 @@ export const toolCallToWire = (call: KernelToolCall): ToolCall => ({
   function: { name: call.name, arguments: call.arguments }
 })
 
+export const openCallToWire = (call: OpenCall): OpenToolCall => ({
+  ...toolCallToWire(call),
+  kind: call.approval === undefined ? "client" : "approval"
+})
+
 /** Names that stand twice in a list, whatever else is wrong with it. */
 export const repeatedToolNames = (tools: unknown): ReadonlyArray<ValidationError> => {
   if (!Array.isArray(tools)) return []
   const seen = new Set<string>()
   return tools.flatMap((tool: unknown, index) => {
-    const name = nameOf(tool)
+    const name = readToolName(tool)
     if (name === undefined || seen.size < seen.add(name).size) return []
     const loc = ["body", "tools", index, ...(isServiceTool(tool) ? ["type"] : ["function", "name"])]
     return [{ loc, msg: `The name "${name}" is already taken by an earlier tool of the list`, type: "name_taken" }]
@@ -67,7 +79,7 @@ export const repeatedToolNames = (tools: unknown): ReadonlyArray<ValidationError
 /** Whether an entry of a list of tools, as it came, is a tool of the service. */
 export const isServiceTool = (tool: unknown): boolean => isRecord(tool) && tool["type"] === "web_search"
 
-const nameOf = (tool: unknown): string | undefined => {
+const readToolName = (tool: unknown): string | undefined => {
   if (isServiceTool(tool)) return "web_search"
   const definition = isRecord(tool) ? tool["function"] : undefined
   const name = isRecord(definition) ? definition["name"] : undefined

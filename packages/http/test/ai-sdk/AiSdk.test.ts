@@ -4,7 +4,12 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, fail, gate, say, type ScriptStep, think } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls, type UIMessage } from "ai"
+import {
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage
+} from "ai"
 import { chatRoute, ColloquyTransport, type TurnMetadata, uiMessages } from "../../src/ai-sdk/index.ts"
 import { openWithDocuments } from "../DocumentService.ts"
 import { keys, open, openPainting, type Service, tool } from "../Service.ts"
@@ -101,6 +106,51 @@ describe("the transport", () => {
     assert.deepInclude(last, { role: "tool", output: '{"rain":true}' })
   })
 
+  it("asks the user about calls that need an approval, beside the client's, and goes on in the same message", async () => {
+    const script: ReadonlyArray<ScriptStep> = [
+      callTools(["pay", { cents: 5 }, "a"], ["pay", { cents: 6 }, "b"], ["weather", {}, "c"]),
+      say("Done.")
+    ]
+    const paid: Array<unknown> = []
+    const pay = {
+      definition: { name: "pay", description: null, parameters: null },
+      needsApproval: true as const,
+      run: (args: object) => Effect.sync(() => paid.push(args))
+    }
+    await using service = await open(script, { hosted: [pay] })
+    const id = await newThread(service, { tools: [tool("weather")] })
+    const asked: Array<string> = []
+    const chat: Chat<Message> = chatOf(service, id, {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+      onToolCall: ({ toolCall }) => void asked.push(toolCall.toolName)
+    })
+    await chat.sendMessage({ text: "Pay" })
+    assert.deepStrictEqual(shown(chat.messages).at(-1), [
+      "assistant",
+      "pay: approval-requested",
+      "pay: approval-requested",
+      "weather: input-available"
+    ])
+    const stored = async () => uiMessages((await service.call("GET", `/threads/${id}`)).body)
+    const states = (messages: ReadonlyArray<Message>) => shown(messages).at(-1)?.slice(1).toSorted()
+    assert.deepStrictEqual(states(await stored()), states(chat.messages))
+    await chat.addToolApprovalResponse({ id: "a", approved: true })
+    await chat.addToolApprovalResponse({ id: "b", approved: false, reason: "No." })
+    assert.deepStrictEqual([asked, paid], [["weather"], []])
+    await chat.addToolOutput({ tool: "weather", toolCallId: "c", output: "sun" })
+    await until(() => hasText(chat) && chat.status === "ready")
+    const done = [
+      "assistant",
+      "pay: output-available",
+      "pay: output-denied",
+      "weather: output-available",
+      "text: Done."
+    ]
+    assert.deepStrictEqual(shown(chat.messages).at(-1), done)
+    assert.deepStrictEqual(paid, [{ cents: 5 }])
+    assert.deepStrictEqual(states(await stored()), done.slice(1).toSorted())
+  })
+
   it("begins a thread for a chat that has none, and stays on it", async () => {
     await using service = await open([say("One."), say("Two.")])
     const begun: Array<string> = []
@@ -111,6 +161,43 @@ describe("the transport", () => {
     assert.lengthOf(begun, 1)
     assert.lengthOf((await service.call("GET", `/threads/${begun[0]}`)).body.messages, 4)
   })
+
+  it.each(["the transport", "the route"])(
+    "regenerates and edits in the place of the question, through %s",
+    async (way) => {
+      const script = ["One.", "Two.", "Two again.", "Edited.", "Last.", "First again."].map((text) => say(text))
+      await using service = await open(script)
+      const id = await newThread(service)
+      const POST = chatRoute({ handler: service.handler })
+      const through = new DefaultChatTransport<Message>({
+        api: "http://in.process/chat",
+        headers: { "x-api-key": keys.ada },
+        fetch: (input, init) => POST(new Request(input, init))
+      })
+      const chat = way === "the route" ? chatOf(service, id, { transport: through }) : chatOf(service, id)
+      await chat.sendMessage({ text: "1" })
+      await chat.sendMessage({ text: "2" })
+      await chat.regenerate()
+      const texts = () =>
+        chat.messages.map(({ parts }) => parts.flatMap((part) => ("text" in part ? part.text : [])).join(""))
+      const stored = async () => {
+        const { messages } = (await service.call("GET", `/threads/${id}`)).body
+        return messages.map(({ content }: { readonly content: string }) => content)
+      }
+      assert.deepStrictEqual(texts(), ["1", "One.", "2", "Two again."])
+      assert.deepStrictEqual(await stored(), texts())
+      await chat.sendMessage({ text: "2 b", messageId: chat.messages[2]?.id ?? "" })
+      assert.deepStrictEqual(texts(), ["1", "One.", "2 b", "Edited."])
+      assert.deepStrictEqual(await stored(), texts())
+      await chat.sendMessage({ text: "3" })
+      const first = chat.messages[1]?.id ?? ""
+      await chat.regenerate({ messageId: first })
+      assert.deepStrictEqual(texts(), ["1", "First again."])
+      assert.deepStrictEqual(await stored(), texts())
+      // Every conversation that was replaced is a thread: three of them.
+      assert.strictEqual((await service.call("GET", "/threads?include_messages=false")).body.length, 4)
+    }
+  )
 
   it("stops the run when the chat is stopped", async () => {
     await using service = await open([[say("One, "), gate(), say("two.")]])
@@ -299,9 +386,10 @@ describe("files", () => {
     await again.regenerate()
     assert.strictEqual(again.status, "ready", String(again.error))
     const { messages: stored } = (await service.call("GET", `/threads/${id}`)).body
+    assert.lengthOf(stored, 2)
     assert.deepStrictEqual(
-      stored[2].attachments.map(({ document_id }: Record<string, string>) => document_id),
-      stored[0].attachments.map(({ document_id }: Record<string, string>) => document_id)
+      stored[0].attachments.map(({ document_id }: Record<string, string>) => document_id),
+      body.messages[0].attachments.map(({ document_id }: Record<string, string>) => document_id)
     )
     assert.lengthOf((await service.call("GET", `/threads/${id}/documents`)).body, 2)
   })

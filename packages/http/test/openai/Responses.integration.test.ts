@@ -5,7 +5,8 @@ import { assert, describe, it } from "@effect/vitest"
 import OpenAI from "openai"
 import type { FunctionTool, ResponseInput } from "openai/resources/responses/responses"
 import { openai } from "../../src/openai/index.ts"
-import { openWithDocuments } from "../DocumentService.ts"
+import { openBoth } from "../DeletedTexts.ts"
+import { fileForm, openWithDocuments } from "../DocumentService.ts"
 import { keys } from "../Service.ts"
 import { behindServer, model, openService, type OpenAiService, refused } from "./OpenAiService.ts"
 
@@ -445,6 +446,43 @@ describe("responses", () => {
       if (event.type === "response.failed") assert.match(event.response.error?.message ?? "", /key/u)
     }
     assert.strictEqual(types.at(-1), "response.failed")
+  })
+
+  it("cite the files of an assistant, also in streams and in completions", async () => {
+    const words = say("Nine [d1", "]. [d7]")
+    const steps = [words, words, words, words]
+    await using service = await behindServer(await openBoth(InMemory.layer, steps, "recall", { wings: [openai] }))
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "Guide" })).body
+    const form = fileForm({ file: new File(["The harbour closes at nine."], "harbour.txt") })
+    const { document_id } = (await service.call("POST", `/assistants/${assistant_id}/documents`, form)).body
+    while ((await service.call("GET", `/documents/${document_id}/status`)).body.status === "processing")
+      await new Promise((resolve) => setImmediate(resolve))
+    const client = service.client()
+    const asked = { model: "Guide", input: "When does the harbour close?" }
+    const content = { type: "output_text" as const, text: "Nine [d1].", logprobs: [] }
+    const cited = { type: "file_citation", file_id: document_id, filename: "harbour.txt", index: 5 } as const
+    const first = await client.responses.create(asked)
+    const [item] = first.output
+    assert.deepStrictEqual(item?.type === "message" && item.content, [{ ...content, annotations: [cited] }])
+    assert.deepStrictEqual((await client.responses.retrieve(first.id)).output, first.output)
+    const told: Array<unknown> = []
+    const stream = client.responses.stream(asked)
+    stream.on("event", (event) => {
+      if (event.type === "response.output_text.annotation.added") told.push(event.annotation)
+    })
+    const whole = (await stream.finalResponse()).output[0]
+    assert.deepStrictEqual(told, [cited])
+    assert.strictEqual(whole?.type === "message" && whole.status, "completed")
+    const chat = { model: "Guide", messages: [{ role: "user" as const, content: asked.input }] }
+    const inChat = { file_id: document_id, filename: "harbour.txt", start_index: 5, end_index: 9 }
+    const completion = await client.chat.completions.create(chat)
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(completion.choices[0]?.message.annotations)), [
+      { type: "file_citation", file_citation: inChat }
+    ])
+    const chunks: Array<unknown> = []
+    for await (const { choices } of await client.chat.completions.create({ ...chat, stream: true }))
+      if (choices[0] !== undefined && "annotations" in choices[0].delta) chunks.push(choices[0].delta.annotations)
+    assert.deepStrictEqual(chunks, [[{ type: "file_citation", file_citation: inChat }]])
   })
 
   it("keep the pictures of a stored conversation as documents of its thread", async () => {

@@ -71,14 +71,14 @@ const toForget = /\bforget (?:that|about) ([^.!?]+)/iu
 const forgotten = ({ number, text }: Message, { known_memories: known }: Asked) => {
   const [quote, wanted = ""] = toForget.exec(text) ?? []
   if (quote === undefined) return []
-  const shared = (memory: string) => wordsOf(memory).filter((word) => wordsOf(wanted).includes(word)).length
+  const shared = (memory: string) => splitWords(memory).filter((word) => splitWords(wanted).includes(word)).length
   const [best] = known.toSorted((a, b) => shared(b.text) - shared(a.text))
   return best === undefined || shared(best.text) === 0
     ? []
     : [{ op: "DELETE", target: best.number, message: number, quote }]
 }
 
-const wordsOf = (text: string): ReadonlyArray<string> =>
+const splitWords = (text: string): ReadonlyArray<string> =>
   (text.toLowerCase().match(/\p{L}{3,}/gu) ?? []).map((word) => word.replace(/s$/u, ""))
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

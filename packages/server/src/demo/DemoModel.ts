@@ -67,7 +67,7 @@ const demoDriver =
     ]
     const end: ReadonlyArray<ChatEvent> = [
       ...(call === null ? [] : callEvents(request, call)),
-      { _tag: "Usage", usage: usageOf(request, reasoning, text) },
+      { _tag: "Usage", usage: countUsage(request, reasoning, text) },
       { _tag: "Finished", reason: call === null ? "stop" : "tool_calls", model: null, providerData: null }
     ]
     return Stream.fromIterable(spoken).pipe(
@@ -195,7 +195,7 @@ export const sampleArguments = (tool: ToolDefinition, asked: string): Record<str
   return Object.fromEntries(required.filter((name) => typeof name === "string").map((name) => [name, sample(name)]))
 }
 
-const usageOf = (request: ChatRequest, reasoning: string, text: string) => {
+const countUsage = (request: ChatRequest, reasoning: string, text: string) => {
   const size = (said: string) => Math.ceil(said.length / 4)
   const input = request.messages.reduce((sum, message) => sum + size(JSON.stringify(message)), 0)
   const thought = request.thinking === null ? 0 : size(reasoning)

@@ -8,7 +8,7 @@ const [width, height] = [512, 320]
 const [lineLength, mostLines] = [18, 5]
 
 /** The prompt in lines of whole words, as many as fit. */
-const linesOf = (prompt: string): ReadonlyArray<string> => {
+const wrapLines = (prompt: string): ReadonlyArray<string> => {
   const lines = [""]
   for (const word of prompt.slice(0, 400).split(/\s/u)) {
     const last = `${lines.at(-1)} ${word}`.trim()
@@ -29,7 +29,7 @@ const escaped = (text: string): string =>
 export const draw = async (prompt: string): Promise<Uint8Array<ArrayBuffer>> => {
   const [turn = 0, x = 0, y = 0] = createHash("sha256").update(prompt).digest()
   const shade = (degrees: number, light: number) => `hsl(${turn + degrees}, 45%, ${light}%)`
-  const lines = linesOf(prompt)
+  const lines = wrapLines(prompt)
   const words = lines.map((line, index) => {
     const at = height / 2 + (index - (lines.length - 1) / 2) * 46
     return `<text x="50%" y="${at}" dy="0.35em">${escaped(line)}</text>`

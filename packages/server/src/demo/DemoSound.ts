@@ -3,7 +3,7 @@
 export const sampleRate = 24_000
 const bytesPerMilli = (sampleRate * 2) / 1000
 
-export const millisOf = (audio: Uint8Array): number => audio.byteLength / bytesPerMilli
+export const soundMillis = (audio: Uint8Array): number => audio.byteLength / bytesPerMilli
 
 /** A sine with soft edges, so that it does not click. */
 export const tone = (hertz: number, millis: number, volume = 0.3): Uint8Array => {
@@ -25,7 +25,7 @@ export const silence = (millis: number): Uint8Array => new Uint8Array(Math.round
 const scale = [262, 294, 330, 392, 440, 523]
 
 /** A word as a note: the same word has the same note. */
-export const noteOf = (word: string): Uint8Array => {
+export const wordNote = (word: string): Uint8Array => {
   const sum = Array.from(word).reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0)
   return join([tone(scale[sum % scale.length] ?? 262, 160), silence(60)])
 }
@@ -41,7 +41,7 @@ export const join = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
 }
 
 /** From 0 to 1: the root mean square. */
-const loudnessOf = (audio: Uint8Array): number => {
+const measureLoudness = (audio: Uint8Array): number => {
   const view = new DataView(audio.buffer, audio.byteOffset, audio.byteLength)
   const samples = Math.floor(audio.byteLength / 2)
   if (samples === 0) return 0
@@ -87,7 +87,7 @@ export class SpeechDetector {
   }
 
   private listen(frame: Uint8Array): ReadonlyArray<Heard> {
-    const isLoud = this.isManual || loudnessOf(frame) >= loud
+    const isLoud = this.isManual || measureLoudness(frame) >= loud
     if (this.frames.length === 0 && !isLoud) return []
     this.frames.push(frame)
     if (isLoud) this.loudFrames = this.frames.length

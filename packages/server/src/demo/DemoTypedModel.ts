@@ -54,11 +54,11 @@ const demoAnswers: AnswerDriver = (request) =>
       method: "native",
       estimated: true,
       model: demoTypedModelName,
-      usage: { ...noUsage, inputTokens: said.length + wordsOf(request), outputTokens: Object.keys(questions).length }
+      usage: { ...noUsage, inputTokens: said.length + countWords(request), outputTokens: Object.keys(questions).length }
     })
   })
 
-const wordsOf = ({ questions }: AnswerRequest): number => rootsIn(textsIn(Object.values(questions)).join(" ")).length
+const countWords = ({ questions }: AnswerRequest): number => rootsIn(textsIn(Object.values(questions)).join(" ")).length
 
 type Shares = { readonly [option: string]: number }
 
@@ -66,7 +66,7 @@ const answer = (question: TypedQuestion, spoken: ReadonlySet<string>): Shares =>
   switch (question.type) {
     case "noul":
       return question.criteria === undefined
-        ? yesOf(rootsIn(textsIn(question.instructions).join(" ")), spoken)
+        ? yesShares(rootsIn(textsIn(question.instructions).join(" ")), spoken)
         : shareOut(Object.entries(question.criteria), spoken)
     case "choice":
       return shareOut(
@@ -82,7 +82,7 @@ const answer = (question: TypedQuestion, spoken: ReadonlySet<string>): Shares =>
 }
 
 /** Without criteria: the share of the question's own words that occur in the state, and a half if there are none. */
-const yesOf = (asked: ReadonlyArray<string>, spoken: ReadonlySet<string>): Shares => {
+const yesShares = (asked: ReadonlyArray<string>, spoken: ReadonlySet<string>): Shares => {
   const roots = [...new Set(asked)]
   const yes = (1 + countIn(roots, spoken)) / (2 + roots.length)
   return { true: yes, false: 1 - yes }

@@ -20,7 +20,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { sampleArguments, wantedTool } from "./DemoModel.ts"
-import { SpeechDetector, type Heard, join, millisOf, noteOf, sampleRate, silence, tone } from "./DemoSound.ts"
+import { SpeechDetector, type Heard, join, soundMillis, wordNote, sampleRate, silence, tone } from "./DemoSound.ts"
 
 export const demoVoiceName = "demo-voice-1"
 
@@ -161,7 +161,7 @@ class DemoTalk {
 
   answerSpeech(audio: Uint8Array): void {
     const itemId = this.newId("speech")
-    const seconds = (millisOf(audio) / 1000).toFixed(1)
+    const seconds = (soundMillis(audio) / 1000).toFixed(1)
     this.tell({ _tag: "UserItem", itemId, before: null, transcribed: true })
     this.tell({ _tag: "TranscriptFinal", role: "user", itemId, text: `(${seconds} seconds of sound)` })
     const chime = join([tone(440, 120), tone(660, 120), silence(100)])
@@ -198,11 +198,11 @@ class DemoTalk {
     this.tell({ _tag: "ResponseDone", responseId })
   }
 
-  private say(text: string, audio: Uint8Array = join((text.match(/\S+/gu) ?? []).map(noteOf))): void {
+  private say(text: string, audio: Uint8Array = join((text.match(/\S+/gu) ?? []).map(wordNote))): void {
     this.interrupt()
     const responseId = this.newId("response")
     const itemId = this.newId("answer")
-    const millis = millisOf(audio)
+    const millis = soundMillis(audio)
     this.tell({ _tag: "ResponseStarted", responseId })
     const words = text === "" ? [] : text.split(/(?<=\S)(?=\s)/u)
     const pieces = Math.max(1, Math.ceil(millis / pieceMillis))

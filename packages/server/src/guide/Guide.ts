@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs"
 import { filesOf, findFiles, type GuideFiles, isFolder, linkTarget, read } from "./GuideFiles.ts"
 import { type Frame, layout, type PageLink, searchResults } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
-import { makeSearch, sectionsOf } from "./GuideSearch.ts"
+import { makeSearch, splitSections } from "./GuideSearch.ts"
 
 /** The response for a path below `/docs/guide`. Null: there is no such page. */
 export interface GuideAnswer {
@@ -23,7 +23,7 @@ interface Way {
 const html = "text/html; charset=utf-8"
 const markdown = "text/markdown; charset=utf-8"
 
-const titleOf = (text: string, path: string): string => /^# (.*)$/mu.exec(text)?.[1]?.replaceAll("`", "") ?? path
+const pageTitle = (text: string, path: string): string => /^# (.*)$/mu.exec(text)?.[1]?.replaceAll("`", "") ?? path
 
 interface Chapter {
   readonly path: string
@@ -31,7 +31,7 @@ interface Chapter {
 }
 
 /** The pages in the order of the table in `docs/README.md`. */
-const bookOf = (files: GuideFiles): ReadonlyArray<Chapter> => {
+const makeBook = (files: GuideFiles): ReadonlyArray<Chapter> => {
   const start = files.pages[0]
   if (start === undefined) return []
   const named = [...read(start).matchAll(/^\| \[([^\]]*)\]\(([^)]*)\)/gmu)].flatMap(([, words = "", link = ""]) => {
@@ -43,14 +43,14 @@ const bookOf = (files: GuideFiles): ReadonlyArray<Chapter> => {
 
 const makeGuide = () => {
   const files = findFiles()
-  const book = bookOf(files)
-  const titles = new Map(files.pages.map((path) => [path, titleOf(read(path), path)]))
-  const search = makeSearch(files.pages.flatMap((path) => sectionsOf(path, read(path))))
+  const book = makeBook(files)
+  const titles = new Map(files.pages.map((path) => [path, pageTitle(read(path), path)]))
+  const search = makeSearch(files.pages.flatMap((path) => splitSections(path, read(path))))
 
-  const frameOf = ({ api, up }: Way, title: string, path: string | null, query = ""): Frame => {
-    const hrefOf = (page: string) => up + (files.addressOf(page) ?? "")
-    const contents = book.map((chapter): PageLink => ({ title: chapter.title, href: hrefOf(chapter.path) }))
-    return { up, api, title, query, contents, current: path === null ? null : hrefOf(path) }
+  const makeFrame = ({ api, up }: Way, title: string, path: string | null, query = ""): Frame => {
+    const pageHref = (page: string) => up + (files.addressOf(page) ?? "")
+    const contents = book.map((chapter): PageLink => ({ title: chapter.title, href: pageHref(chapter.path) }))
+    return { up, api, title, query, contents, current: path === null ? null : pageHref(path) }
   }
 
   const found = (query: string, way: Way): GuideAnswer => {
@@ -59,13 +59,13 @@ const makeGuide = () => {
       search(query),
       ({ anchor, page }) => way.up + (files.addressOf(page) ?? "") + anchor
     )
-    return { type: html, text: layout(frameOf(way, "Search", null, query), results) }
+    return { type: html, text: layout(makeFrame(way, "Search", null, query), results) }
   }
 
-  const pageOf = (path: string, way: Way): GuideAnswer => {
+  const renderPage = (path: string, way: Way): GuideAnswer => {
     const title = titles.get(path) ?? path
     const content = titles.has(path) ? pageContent(path, way.up) : fileContent(path, way.up)
-    return { type: html, text: layout(frameOf(way, title, path), content) }
+    return { type: html, text: layout(makeFrame(way, title, path), content) }
   }
 
   const pageContent = (path: string, up: string): string =>
@@ -99,7 +99,7 @@ const makeGuide = () => {
     const source = address.endsWith(".md") ? files.byAddress.get(address.replace(/\.md$/u, "")) : undefined
     if (source !== undefined && titles.has(source)) return { type: markdown, text: read(source) }
     const path = files.byAddress.get(address)
-    return path === undefined ? null : pageOf(path, way)
+    return path === undefined ? null : renderPage(path, way)
   }
 
   /** Only addresses of existing pages are cached. */

@@ -21,7 +21,7 @@ export interface Frame {
 const linkTo = ({ href, title }: PageLink, rel = ""): string =>
   `<a href="${escaped(href)}"${rel === "" ? "" : ` rel="${rel}"`}>${escaped(title)}</a>`
 
-const contentsOf = ({ contents, current }: Frame): string =>
+const contentsHtml = ({ contents, current }: Frame): string =>
   contents
     .map((page) => {
       const mark = page.href === current ? ' aria-current="page"' : ""
@@ -29,7 +29,7 @@ const contentsOf = ({ contents, current }: Frame): string =>
     })
     .join("\n")
 
-const neighboursOf = ({ contents, current }: Frame): string => {
+const neighboursHtml = ({ contents, current }: Frame): string => {
   const index = contents.findIndex(({ href }) => href === current)
   const before = index > 0 ? contents[index - 1] : undefined
   const behind = index >= 0 ? contents[index + 1] : undefined
@@ -63,10 +63,10 @@ export const layout = (frame: Frame, content: string): string => `<!doctype html
     <div class="columns">
       <main id="content" tabindex="-1">
 ${content}
-${neighboursOf(frame)}
+${neighboursHtml(frame)}
       </main>
       <nav id="contents" aria-label="Contents"><ol>
-${contentsOf(frame)}
+${contentsHtml(frame)}
       </ol></nav>
     </div>
   </body>

@@ -13,7 +13,7 @@ const entities: Readonly<Record<string, string>> = {
 export const escaped = (text: string): string => text.replaceAll(/[&<>"']/gu, (letter) => entities[letter] ?? letter)
 
 /** As code hosts make it: the words of a heading with hyphens between them. */
-export const anchorOf = (heading: string): string =>
+export const headingAnchor = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
@@ -45,7 +45,7 @@ export const toHtml = (markdown: string, href: (link: string) => string | null):
       },
       code: ({ lang, text }: Tokens.Code) => codeBlock(text, lang),
       heading({ depth, text, tokens }: Tokens.Heading) {
-        return `<h${depth} id="${escaped(anchorOf(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+        return `<h${depth} id="${escaped(headingAnchor(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
       link({ href: link, tokens }: Tokens.Link) {
         const words = this.parser.parseInline(tokens)

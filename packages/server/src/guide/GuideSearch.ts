@@ -1,8 +1,8 @@
 /** The search in sections of the guide, by minisearch over stems: headings before texts, pages of use before those about the code. */
-import { termsOf } from "@colloquy/core/retrieval"
+import { splitTerms } from "@colloquy/core/retrieval"
 import { lexer } from "marked"
 import MiniSearch from "minisearch"
-import { anchorOf } from "./GuideMarkdown.ts"
+import { headingAnchor } from "./GuideMarkdown.ts"
 
 interface GuideSection {
   readonly page: string
@@ -24,13 +24,13 @@ export interface GuideHit {
 /** Code and marks of Markdown as words between spaces, which is all that a search and an excerpt need. */
 const plain = (markdown: string): string => markdown.replaceAll(/[`|*#\s]+|\]\([^\](]*\)|\[|-{3,}/gu, " ").trim()
 
-export const sectionsOf = (page: string, markdown: string): ReadonlyArray<GuideSection> => {
+export const splitSections = (page: string, markdown: string): ReadonlyArray<GuideSection> => {
   const sections = [{ heading: "", anchor: "", lines: [] as Array<string> }]
   let title = page
   for (const token of lexer(markdown)) {
     if (token.type !== "heading") sections.at(-1)?.lines.push(...token.raw.split("\n").map(plain))
     else if (token["depth"] === 1) title = plain(token.raw)
-    else sections.push({ heading: plain(token.raw), anchor: `#${anchorOf(token["text"])}`, lines: [] })
+    else sections.push({ heading: plain(token.raw), anchor: `#${headingAnchor(token["text"])}`, lines: [] })
   }
   return sections.map((section) => ({ page, title, ...section }))
 }
@@ -39,7 +39,7 @@ const mostHits = 20
 const longestQuery = 200
 const isAboutCode = (page: string): boolean => !page.startsWith("docs/") || page.startsWith("docs/decisions/")
 
-const stems = (word: string): Array<string> => [...termsOf(word, "en")]
+const stems = (word: string): Array<string> => [...splitTerms(word, "en")]
 
 export const makeSearch = (sections: ReadonlyArray<GuideSection>): ((query: string) => ReadonlyArray<GuideHit>) => {
   const pieces = sections.flatMap((section) => ["", ...section.lines].map((text) => ({ section, text })))
@@ -57,7 +57,7 @@ export const makeSearch = (sections: ReadonlyArray<GuideSection>): ((query: stri
     for (const { id, terms } of index.search(query.slice(0, longestQuery))) {
       const { section, text } = pieces[id] ?? {}
       if (section === undefined || text === undefined || best.has(section)) continue
-      best.set(section, { section, excerpt: excerptOf(text, new Set(terms)) })
+      best.set(section, { section, excerpt: makeExcerpt(text, new Set(terms)) })
     }
     return [...best.values()].slice(0, mostHits)
   }
@@ -66,7 +66,7 @@ export const makeSearch = (sections: ReadonlyArray<GuideSection>): ((query: stri
 const before = 12
 const wordsShown = 36
 
-const excerptOf = (text: string, found: ReadonlySet<string>): GuideHit["excerpt"] => {
+const makeExcerpt = (text: string, found: ReadonlySet<string>): GuideHit["excerpt"] => {
   const words = text.split(" ").map((word) => ({ text: word, isFound: stems(word).some((stem) => found.has(stem)) }))
   const from = Math.max(0, words.findIndex(({ isFound }) => isFound) - before)
   return words.slice(from, from + wordsShown)

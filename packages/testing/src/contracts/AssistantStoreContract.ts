@@ -1,12 +1,21 @@
 /** The contract of `AssistantStore`: the comments of the port. */
-import { type Assistant, AssistantId, ThreadId } from "@colloquy/core"
+import { type Assistant, AssistantId, Principal, ThreadId } from "@colloquy/core"
 import { AssistantStore, firstPage, newId, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleAssistant, sampleEvent } from "./Samples.ts"
-import { appendTo, openThread, openThreadOf, queueTurn, settleTurn, startTurn, waitingTurn } from "./Scenes.ts"
+import {
+  appendTo,
+  changeAssistant,
+  openThread,
+  openThreadOf,
+  queueTurn,
+  settleTurn,
+  startTurn,
+  waitingTurn
+} from "./Scenes.ts"
 
 export const assistantStoreContract = (test: ContractTest): void => {
   test(
@@ -123,58 +132,81 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST change the given fields and no other, and answer the result",
+    "MUST store a change as the next version, and keep every version before as it was",
     Effect.gen(function* () {
       const store = yield* AssistantStore
-      const before = yield* insertAssistant(everyField)
-      const patch = { name: "New name", systemPrompt: null, tools: [], metadata: { changed: true } }
-      const updated = yield* store.update(before.id, patch, moment(9))
-      assert.deepStrictEqual(Option.getOrThrow(updated), { ...before, ...patch, updatedAt: moment(9) })
-      assert.deepStrictEqual(yield* store.get(before.id), updated)
+      const principal = yield* Principal
+      const first = yield* insertAssistant({ ...everyField, updatedAt: moment(0) })
+      const second: Assistant = {
+        ...first,
+        name: "New name",
+        systemPrompt: null,
+        tools: [],
+        metadata: { changed: true },
+        modelOptions: null,
+        helpers: [],
+        version: 2,
+        updatedAt: moment(8)
+      }
+      const third: Assistant = { ...second, searchLimit: 7, version: 3, updatedAt: moment(9) }
+      const changes = ["name", "systemPrompt", "tools", "modelOptions", "metadata", "helpers"] as const
+      assert.isTrue(yield* store.update({ before: first, after: second, changes }))
+      const another = Effect.provideService(Principal, { ...principal, keyName: "a key 🔑" })
+      assert.isTrue(yield* another(store.update({ before: second, after: third, changes: ["searchLimit"] })))
+
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(first.id)), third)
+      const told = [
+        { version: 3, createdAt: moment(9), by: "a key 🔑", changes: ["searchLimit"] as const },
+        { version: 2, createdAt: moment(8), by: principal.ownerId, changes },
+        { version: 1, createdAt: moment(0), by: principal.ownerId, changes: [] }
+      ]
+      assert.deepStrictEqual(yield* store.versions(first.id, { limit: 9 }), told)
+      assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1 }), told.slice(0, 1))
+      assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1, before: 3 }), told.slice(1, 2))
+      assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1, before: 1 }), [])
+      for (const [index, assistant] of [third, second, first].entries()) {
+        const found = Option.getOrThrow(yield* store.version(first.id, assistant.version))
+        assert.deepStrictEqual<unknown>(found, { ...told[index], assistant })
+      }
+      assert.isTrue(Option.isNone(yield* store.version(first.id, 4)))
     })
   )
 
   test(
-    "MUST change nothing but the time of the update when no field is given",
-    Effect.gen(function* () {
-      const before = yield* insertAssistant(everyField)
-      const updated = yield* (yield* AssistantStore).update(before.id, {}, moment(9))
-      assert.deepStrictEqual(Option.getOrThrow(updated), { ...before, updatedAt: moment(9) })
-    })
-  )
-
-  test(
-    "MUST keep both of two concurrent updates of different fields",
+    "MUST let one of several changes of the same version succeed, and change nothing by the others",
     Effect.gen(function* () {
       const store = yield* AssistantStore
       const { id } = yield* insertAssistant()
-      const updates = [
-        { name: "Changed" },
-        { systemPrompt: "Changed" },
-        { provider: "changed", model: "changed" },
-        { searchLimit: 7 },
-        { metadata: { changed: true } }
-      ]
-      yield* Effect.forEach(updates, (patch) => store.update(id, patch, moment(9)), { concurrency: "unbounded" })
-      assert.include(Option.getOrThrow(yield* store.get(id)), {
-        name: "Changed",
-        systemPrompt: "Changed",
-        provider: "changed",
-        model: "changed",
-        searchLimit: 7
-      })
-      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(id)).metadata, { changed: true })
+      const attempts = Array.from({ length: 5 }, (_, index) => changeAssistant(id, { name: `name ${index}` }))
+      const before = Option.getOrThrow(yield* store.get(id))
+      const stale = { before, after: { ...before, name: "stale", version: 2 }, changes: ["name"] as const }
+      const stored = yield* Effect.all(
+        attempts.map(() => store.update(stale)),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        stored.filter((isStored) => isStored),
+        [true]
+      )
+      yield* Effect.all(attempts)
+      assert.isFalse(yield* store.update(stale))
+      const numbers = (yield* store.versions(id, { limit: 9 })).map(({ version }) => version)
+      assert.deepStrictEqual(numbers, [7, 6, 5, 4, 3, 2, 1])
     })
   )
 
   test(
-    "MUST NOT update an assistant that is unknown or another owner's",
+    "MUST NOT change, nor tell versions of, an assistant that is unknown or another owner's",
     Effect.gen(function* () {
       const store = yield* AssistantStore
-      const attempt = (id: AssistantId) => asNewOwner(store.update(id, { name: "Taken over" }, moment(9)))
       const mine = yield* insertAssistant()
-      assert.isTrue(Option.isNone(yield* attempt(mine.id)))
-      assert.isTrue(Option.isNone(yield* attempt(yield* newId(AssistantId))))
+      const unknown = yield* sampleAssistant()
+      for (const before of [mine, unknown]) {
+        const after = { ...before, name: "Taken over", version: 2 }
+        assert.isFalse(yield* asNewOwner(store.update({ before, after, changes: ["name"] })))
+        assert.deepStrictEqual(yield* asNewOwner(store.versions(before.id, { limit: 9 })), [])
+        assert.isTrue(Option.isNone(yield* asNewOwner(store.version(before.id, 1))))
+      }
       assert.deepStrictEqual(Option.getOrThrow(yield* store.get(mine.id)), mine)
     })
   )
@@ -187,7 +219,10 @@ export const assistantStoreContract = (test: ContractTest): void => {
       yield* store.insertDraft(draft)
       assert.isTrue(Option.isNone(yield* store.get(draft.id)))
       assert.deepStrictEqual(yield* store.list(firstPage), [])
-      assert.isTrue(Option.isNone(yield* store.update(draft.id, { name: "Early" }, moment(9))))
+      const early = { before: draft, after: { ...draft, name: "Early", version: 2 }, changes: ["name"] as const }
+      assert.isFalse(yield* store.update(early))
+      assert.deepStrictEqual(yield* store.versions(draft.id, { limit: 9 }), [])
+      assert.isTrue(Option.isNone(yield* store.version(draft.id, 1)))
       assert.isFalse(yield* store.remove(draft.id))
       assert.isFalse(yield* asNewOwner(store.publish(draft.id)))
       assert.isTrue(yield* store.publish(draft.id))
@@ -215,10 +250,11 @@ export const assistantStoreContract = (test: ContractTest): void => {
   )
 
   test(
-    "MUST delete an assistant with all its threads, messages, runs and logs, and nothing else",
+    "MUST delete an assistant with all its versions, threads, messages, runs and logs, and nothing else",
     Effect.gen(function* () {
       const [assistants, threads, runs] = [yield* AssistantStore, yield* ThreadStore, yield* RunStore]
       const gone = yield* insertAssistant()
+      assert.isTrue(yield* changeAssistant(gone.id, { name: "Second" }))
       const kept = yield* openThread
       const [ended, waiting] = [yield* openThreadOf(gone.id), yield* openThreadOf(gone.id)]
       const first = yield* startTurn(ended.id)
@@ -229,6 +265,8 @@ export const assistantStoreContract = (test: ContractTest): void => {
       assert.isTrue(yield* assistants.remove(gone.id))
 
       assert.isTrue(Option.isNone(yield* assistants.get(gone.id)))
+      assert.isTrue(Option.isNone(yield* assistants.version(gone.id, 1)))
+      assert.deepStrictEqual(yield* assistants.versions(gone.id, { limit: 9 }), [])
       assert.isTrue(Option.isNone(yield* assistants.ofThread(ended.id)))
       assert.deepStrictEqual(
         (yield* threads.list(firstPage)).map((thread) => thread.id),
@@ -298,6 +336,8 @@ const everyField: Partial<Assistant> = {
   factExtractionPrompt: "Facts:\n",
   memoryUpdatePrompt: "Memories:\n",
   metadata: awkwardJson,
+  helpers: [{ assistantId: AssistantId.make("0199a5a0-0000-7000-8000-00000000000b"), name: "a", description: "👩‍👩‍👧" }],
+  handoffs: [{ assistantId: AssistantId.make("0199a5a0-0000-7000-8000-00000000000c"), name: "b", description: "" }],
   createdAt: new Date("2026-01-31T23:59:59.999Z"),
   updatedAt: new Date("1999-12-31T00:00:00.001Z")
 }

@@ -8,7 +8,7 @@ import {
   type Impacts,
   type IndexedDocument,
   type IndexKey,
-  rarityOf,
+  termRarity,
   SearchScope,
   type VectorModel
 } from "@colloquy/core/wings"
@@ -66,7 +66,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       )
       const two = yield* put({ scope: other }, [["stove", 1200]])
       const hits = yield* search({ scopes: [scope, other], terms: english("kettle", "stove", "unknown") })
-      const [kettle, stove] = [rarityOf(1, 4) / 1000, rarityOf(3, 4) / 1000]
+      const [kettle, stove] = [termRarity(1, 4) / 1000, termRarity(3, 4) / 1000]
       const expected = [
         [one.documentId, 0, 1.5 * kettle + 0.3 * stove],
         [two.documentId, 0, 1.2 * stove],
@@ -162,7 +162,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       assert.deepStrictEqual(yield* search({ scopes: [first.scope], terms: english("kettle") }), [])
       const [hit, ...none] = yield* search({ scopes: [first.scope], terms: english("stove") })
       assert.deepStrictEqual(none, [])
-      assert.approximately(hit?.lexical ?? 0, (0.7 * rarityOf(1, 1)) / 1000, 1e-9)
+      assert.approximately(hit?.lexical ?? 0, (0.7 * termRarity(1, 1)) / 1000, 1e-9)
       assert.strictEqual((yield* index.chunks(first, firstPage)).total, 1)
       yield* put(first)
       assert.strictEqual((yield* index.chunks(first, firstPage)).total, 0)
@@ -179,7 +179,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       const look = Effect.gen(function* () {
         for (let times = 0; times < 15; times++) {
           const hits = yield* search({ scopes: [scope], terms: english("kettle") })
-          const impact = ((hits[0]?.lexical ?? 0) * 1_000_000) / rarityOf(hits.length, hits.length)
+          const impact = ((hits[0]?.lexical ?? 0) * 1_000_000) / termRarity(hits.length, hits.length)
           assert.approximately(impact, 100 * hits.length, 1e-6)
           assert.isAbove(hits.length, 0)
         }
@@ -201,7 +201,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       for (const at of [0, 255, 256, 699]) {
         const [hit] = yield* search({ scopes: [document.scope], terms: english("kettle", `only${at}`) })
         assert.strictEqual(hit?.chunk.ordinal, at)
-        assert.approximately(hit?.lexical ?? 0, (0.1 * rarityOf(700, 700) + rarityOf(1, 700)) / 1000, 1e-9)
+        assert.approximately(hit?.lexical ?? 0, (0.1 * termRarity(700, 700) + termRarity(1, 700)) / 1000, 1e-9)
       }
       yield* index.remove(document)
       assert.deepStrictEqual(yield* search({ scopes: [document.scope], terms: english("kettle") }), [])
@@ -221,7 +221,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       const [hit, ...none] = yield* search({ scopes: [scope], terms: english("kettle") })
       assert.deepStrictEqual(none, [])
       assert.strictEqual(hit?.documentId, kept.documentId)
-      assert.approximately(hit?.lexical ?? 0, (0.4 * rarityOf(1, 1)) / 1000, 1e-9)
+      assert.approximately(hit?.lexical ?? 0, (0.4 * termRarity(1, 1)) / 1000, 1e-9)
     })
   )
 
@@ -289,7 +289,7 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       const all = [...held.values()].reduce((a, b) => a + b, 0)
       const hits = yield* search({ scopes: [scope], terms: english("kettle"), limit: 50 })
       assert.strictEqual(hits.length, all)
-      const impacts = hits.map((hit) => Math.round(((hit.lexical ?? 0) * 1_000_000) / rarityOf(all, all)))
+      const impacts = hits.map((hit) => Math.round(((hit.lexical ?? 0) * 1_000_000) / termRarity(all, all)))
       assert.isTrue(impacts.every((impact) => impact % 10 === 0 && impact > 0))
     })
   )
@@ -507,7 +507,7 @@ const chunk = (ordinal: number, text: string, fields: Partial<Chunk> = {}): Chun
 
 const awkwardChunks: ReadonlyArray<Chunk> = [
   chunk(0, JSON.stringify(awkwardJson), { heading: "A > B", page: 3, row: 9 }),
-  chunk(1, "nul \0, a lone surrogate \ud800, \u0001", { sheet: "Ta\0belle '1'", repeated: 4 }),
+  chunk(1, "nul \0, a lone surrogate \ud800, \u0001", { sheet: "Ta\0belle '1'", repeated: 4, start: 9_000_000 }),
   chunk(2, "\n{}\n", { slide: 2 })
 ]
 

@@ -6,6 +6,7 @@ import type { Principal } from "@colloquy/core"
 import type {
   AssistantStore,
   FollowUpStore,
+  InboxStore,
   KeyStore,
   OwnerStore,
   QuotaStore,
@@ -21,6 +22,7 @@ import { asNewOwner } from "./Samples.ts"
 export type Stores =
   | AssistantStore
   | FollowUpStore
+  | InboxStore
   | KeyStore
   | OwnerStore
   | QuotaStore

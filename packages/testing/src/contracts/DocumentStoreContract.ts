@@ -20,7 +20,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Stores } from "./ContractTest.ts"
 import { sampleFollowUp } from "./FollowUpStoreContract.ts"
-import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument } from "./Samples.ts"
+import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument, sampleThread } from "./Samples.ts"
 import { openThread, openThreadOf, refusedWhileErasing } from "./Scenes.ts"
 
 export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentStore | Stores, unknown>): void =>
@@ -49,6 +49,49 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         for (const document of [rich, ...plain]) {
           assert.deepStrictEqual(Option.getOrThrow(yield* store.get(document.id)), document)
         }
+      })
+    )
+
+    test(
+      "MUST share the documents of a thread with its forks until the last of them goes, and nothing that comes later",
+      Effect.gen(function* () {
+        const [store, runs, threads] = [yield* DocumentStore, yield* RunStore, yield* ThreadStore]
+        const source = yield* openThread
+        const ofThread = (threadId: ThreadId) => ({ _tag: "Thread", threadId }) as const
+        const before = yield* insert(ofThread(source.id), { status: "completed", chunkCount: 1 })
+        const copies = yield* Effect.forEach([1, 2], () =>
+          Effect.gen(function* () {
+            const thread = yield* sampleThread(source.assistantId)
+            const from = { threadId: source.id, keeps: 0, newest: null }
+            assert.deepStrictEqual(yield* runs.forkThread({ from, thread, once: null }), { _tag: "Done" })
+            return thread.id
+          })
+        )
+        const [first, second] = copies
+        if (first === undefined || second === undefined) return
+        const later = yield* insert(ofThread(source.id))
+        const own = yield* insert(ofThread(first))
+        const listed = (threadId: ThreadId) =>
+          Effect.map(store.list({ threadId }, firstPage), (found) => found.map(({ id }) => id).toSorted())
+        assert.deepStrictEqual(yield* listed(source.id), [before.id, later.id].toSorted())
+        assert.deepStrictEqual(yield* listed(first), [before.id, own.id].toSorted())
+        assert.deepStrictEqual(yield* listed(second), [before.id])
+        const shelves = yield* Effect.forEach([source.id, first, second], store.shelves)
+        assert.strictEqual(new Set(shelves.flat()).size, 4)
+        assert.isTrue(shelves.every((each) => each.includes(source.id)))
+        assert.deepStrictEqual(yield* asNewOwner(store.shelves(first)), [first])
+        const survey = yield* store.survey([{ threadId: second }])
+        assert.deepStrictEqual([survey.completed, survey.shelves.toSorted()], [1, (shelves[2] ?? []).toSorted()])
+        const context = Option.getOrThrow(yield* (yield* AssistantStore).ofThread(second))
+        assert.isTrue(context.hasDocuments)
+        yield* threads.remove(source.id)
+        assert.isTrue(Option.isNone(yield* store.get(later.id)))
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(before.id)).filename, before.filename)
+        assert.deepStrictEqual(yield* store.removeAll({ threadId: first }), [own])
+        yield* threads.remove(first)
+        assert.deepStrictEqual(yield* listed(second), [before.id])
+        yield* threads.remove(second)
+        assert.isTrue(Option.isNone(yield* store.get(before.id)))
       })
     )
 
@@ -108,10 +151,10 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         const [store, followUps] = [yield* DocumentStore, yield* FollowUpStore]
         const { ofThread } = yield* openScopes
         const refused = yield* sampleDocument({ _tag: "Thread", threadId: ThreadId.make("no thread") })
-        assert.isFalse(yield* store.insert(refused, [yield* indexingOf(refused)]))
+        assert.isFalse(yield* store.insert(refused, [yield* indexingFollowUp(refused)]))
         assert.isTrue(Option.isNone(yield* followUps.find(indexing, refused.id)))
         const document = yield* sampleDocument(ofThread)
-        const work = yield* indexingOf(document)
+        const work = yield* indexingFollowUp(document)
         assert.isTrue(yield* store.insert(document, [work]))
         assert.strictEqual(Option.getOrThrow(yield* followUps.find(indexing, document.id)).id, work.id)
       })
@@ -128,7 +171,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           yield* sampleDocument(ofAssistant),
           yield* insert(ofThread, ended)
         ]
-        yield* store.insert(attended, [yield* indexingOf(attended)])
+        yield* store.insert(attended, [yield* indexingFollowUp(attended)])
         const theirs = yield* asNewOwner(Effect.flatMap(openScopes, (scopes) => insert(scopes.ofThread)))
         const ours = new Set([lost, attended, completed, theirs].map(({ id }) => id))
         const unattended = Effect.map(store.unattended(indexing, 100_000), (found) =>
@@ -145,7 +188,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           found.map(({ document }) => document.id === lost.id)
         )
         assert.isAtMost((yield* store.unattended(indexing, 1)).length, 1)
-        yield* followUps.add([yield* indexingOf(lost)])
+        yield* followUps.add([yield* indexingFollowUp(lost)])
         assert.deepStrictEqual(
           (yield* unattended).map(({ document }) => document.id),
           [theirs.id]
@@ -233,7 +276,11 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           assert.deepStrictEqual(yield* store.list(filter, firstPage), [])
           assert.deepStrictEqual(yield* store.removeAll(filter), [])
         }
-        assert.deepStrictEqual(yield* store.survey(filters), { completed: 0, processing: [] })
+        assert.deepStrictEqual(yield* store.survey(filters), {
+          completed: 0,
+          processing: [],
+          shelves: []
+        })
       })
     )
 
@@ -285,13 +332,14 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
             // This document is counted in its thread already.
             { messageId: ofMessage.messageId }
           ]),
-          { completed: 2, processing: [named(early), named(late)] }
+          { completed: 2, processing: [named(early), named(late)], shelves: [ofThread.threadId] }
         )
         assert.deepStrictEqual(yield* store.survey([{ messageId: ofMessage.messageId }]), {
           completed: 0,
-          processing: [named(late)]
+          processing: [named(late)],
+          shelves: []
         })
-        assert.deepStrictEqual(yield* store.survey([]), { completed: 0, processing: [] })
+        assert.deepStrictEqual(yield* store.survey([]), { completed: 0, processing: [], shelves: [] })
       })
     )
 
@@ -501,7 +549,7 @@ const failed: IndexingOutcome = { status: "error", statusMessage: "The file is p
 /** No runner of follow-ups knows this kind. */
 const indexing = "contract.indexing"
 
-const indexingOf = ({ id }: Document) => sampleFollowUp(indexing, { key: id })
+const indexingFollowUp = ({ id }: Document) => sampleFollowUp(indexing, { key: id })
 
 /** An assistant of the principal with a thread, and a new message id. */
 const openScopes = Effect.gen(function* () {

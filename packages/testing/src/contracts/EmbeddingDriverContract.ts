@@ -30,7 +30,7 @@ const east = [1, 0, 0, 0]
 const north = [0, 0.5, 0, 0]
 
 /** The place of the first number above 0: a driver may give its vectors unit length. */
-const directionOf = (vector: Float32Array): number => [...vector].findIndex((each) => each > 0)
+const firstPositive = (vector: Float32Array): number => [...vector].findIndex((each) => each > 0)
 
 export const embeddingDriverSuite = (name: string, open: Effect.Effect<EmbeddingVendor, never, Scope.Scope>): void => {
   describe(`the contract of EmbeddingDriver: ${name}`, () => {
@@ -50,7 +50,7 @@ export const embeddingDriverSuite = (name: string, open: Effect.Effect<Embedding
         const vendor = yield* open
         vendor.gives([east, north], 7)
         const { usage, vectors } = yield* ask(vendor)
-        assert.deepStrictEqual(vectors.map(directionOf), [0, 1])
+        assert.deepStrictEqual(vectors.map(firstPositive), [0, 1])
         assert.isTrue(vectors.every((vector) => vector instanceof Float32Array && vector.length === 4))
         assert.deepInclude(usage, { inputTokens: 7, outputTokens: 0, estimated: false })
         assert.strictEqual(vendor.keys().length, 1)

@@ -48,7 +48,7 @@ const claimOne = Effect.fnUntraced(function* (kind: string, duration = anHour) {
   return claim
 })
 
-const keysOf = (claims: ReadonlyArray<FollowUpClaim>) => claims.map(({ followUp }) => followUp.key)
+const claimedKeys = (claims: ReadonlyArray<FollowUpClaim>) => claims.map(({ followUp }) => followUp.key)
 
 export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>): void => {
   test(
@@ -83,8 +83,8 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       yield* addOne(yield* newKind)
       const keys = ["c", "a", "b"]
       yield* store.add(yield* Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })))
-      assert.deepStrictEqual(keysOf(yield* store.claim([kind], 2, anHour)), ["c", "a"])
-      assert.deepStrictEqual(keysOf(yield* store.claim([kind], 2, anHour)), ["b"])
+      assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 2, anHour)), ["c", "a"])
+      assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 2, anHour)), ["b"])
       assert.deepStrictEqual(yield* store.claim([], 2, anHour), [])
     })
   )
@@ -253,11 +253,11 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       yield* asNewOwner(add(["b1", "b2"]))
       yield* asNewOwner(add(["c1"]))
       const claimed: Array<string> = []
-      for (let call = 0; call < 3; call++) claimed.push(...keysOf(yield* store.claim([kind], 1, anHour)))
+      for (let call = 0; call < 3; call++) claimed.push(...claimedKeys(yield* store.claim([kind], 1, anHour)))
       assert.sameMembers(claimed, ["a1", "b1", "c1"])
-      claimed.push(...keysOf(yield* store.claim([kind], 2, anHour)))
+      claimed.push(...claimedKeys(yield* store.claim([kind], 2, anHour)))
       assert.sameMembers(claimed.slice(3), ["a2", "b2"])
-      assert.deepStrictEqual(keysOf(yield* claimAll(kind)), ["a3", "a4", "a5"])
+      assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a3", "a4", "a5"])
     })
   )
 
@@ -271,7 +271,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       yield* asNewOwner(addOne(kind, { key: "waited for", isUrgent: true }))
       const [first] = yield* store.claim([kind], 1, anHour)
       assert.deepInclude(first?.followUp, { key: "waited for", isUrgent: true })
-      assert.sameMembers(keysOf(yield* claimAll(kind)), ["bulk", "theirs"])
+      assert.sameMembers(claimedKeys(yield* claimAll(kind)), ["bulk", "theirs"])
     })
   )
 
@@ -285,7 +285,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       const claim = (rules: Partial<ClaimRules>, duration = anHour) =>
         Effect.map(
           store.claim([kind], 100, duration, { urgent: lane(9), other: lane(9), share: 9, suspects: 9, ...rules }),
-          keysOf
+          claimedKeys
         )
       for (const key of ["a1", "a2", "a3"]) yield* addOne(kind, { key })
       yield* addOne(kind, { key: "u", isUrgent: true })
@@ -434,7 +434,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       assert.isTrue(yield* runs.settle(turn.lease, settlement))
       assert.isTrue(yield* runs.settle(turn.lease, settlement))
       const claims = yield* claimAll(kind)
-      assert.deepStrictEqual(keysOf(claims), ["a", "b"])
+      assert.deepStrictEqual(claimedKeys(claims), ["a", "b"])
       const { ownerId } = yield* Principal
       assert.deepStrictEqual(
         claims.map(({ followUp }) => [followUp.ownerId, followUp.payload]),
@@ -460,7 +460,7 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
       expectTag(yield* runs.begin({ ...begin, run: elsewhere }), "ThreadMissing")
       assert.deepStrictEqual(yield* claimAll(kind), [])
       expectTag(yield* runs.begin(begin), "Saved")
-      assert.deepStrictEqual(keysOf(yield* claimAll(kind)), ["a"])
+      assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a"])
     })
   )
 

@@ -5,7 +5,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 
 /** A text message in the form in which `ThreadStore.listed` may return it: without its sequence and its size, which lists do not show. */
-export const plainOf = (message: Message): PlainMessage => ({
+export const toPlain = (message: Message): PlainMessage => ({
   threadId: message.threadId,
   createdAt: message.createdAt,
   usage: message.usage,
@@ -17,12 +17,14 @@ export const plainOf = (message: Message): PlainMessage => ({
     content: JSON.stringify(message.content),
     provider: JSON.stringify(message.provider),
     model: JSON.stringify(message.model),
-    metadata: JSON.stringify(message.metadata)
+    metadata: JSON.stringify(message.metadata),
+    assistantId: JSON.stringify(message.assistant?.id ?? null),
+    assistantVersion: JSON.stringify(message.assistant?.version ?? null)
   }
 })
 
-const fieldsOf = (message: Message) => ({
-  ...plainOf(message),
+const listedFields = (message: Message) => ({
+  ...toPlain(message),
   calls: [...message.toolCalls, ...message.toolResults, ...message.steps],
   supplements: message.supplements,
   fault: message.fault,
@@ -40,7 +42,7 @@ const expectListed = (listed: ReadonlyArray<ListedMessage>, messages: ReadonlyAr
       const { createdAt, json, threadId, usage } = found
       assert.deepStrictEqual(
         { threadId, createdAt, usage, json: { ...json }, ...nothingElse, stopReason: usualStop(message) },
-        fieldsOf(message)
+        listedFields(message)
       )
     }
   }

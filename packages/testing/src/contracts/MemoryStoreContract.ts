@@ -3,7 +3,7 @@
  * same adapter, because their removal removes memories.
  */
 import { AssistantId, MessageId, type Principal, RunId, ThreadId } from "@colloquy/core"
-import { AssistantStore, newId, QuotaStore, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, newId, QuotaStore, RunStore, ThreadStore } from "@colloquy/core/adapters"
 import { prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
 import {
   type IndexedMemory,
@@ -22,7 +22,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Stores } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleAssistant } from "./Samples.ts"
-import { openThread, refusedWhileErasing } from "./Scenes.ts"
+import { openThread, refusedWhileErasing, settleTurn, startTurn, storedMessages } from "./Scenes.ts"
 
 type Needed = MemoryStore | Stores
 
@@ -34,6 +34,16 @@ export const memoryStoreSuite = (
   layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
     const test = (title: string, effect: Effect.Effect<void, unknown, Needed | Principal>): void =>
       it.effect(title, () => asNewOwner(effect))
+
+    test(
+      "MUST name the kept thread as the source of what was learned from messages that a rewind took back, or none",
+      Effect.gen(function* () {
+        for (const keeps of [true, false]) {
+          const { found, moved } = yield* sourcesAfterRewind(keeps)
+          assert.deepStrictEqual(found, moved)
+        }
+      })
+    )
 
     test(
       "MUST give back what was added, equal in every field, oldest first and in pages",
@@ -671,11 +681,11 @@ export const memoryStoreSuite = (
           assert.deepStrictEqual(yield* store.withoutVectors(assistantId, longer, 2), [near, far])
           yield* apply(assistantId, [toUpdate({ ...changed, content: "new text" })])
           const set = yield* store.setVectors(assistantId, model, [
-            { id: far.id, content: far.content, values: vectorOf(0) },
-            { id: changed.id, content: changed.content, values: vectorOf(1) }
+            { id: far.id, content: far.content, values: unitVector(0) },
+            { id: changed.id, content: changed.content, values: unitVector(1) }
           ])
           assert.strictEqual(set, 1)
-          const vector = { model, values: vectorOf(1) }
+          const vector = { model, values: unitVector(1) }
           const hits = yield* store.search({ assistantId, terms: new Map(), vector, limit: 10, trueAt: null })
           assert.deepStrictEqual(
             hits.map(({ memory, semantic }) => [memory.content, Math.round(semantic ?? 9)]),
@@ -703,7 +713,7 @@ export const memoryStoreSuite = (
           }
           assert.strictEqual(
             yield* asNewOwner(
-              store.setVectors(assistantId, model, [{ id: near.id, content: near.content, values: vectorOf(0) }])
+              store.setVectors(assistantId, model, [{ id: near.id, content: near.content, values: unitVector(0) }])
             ),
             0
           )
@@ -731,7 +741,32 @@ const addSession = Effect.fnUntraced(function* (
 
 const model = { name: "p/m", dimensions: 2 }
 
-const vectorOf = (kind: number): Float32Array => Float32Array.from(kind === 1 ? [1, 0] : [0, 1])
+const unitVector = (kind: number): Float32Array => Float32Array.from(kind === 1 ? [1, 0] : [0, 1])
+
+/** The sources that a memory has after its answer was taken back, and that of another one that was learned from the question. */
+const sourcesAfterRewind = Effect.fnUntraced(function* (keeps: boolean) {
+  const [store, runs] = [yield* MemoryStore, yield* RunStore]
+  const { assistantId, id: threadId } = yield* openThread
+  const turn = yield* startTurn(threadId)
+  yield* settleTurn(turn)
+  const [question, answer] = yield* storedMessages(threadId)
+  if (question === undefined || answer === undefined) throw new Error("The thread is too short.")
+  const source = ({ id }: { readonly id: MessageId }) => ({ threadId, runId: turn.runId, messageIds: [id] })
+  const [ofAnswer, ofQuestion] = [source(answer), source(question)]
+  const first = yield* sampleMemory(assistantId, { content: "One.", source: ofAnswer })
+  const second = yield* sampleMemory(assistantId, { content: "Two.", source: ofQuestion })
+  yield* apply(assistantId, [toAdd(first), toAdd(second)])
+  yield* apply(assistantId, [toUpdate({ ...first, content: "Three.", source: ofQuestion, updatedAt: moment(2) })])
+  const copy = yield* sampleMemory(assistantId, { content: "two", source: ofAnswer })
+  yield* apply(assistantId, [toAdd(copy)], { runId: turn.runId, orderedAt: moment(9) })
+  const keptAs = keeps ? yield* newId(ThreadId) : null
+  const cut = { threadId, keeps: 1, newest: answer.id, keptAs, at: moment(9), followUps: [], once: null }
+  assert.deepStrictEqual(yield* runs.rewindThread(cut), { _tag: "Done" })
+  const [changed, kept] = (yield* store.list(assistantId, null)).memories
+  assert.deepStrictEqual([changed?.source, kept?.source], [ofQuestion, ofQuestion])
+  const moved = keptAs === null ? null : { ...ofAnswer, threadId: keptAs }
+  return { found: (yield* store.history(assistantId, first.id))[0]?.source, moved }
+})
 
 const openAssistant = Effect.gen(function* () {
   const assistant = yield* sampleAssistant()
@@ -765,7 +800,7 @@ const sampleSource: Effect.Effect<MemorySource> = Effect.gen(function* () {
 
 const indexedAs = ({ content }: MemoryRecord, kind?: number): IndexedMemory => ({
   ...prepareTurns([{ text: content, label: "", context: "", said: null }]),
-  vectors: kind === undefined ? null : { model, values: [vectorOf(kind)] }
+  vectors: kind === undefined ? null : { model, values: [unitVector(kind)] }
 })
 
 const toAdd = (memory: MemoryRecord, kind?: number): MemoryChange => ({

@@ -29,6 +29,7 @@ import {
 } from "./Samples.ts"
 import {
   anHour,
+  changeAssistant,
   openThread,
   queueTurn,
   refusedWhileErasing,
@@ -142,7 +143,7 @@ export const ownerStoreContract = (test: ContractTest): void => {
       yield* refusedWhileErasing(
         Effect.flatMap(sampleAssistant(), (assistant) => assistants.insert(assistant)),
         Effect.flatMap(sampleAssistant(), (assistant) => assistants.insertDraft(assistant)),
-        assistants.update(assistantId, { name: "other" }, moment(3)),
+        changeAssistant(assistantId, { name: "other" }),
         Effect.flatMap(sampleThread(assistantId), (thread) => threads.insert(thread)),
         threads.mergeMetadata(id, { more: true }),
         Effect.flatMap(sampleBegin(id), (next) => runs.begin(next)),

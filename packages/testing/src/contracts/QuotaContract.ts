@@ -1,14 +1,17 @@
 /** The contract of quotas: what `RunStore` admits and reserves, and what `QuotaStore` counts. */
-import type { ThreadId } from "@colloquy/core"
+import { noQuota, type ThreadId } from "@colloquy/core"
 import {
   type AdmissionRequest,
   type Amount,
+  ChargeId,
+  newId,
   QuotaStore,
   RunStore,
   ThreadStore,
   UsageLedger
 } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ContractTest } from "./ContractTest.ts"
@@ -18,6 +21,7 @@ import {
   expectTag,
   noTime,
   openThread,
+  openThreadOf,
   pauseTurn,
   queueTurn,
   settleTurn,
@@ -31,6 +35,7 @@ export const quotaContract = (test: ContractTest): void => {
   rates(test)
   turnsAtOnce(test)
   budgets(test)
+  budgetsOfAssistants(test)
   requests(test)
 }
 
@@ -43,6 +48,8 @@ const admission = (limits: Partial<AdmissionRequest>) =>
     turnsAtOnce: null,
     tokensPerDay: null,
     usdPerDay: null,
+    ofAssistant: null,
+    assumedPrices: noQuota.assumedPrices,
     least: { tokens: 1, usd: 0 },
     wanted: { tokens: 100, usd: 0 },
     usdPerToken: 0,
@@ -69,7 +76,7 @@ const admitted = Effect.fnUntraced(function* (limits: Partial<AdmissionRequest>)
   return yield* startTurn((yield* openThread).id, { admission: yield* admission(limits), historyTokens: 0 })
 })
 
-const refusalOf = Effect.fnUntraced(function* (limits: Partial<AdmissionRequest>) {
+const findRefusal = Effect.fnUntraced(function* (limits: Partial<AdmissionRequest>) {
   const { outcome } = yield* beginUnder((yield* openThread).id, limits)
   return expectTag(outcome, "OverLimit").refusal
 })
@@ -101,9 +108,9 @@ const rates = (test: ContractTest): void => {
     "MUST NOT count turns of other owners, or turns that a limit refused",
     Effect.gen(function* () {
       yield* asNewOwner(admitted({ turnsPerMinute: 1 }))
-      yield* refusalOf({ turnsPerMinute: 1, turnsAtOnce: 0 })
+      yield* findRefusal({ turnsPerMinute: 1, turnsAtOnce: 0 })
       yield* admitted({ turnsPerMinute: 1 })
-      assert.strictEqual((yield* refusalOf({ turnsPerMinute: 1 })).limit, "turnsPerMinute")
+      assert.strictEqual((yield* findRefusal({ turnsPerMinute: 1 })).limit, "turnsPerMinute")
     })
   )
 
@@ -140,7 +147,7 @@ const turnsAtOnce = (test: ContractTest): void => {
       const first = yield* admitted(limits)
       yield* admitted(limits)
       yield* queueTurn(first.threadId, { admission: yield* admission(limits) })
-      const { left, limit, waitMillis } = yield* refusalOf(limits)
+      const { left, limit, waitMillis } = yield* findRefusal(limits)
       assert.deepStrictEqual([limit, left], ["turnsAtOnce", 0])
       assert.isAtMost(waitMillis ?? 0, 1000)
     })
@@ -157,7 +164,7 @@ const turnsAtOnce = (test: ContractTest): void => {
       const last = yield* admitted(limits)
       const queued = yield* queueTurn(last.threadId, { admission: yield* admission(limits) })
       yield* settleTurn(last)
-      assert.strictEqual((yield* refusalOf(limits)).limit, "turnsAtOnce")
+      assert.strictEqual((yield* findRefusal(limits)).limit, "turnsAtOnce")
       assert.isTrue(yield* (yield* RunStore).withdraw(queued.lease))
       yield* admitted(limits)
     })
@@ -169,7 +176,7 @@ const turnsAtOnce = (test: ContractTest): void => {
       const runs = yield* RunStore
       const admission_ = yield* admission({ turnsAtOnce: 1 })
       const turn = yield* startTurn((yield* openThread).id, { admission: admission_, lease: noTime })
-      assert.strictEqual((yield* refusalOf({ turnsAtOnce: 1 })).limit, "turnsAtOnce")
+      assert.strictEqual((yield* findRefusal({ turnsAtOnce: 1 })).limit, "turnsAtOnce")
       const taken = yield* runs.takeOver(turn.runId, anHour, { onlyExpired: true })
       const { lease } = Option.getOrThrow(taken)
       assert.isTrue(yield* settleTurn({ ...turn, lease }, { status: "FAILED" }))
@@ -211,7 +218,7 @@ const budgets = (test: ContractTest): void => {
         grants.push(expectTag(yield* (yield* RunStore).begin(begin), "Started").reserved)
       }
       assert.deepStrictEqual(grants, [amount(100), amount(100), amount(50)])
-      const { left, limit, waitMillis } = yield* refusalOf(limits)
+      const { left, limit, waitMillis } = yield* findRefusal(limits)
       assert.deepStrictEqual([limit, left], ["tokensPerDay", 0])
       // Active runs may release what they have reserved at any time.
       assert.isAtMost(waitMillis ?? 0, 1000)
@@ -257,8 +264,8 @@ const budgets = (test: ContractTest): void => {
       yield* settleTurn(turn, { usage: sampleUsage(60, 30, 0.5) })
       const granted = yield* admitted({ ...limits, least: amount(10, 0.1), wanted: amount(100, 3) })
       yield* settleTurn(granted, { usage: sampleUsage(0, 10, 1.5) })
-      assert.deepStrictEqual(yield* refusalOf(limits), { limit: "tokensPerDay", left: 0, waitMillis: restOfDay })
-      assert.deepStrictEqual(yield* refusalOf({ usdPerDay: 2 }), {
+      assert.deepStrictEqual(yield* findRefusal(limits), { limit: "tokensPerDay", left: 0, waitMillis: restOfDay })
+      assert.deepStrictEqual(yield* findRefusal({ usdPerDay: 2 }), {
         limit: "usdPerDay",
         left: 0,
         waitMillis: restOfDay
@@ -278,10 +285,130 @@ const budgets = (test: ContractTest): void => {
       assert.deepStrictEqual(Option.getOrThrow(yield* runs.reserve(turn.lease, more)), amount(50))
       const refused = Option.getOrThrow(yield* runs.reserve(turn.lease, more))
       assert.strictEqual("refusal" in refused && refused.refusal.limit, "tokensPerDay")
-      assert.strictEqual((yield* refusalOf(limits)).limit, "tokensPerDay")
+      assert.strictEqual((yield* findRefusal(limits)).limit, "tokensPerDay")
       yield* settleTurn(turn, { usage: sampleUsage(1, 1) })
       yield* admitted(limits)
       assert.isTrue(Option.isNone(yield* runs.reserve(turn.lease, more)))
+    })
+  )
+}
+
+/** A part of the budget for work that is no run. */
+const holdAmount = Effect.fnUntraced(function* (limits: Partial<AdmissionRequest>, id?: ChargeId, lifetime = anHour) {
+  const held = yield* (yield* QuotaStore).hold(id ?? (yield* newId(ChargeId)), yield* admission(limits), lifetime)
+  return "_tag" in held ? held.refusal.limit : held.tokens
+})
+
+const budgetsOfAssistants = (test: ContractTest): void => {
+  test(
+    "MUST count for an assistant what was spent and reserved for it, beside the limits of the owner",
+    Effect.gen(function* () {
+      const ledger = yield* UsageLedger
+      const [one, other] = [yield* openThread, yield* openThread]
+      const assistantLimits = (thread: typeof one) => ({
+        ofAssistant: { id: thread.assistantId, tokensPerDay: 250, usdPerDay: 2 },
+        least: amount(40),
+        wanted: amount(100)
+      })
+      const begin = (thread: typeof one, limits: Partial<AdmissionRequest> = {}) =>
+        Effect.map(beginUnder(thread.id, { ...assistantLimits(thread), ...limits }), ({ outcome }) =>
+          outcome._tag === "OverLimit" ? outcome.refusal.limit : outcome._tag
+        )
+      yield* settleTurn(yield* startTurn(one.id), { usage: sampleUsage(50, 10, 0.5) })
+      const charge = { provider: "p", model: "m", purpose: "memory", usage: sampleUsage(30, 10, 0.5) }
+      yield* ledger.add(yield* newId(ChargeId), [charge], one.assistantId)
+      yield* ledger.add(yield* newId(ChargeId), [charge], null)
+      // Begun by a process that died.
+      yield* ledger.begin(yield* newId(ChargeId), [charge], one.assistantId)
+      yield* ledger.endBegun(Duration.zero, 100)
+      assert.strictEqual(yield* begin(one), "Started")
+      assert.strictEqual(yield* holdAmount(assistantLimits(one)), "tokensPerDayOfAssistant")
+      assert.strictEqual(yield* begin(yield* openThreadOf(one.assistantId)), "tokensPerDayOfAssistant")
+      assert.strictEqual(yield* begin(other), "Started")
+      assert.strictEqual(yield* begin(other, { tokensPerDay: 200 }), "tokensPerDay")
+      const dollars = {
+        ...assistantLimits(one),
+        ofAssistant: { id: one.assistantId, tokensPerDay: null, usdPerDay: 1.5 }
+      }
+      assert.strictEqual(yield* holdAmount(dollars), "usdPerDayOfAssistant")
+      const used = { requestsPerMinute: null, turnsPerMinute: null, day: yield* today, assumedPrices: null }
+      const { costUsd, inputTokens } = yield* (yield* QuotaStore).used({ ...used, assistantId: one.assistantId })
+      assert.deepStrictEqual([inputTokens, costUsd], [110, 1.5])
+      assert.strictEqual((yield* (yield* QuotaStore).used({ ...used, assistantId: null })).inputTokens, 140)
+      // A run that was deleted is charged to its assistant, too.
+      const last = yield* startTurn((yield* openThreadOf(one.assistantId)).id)
+      yield* (yield* ThreadStore).remove(last.threadId)
+      yield* settleTurn(last, { usage: sampleUsage(7, 0, 0) })
+      const after = yield* (yield* QuotaStore).used({ ...used, assistantId: one.assistantId })
+      assert.strictEqual(after.inputTokens, 117)
+    })
+  )
+
+  test(
+    "MUST hold a part of the budget for runs and other work until it is released or its time is over, once for an id",
+    Effect.gen(function* () {
+      const store = yield* QuotaStore
+      const limits = { tokensPerDay: 250, least: amount(60), wanted: amount(100) }
+      const [first, second] = [yield* newId(ChargeId), yield* newId(ChargeId)]
+      assert.strictEqual(yield* holdAmount(limits, first), 100)
+      assert.strictEqual(yield* holdAmount(limits, first), 100)
+      assert.strictEqual(yield* holdAmount(limits, second), 100)
+      assert.strictEqual(yield* holdAmount(limits), "tokensPerDay")
+      assert.strictEqual((yield* findRefusal(limits)).limit, "tokensPerDay")
+      yield* asNewOwner(store.release(first))
+      assert.strictEqual(yield* holdAmount(limits), "tokensPerDay")
+      yield* store.release(first)
+      yield* store.release(first)
+      const run = yield* admitted(limits)
+      assert.strictEqual(yield* holdAmount(limits), "tokensPerDay")
+      yield* settleTurn(run, { usage: sampleUsage(1, 1) })
+      assert.strictEqual(yield* holdAmount(limits, second, noTime), 100)
+      assert.strictEqual(yield* holdAmount({ ...limits, wanted: amount(248) }), 248)
+    })
+  )
+
+  test(
+    "MUST never hold more than is left, of ten calls at the same time",
+    Effect.gen(function* () {
+      const held = yield* Effect.all(
+        Array.from({ length: 10 }, () => holdAmount({ tokensPerDay: 350, least: amount(60), wanted: amount(100) })),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        held.filter((each) => each !== "tokensPerDay"),
+        [100, 100, 100]
+      )
+    })
+  )
+
+  test(
+    "MUST count the tokens of a charge of unknown cost at the assumed prices",
+    Effect.gen(function* () {
+      const usage = { ...sampleUsage(1_000_000, 100_000), costUsd: null }
+      const charge = { provider: "p", model: "m", purpose: "chat", usage }
+      const known = { ...charge, usage: sampleUsage(1_000_000, 0, 0.25) }
+      const charges = [charge, { ...charge, purpose: "embedding" }, known]
+      yield* (yield* UsageLedger).add(yield* newId(ChargeId), charges, null)
+      const assumedPrices = {
+        inputCostPerMillionTokens: 2,
+        outputCostPerMillionTokens: 10,
+        embeddingCostPerMillionTokens: 0.5
+      }
+      const day = yield* today
+      const used = (prices: typeof assumedPrices | null) =>
+        Effect.flatMap(QuotaStore, (store) =>
+          store.used({
+            requestsPerMinute: null,
+            turnsPerMinute: null,
+            day,
+            assistantId: null,
+            assumedPrices: prices
+          })
+        )
+      assert.strictEqual((yield* used(assumedPrices)).costUsd, 3.75)
+      assert.strictEqual((yield* used(null)).costUsd, 0.25)
+      assert.strictEqual((yield* findRefusal({ usdPerDay: 3.7, assumedPrices })).limit, "usdPerDay")
+      yield* admitted({ usdPerDay: 3.8, assumedPrices })
     })
   )
 }
@@ -326,7 +453,13 @@ const requests = (test: ContractTest): void => {
     "MUST report what the principal has used, and nothing of others",
     Effect.gen(function* () {
       const store = yield* QuotaStore
-      const limits = { requestsPerMinute: 60, turnsPerMinute: 60, day: yield* today }
+      const limits = {
+        requestsPerMinute: 60,
+        turnsPerMinute: 60,
+        day: yield* today,
+        assistantId: null,
+        assumedPrices: null
+      }
       yield* settleTurn(yield* admitted({ turnsPerMinute: 60 }), { usage: sampleUsage(5, 3, 0.25) })
       yield* store.takeRequests(60, 2)
       const used = yield* store.used(limits)

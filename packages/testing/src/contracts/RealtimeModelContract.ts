@@ -61,7 +61,7 @@ const listen = Effect.fnUntraced(function* ({ model }: RealtimeVendor, fields: P
   const events: Array<VendorEvent> = []
   const pieces: Array<Uint8Array> = []
   const first = new Map<VendorEvent["_tag"], Deferred.Deferred<void>>()
-  const firstOf = (tag: VendorEvent["_tag"]) => {
+  const firstEvent = (tag: VendorEvent["_tag"]) => {
     const known = first.get(tag) ?? Deferred.makeUnsafe<void>()
     first.set(tag, known)
     return known
@@ -69,7 +69,7 @@ const listen = Effect.fnUntraced(function* ({ model }: RealtimeVendor, fields: P
   const link = yield* prepared.connect({
     event: (event) => {
       events.push(event)
-      Deferred.doneUnsafe(firstOf(event._tag), Effect.void)
+      Deferred.doneUnsafe(firstEvent(event._tag), Effect.void)
     },
     audio: (_, base64) => pieces.push(Buffer.from(Buffer.from(base64).toString("latin1"), "base64"))
   })
@@ -77,7 +77,7 @@ const listen = Effect.fnUntraced(function* ({ model }: RealtimeVendor, fields: P
     link,
     events,
     audio: () => Buffer.concat(pieces),
-    told: (tag) => Deferred.await(firstOf(tag)),
+    told: (tag) => Deferred.await(firstEvent(tag)),
     tags: () => events.map(({ _tag }) => _tag).filter((tag) => tag !== "Native")
   }
   return listened

@@ -27,7 +27,7 @@ const pruneAll = Effect.fnUntraced(function* (what: Prunable, before = farFuture
   }
 })
 
-const logOf = (turn: { readonly runId: Parameters<typeof storedRun>[0] }) =>
+const readLog = (turn: { readonly runId: Parameters<typeof storedRun>[0] }) =>
   RunStore.use((store) => store.read(turn.runId, 0))
 
 const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): void => {
@@ -38,9 +38,9 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       const turn = yield* startTurn(id)
       yield* settleTurn(turn)
       const before = yield* Effect.all([storedRun(turn.runId), storedMessages(id)])
-      assert.isAbove((yield* logOf(turn)).length, 0)
+      assert.isAbove((yield* readLog(turn)).length, 0)
       assert.isAtLeast(yield* pruneAll("logs"), 1)
-      assert.deepStrictEqual(yield* logOf(turn), [])
+      assert.deepStrictEqual(yield* readLog(turn), [])
       assert.deepStrictEqual(yield* Effect.all([storedRun(turn.runId), storedMessages(id)]), before)
       assert.strictEqual(yield* pruneAll("logs"), 0)
     })
@@ -52,11 +52,11 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       const { id } = yield* openThread
       const active = yield* startTurn(id)
       const waiting = yield* waitingTurn((yield* openThread).id)
-      const logs = yield* Effect.forEach([active, waiting], logOf)
+      const logs = yield* Effect.forEach([active, waiting], readLog)
       yield* pruneAll("logs")
-      assert.deepStrictEqual(yield* Effect.forEach([active, waiting], logOf), logs)
+      assert.deepStrictEqual(yield* Effect.forEach([active, waiting], readLog), logs)
       assert.isTrue(yield* settleTurn(active))
-      assert.isAbove((yield* logOf(active)).length, 0)
+      assert.isAbove((yield* readLog(active)).length, 0)
     })
   )
 
@@ -65,7 +65,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
     Effect.gen(function* () {
       const turn = yield* startTurn((yield* openThread).id, { idempotency: { key: "young", fingerprint: "f" } })
       yield* settleTurn(turn)
-      const log = yield* logOf(turn)
+      const log = yield* readLog(turn)
       const { endedAt } = yield* storedRun(turn.runId)
       const anHourAgo = new Date((endedAt?.getTime() ?? 0) - 3_600_000)
       for (const what of [
@@ -78,7 +78,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       ] as const) {
         yield* pruneAll(what, anHourAgo)
       }
-      assert.deepStrictEqual(yield* logOf(turn), log)
+      assert.deepStrictEqual(yield* readLog(turn), log)
       assert.isTrue(Option.isSome(yield* RunStore.use((store) => store.findRepeated("young"))))
     })
   )
@@ -91,10 +91,10 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       const { id } = yield* openThread
       const turns = yield* Effect.forEach([1, 2, 3], () => Effect.tap(startTurn(id), (turn) => settleTurn(turn)))
       assert.isAtMost(yield* store.prune("logs", farFuture, 2), 2)
-      const kept = yield* Effect.filter(turns, (turn) => Effect.map(logOf(turn), (log) => log.length > 0))
+      const kept = yield* Effect.filter(turns, (turn) => Effect.map(readLog(turn), (log) => log.length > 0))
       assert.isAtLeast(kept.length, 1)
       yield* pruneAll("logs", farFuture, 1)
-      assert.deepStrictEqual((yield* Effect.forEach(turns, logOf)).flat(), [])
+      assert.deepStrictEqual((yield* Effect.forEach(turns, readLog)).flat(), [])
     })
   )
 
@@ -134,12 +134,12 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
       const id = yield* newId(ChargeId)
       const charge = { provider: "p", model: "m", purpose: "embedding", usage: sampleUsage(7, 2) }
       const counted = Effect.map(ledger.recent({ limit: 10, skip: 0 }), ({ days }) => days[0]?.usage.inputTokens)
-      yield* ledger.add(id, [charge])
-      yield* ledger.add(id, [charge])
+      yield* ledger.add(id, [charge], null)
+      yield* ledger.add(id, [charge], null)
       assert.strictEqual(yield* counted, 7)
       assert.isAtLeast(yield* pruneAll("chargeReceipts"), 1)
       assert.strictEqual(yield* counted, 7)
-      yield* ledger.add(id, [charge])
+      yield* ledger.add(id, [charge], null)
       assert.strictEqual(yield* counted, 14)
     })
   )
@@ -153,11 +153,11 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
         sampleFollowUp(`retention-${now}-${key}`, { key })
       )
       yield* store.add(all)
-      const claimOf = (kind: string | undefined) => store.claim([kind ?? ""], 1, anHour)
-      for (const claim of yield* claimOf(all[0]?.kind)) {
+      const claimKind = (kind: string | undefined) => store.claim([kind ?? ""], 1, anHour)
+      for (const claim of yield* claimKind(all[0]?.kind)) {
         yield* store.fail(claim, { error: "No.", pause: null, isCounted: true })
       }
-      for (const claim of yield* claimOf(all[2]?.kind)) yield* store.complete(claim)
+      for (const claim of yield* claimKind(all[2]?.kind)) yield* store.complete(claim)
       assert.isAtLeast(yield* pruneAll("deadFollowUps"), 1)
       const found = yield* Effect.forEach(all, ({ key, kind }) => store.find(kind, key))
       assert.deepStrictEqual(
@@ -179,7 +179,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
         { concurrency: "unbounded" }
       )
       yield* pruneAll("logs")
-      assert.deepStrictEqual((yield* Effect.forEach(turns, logOf)).flat(), [])
+      assert.deepStrictEqual((yield* Effect.forEach(turns, readLog)).flat(), [])
     })
   )
 }

@@ -1,15 +1,16 @@
 /** The contract of `RunStore.begin`: which run may start on a thread, what is stored with the start, and what a repeated request finds. */
-import { ThreadId } from "@colloquy/core"
-import { AssistantStore, newId, noUsage, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import { RunId, ThreadId } from "@colloquy/core"
+import { AssistantStore, newId, noUsage, RunStore, ScheduleId, ThreadStore } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, moment, sampleBegin, sampleContinue, sampleEvent } from "./Samples.ts"
+import { asNewOwner, awkwardJson, sampleBegin, sampleContinue, sampleEvent } from "./Samples.ts"
 import {
   anHour,
   appendTo,
+  changeAssistant,
   continueTurn,
   expectTag,
   noTime,
@@ -38,7 +39,16 @@ const starting = (test: ContractTest): void => {
     "MUST start a run on a free thread, and give it back equal in every field",
     Effect.gen(function* () {
       const thread = yield* openThread
-      const run = { stream: true, provider: "a-provider", model: "a-model", plan: awkwardJson }
+      const scheduleId = yield* newId(ScheduleId)
+      const run = {
+        stream: true,
+        provider: "a-provider",
+        model: "a-model",
+        plan: awkwardJson,
+        assistantVersion: 3,
+        scheduleId,
+        parentRunId: yield* newId(RunId)
+      }
       const { begin } = yield* startTurn(thread.id, { run, events: [sampleEvent(1), sampleEvent(4)] })
       const { startedAt, ...stored } = yield* storedRun(begin.run.id)
       assert.instanceOf(startedAt, Date)
@@ -51,6 +61,8 @@ const starting = (test: ContractTest): void => {
         lastSequence: 4,
         userMessageId: begin.message.id,
         usage: noUsage,
+        modelCalls: 0,
+        firstTokenAt: null,
         fault: null,
         explanation: null,
         cancelRequested: false,
@@ -140,10 +152,10 @@ const refusing = (test: ContractTest): void => {
     Effect.gen(function* () {
       const { id } = yield* openThread
       yield* (yield* ThreadStore).mergeMetadata(id, { topic: "tea" })
-      const decidedOn = yield* revisionOf(id)
+      const decidedOn = yield* threadRevision(id)
       for (let turn = 0; turn < 3; turn++) yield* settleTurn(yield* startTurn(id, { decidedOn }))
       yield* waitingTurn(id, { decidedOn })
-      assert.strictEqual(yield* revisionOf(id), decidedOn)
+      assert.strictEqual(yield* threadRevision(id), decidedOn)
       const saved = yield* (yield* RunStore).begin(yield* sampleBegin(id, { decidedOn, saves: true }))
       assert.deepStrictEqual(saved, { _tag: "Saved" })
     })
@@ -152,19 +164,21 @@ const refusing = (test: ContractTest): void => {
   test(
     "MUST answer Outdated, and store nothing, when the assistant or the thread has changed since the turn was decided",
     Effect.gen(function* () {
-      const [assistants, runs, threads] = [yield* AssistantStore, yield* RunStore, yield* ThreadStore]
+      const [runs, threads] = [yield* RunStore, yield* ThreadStore]
       const { assistantId, id } = yield* openThread
       const changes = [
-        assistants.update(assistantId, { systemPrompt: "Another." }, moment(1)),
+        changeAssistant(assistantId, { systemPrompt: "Another." }),
         // The same words at the same time: in between, the field may have had another value.
-        assistants.update(assistantId, { systemPrompt: "Another." }, moment(1)),
+        changeAssistant(assistantId, { systemPrompt: "Another." }),
         threads.mergeMetadata(id, { topic: "tea" }),
         threads.mergeMetadata(id, { topic: null }),
+        threads.pin(id, 2),
+        threads.pin(id, null),
         threads.setSummary(id, { text: "Tea.", throughSequence: 1, tokens: 2 }),
         threads.setSummary(id, { text: "Tea.", throughSequence: 2, tokens: 2 })
       ]
       for (const change of changes) {
-        const decidedOn = yield* revisionOf(id)
+        const decidedOn = yield* threadRevision(id)
         yield* change
         const begin = yield* sampleBegin(id, { decidedOn, idempotency: yield* someKey })
         assert.deepStrictEqual(yield* runs.begin(begin), { _tag: "Outdated" })
@@ -180,9 +194,9 @@ const refusing = (test: ContractTest): void => {
     Effect.gen(function* () {
       const runs = yield* RunStore
       const { assistantId, id } = yield* openThread
-      const decidedOn = yield* revisionOf(id)
+      const decidedOn = yield* threadRevision(id)
       const { begin } = yield* startTurn(id, { decidedOn })
-      yield* (yield* AssistantStore).update(assistantId, { name: "other" }, moment(1))
+      yield* changeAssistant(assistantId, { name: "other" })
       assert.deepStrictEqual(yield* runs.begin(yield* sampleBegin(id, { decidedOn, mode: "reject" })), {
         _tag: "Outdated"
       })
@@ -561,5 +575,5 @@ const beginningAgain = (test: ContractTest): void => {
   )
 }
 
-const revisionOf = (id: ThreadId) =>
+const threadRevision = (id: ThreadId) =>
   AssistantStore.use(({ ofThread }) => Effect.map(ofThread(id), (found) => Option.getOrThrow(found).revision))

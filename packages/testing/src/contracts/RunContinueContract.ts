@@ -1,11 +1,23 @@
-/** The contract of `RunStore.continue` and `waitingOn`: a run that waits for tool outputs accepts them once. */
-import { MessageId, RunId, ThreadId } from "@colloquy/core"
-import { newId, RunStore } from "@colloquy/core/adapters"
+/** The contract of `RunStore.answer`, `continue`, `waiting` and `waitingOn`: a run that waits accepts the answer to each call once. */
+import { MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
+import { newId, RunStore, type ToolResult } from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Ref from "effect/Ref"
 import type { ContractTest } from "./ContractTest.ts"
-import { asNewOwner, awkwardJson, longText, sampleBegin, sampleContinue, sampleEvent, sampleResult } from "./Samples.ts"
+import {
+  asNewOwner,
+  awkwardJson,
+  longText,
+  newOwner,
+  sampleAnswers,
+  sampleBegin,
+  sampleCall,
+  sampleContinue,
+  sampleEvent,
+  sampleResult
+} from "./Samples.ts"
 import {
   anHour,
   appendTo,
@@ -24,7 +36,160 @@ import {
   waitingTurn
 } from "./Scenes.ts"
 
+/** A run that waits for two calls. */
+const waitingForTwo = Effect.fnUntraced(function* (threadId: ThreadId) {
+  const calls = [sampleCall, { ...sampleCall, id: "call_2", approval: { expiresAt: "2030-01-01T00:00:00.000Z" } }]
+  return yield* pauseTurn(yield* startTurn(threadId), { answer: { toolCalls: calls } })
+})
+
+const askingMessage = Effect.fnUntraced(function* (threadId: ThreadId) {
+  return yield* Effect.fromNullishOr((yield* storedMessages(threadId))[1])
+})
+
+const approvedCall: ToolResult = {
+  ...sampleResult,
+  toolCallId: "call_2",
+  hosted: true,
+  output: "",
+  isPending: true,
+  decided: { decision: "approve", arguments: '{"q":"\\u0000"}', reason: longText, at: "2029-01-01T00:00:00.000Z" }
+}
+
+const answering = (test: ContractTest): void => {
+  test(
+    "MUST store an answer of a run that waits on, with its key and its plan",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const waiting = yield* waitingForTwo(id)
+      const before = yield* storedRun(waiting.runId)
+      const asking = yield* askingMessage(id)
+      const idempotency = { key: yield* newId(RunId), fingerprint: "1" }
+      const answers = sampleAnswers(waiting, { plan: awkwardJson, idempotency })
+      assert.deepStrictEqual(yield* runs.answer(answers), { _tag: "Stored" })
+      assert.deepStrictEqual(yield* storedRun(waiting.runId), { ...before, plan: awkwardJson })
+      const answered = { ...asking, toolResults: [sampleResult], tokens: asking.tokens + 5 }
+      assert.deepStrictEqual((yield* storedMessages(id))[1], answered)
+      const repeated = {
+        _tag: "Repeated",
+        runId: waiting.runId,
+        legStart: before.lastSequence + 1,
+        fingerprint: "1"
+      } as const
+      assert.deepStrictEqual(yield* runs.answer(answers), repeated)
+      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated(idempotency.key)), repeated)
+      const results = [sampleResult, approvedCall]
+      const { history } = expectTag(
+        yield* runs.continue(yield* sampleContinue(waiting, { answered: 1, results, tokens: 7 })),
+        "Started"
+      )
+      assert.deepStrictEqual(history.messages[1], {
+        ...answered,
+        status: "COMPLETED",
+        toolResults: results,
+        tokens: answered.tokens + 7
+      })
+    })
+  )
+
+  test(
+    "MUST let one of ten callers that saw the same answers win, in answer and continue, and answer NotOpen to the others",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const waiting = yield* waitingForTwo((yield* openThread).id)
+      const at = (moment: number): ToolResult => ({ ...approvedCall, output: `${moment}` })
+      const place = yield* Ref.make(0)
+      const some = Effect.flatMap(
+        Ref.getAndUpdate(place, (n) => n + 1),
+        (n) => runs.answer(sampleAnswers(waiting, { results: [at(n)] }))
+      )
+      assert.deepStrictEqual(tally(yield* tenTimes(some)), { Stored: 1, NotOpen: 9 })
+      const late = yield* sampleContinue(waiting, { results: [sampleResult, approvedCall] })
+      assert.deepStrictEqual(yield* runs.continue(late), { _tag: "NotOpen" })
+      const last = Effect.flatMap(sampleContinue(waiting, { answered: 1 }), runs.continue)
+      assert.deepStrictEqual(tally(yield* tenTimes(last)), { Started: 1, NotOpen: 9 })
+      assert.deepStrictEqual(yield* runs.answer(sampleAnswers(waiting, { answered: 1 })), { _tag: "NotOpen" })
+    })
+  )
+
+  test(
+    "MUST answer Stored to an answer that is repeated with equal results, and store nothing again",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const answers = sampleAnswers(yield* waitingForTwo(id), { results: [approvedCall] })
+      yield* runs.answer(answers)
+      const before = [yield* storedRun(answers.runId), yield* storedMessages(id)]
+      for (const outcome of yield* tenTimes(runs.answer(answers))) assert.deepStrictEqual(outcome, { _tag: "Stored" })
+      assert.deepStrictEqual([yield* storedRun(answers.runId), yield* storedMessages(id)], before)
+    })
+  )
+
+  test(
+    "MUST answer NotOpen, and change nothing, to an answer for a run that does not wait, of another owner, or with another message",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id } = yield* openThread
+      const waiting = yield* waitingForTwo(id)
+      const answers = sampleAnswers(waiting)
+      assert.deepStrictEqual(yield* asNewOwner(runs.answer(answers)), { _tag: "NotOpen" })
+      assert.deepStrictEqual(yield* runs.answer({ ...answers, runId: yield* newId(RunId) }), { _tag: "NotOpen" })
+      assert.deepStrictEqual(yield* runs.answer({ ...answers, messageId: yield* newId(MessageId) }), {
+        _tag: "NotOpen"
+      })
+      yield* runs.requestCancel(waiting.runId, new Date(0))
+      assert.deepStrictEqual(yield* runs.answer(answers), { _tag: "NotOpen" })
+      assert.deepStrictEqual((yield* storedMessages(id))[1]?.toolResults, [])
+    })
+  )
+
+  test(
+    "MUST replace the results of the message before with those of a settlement, in the history of the next turn too",
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const waiting = yield* waitingForTwo(id)
+      const next = yield* continueTurn(waiting, { results: [sampleResult, approvedCall] })
+      const { isPending: _, ...ran } = { ...approvedCall, output: longText }
+      const before = yield* askingMessage(id)
+      assert.isTrue(yield* settleTurn(next, { approved: { results: [sampleResult, ran], tokens: 100 } }))
+      const after = { ...before, toolResults: [sampleResult, ran], tokens: before.tokens + 100 }
+      assert.deepStrictEqual((yield* storedMessages(id))[1], after)
+      const { history } = yield* startTurn(id)
+      assert.deepStrictEqual(history.messages[1], after)
+    })
+  )
+
+  test(
+    "MUST list the runs of the principal that wait, the newest first, page by page, each once",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const owner = { ownerId: yield* newOwner }
+      const list = Effect.gen(function* () {
+        const waiting: Array<RunId> = []
+        for (let made = 0; made < 5; made++) waiting.unshift((yield* waitingTurn((yield* openThread).id)).runId)
+        const [answered, ...open] = waiting
+        if (answered === undefined) return
+        yield* runs.requestCancel(answered, new Date(0))
+        yield* startTurn((yield* openThread).id)
+        const found: Array<RunId> = []
+        for (let after: number | null | undefined; after !== null;) {
+          const page = yield* runs.waiting({ limit: 3, ...(after === undefined ? {} : { after }) })
+          assert.isAtMost(page.runs.length, 3)
+          found.push(...page.runs.map(({ id }) => id))
+          after = page.next
+        }
+        assert.deepStrictEqual(found, open)
+        assert.deepStrictEqual((yield* runs.waiting({ limit: 1 })).runs, [yield* storedRun(open[0] ?? answered)])
+      })
+      yield* Effect.provideService(list, Principal, owner)
+      assert.deepStrictEqual(yield* asNewOwner(runs.waiting({ limit: 10 })), { runs: [], next: null })
+    })
+  )
+}
+
 export const runContinueContract = (test: ContractTest): void => {
+  answering(test)
+
   test(
     "MUST store the results, complete the answered message, and start the next leg",
     Effect.gen(function* () {

@@ -125,7 +125,7 @@ export const runHistoryContract = (test: ContractTest): void => {
           supplements: { seen: awkwardJson }
         }
         const turn = yield* startTurn(id, { historyTokens, message })
-        assert.deepStrictEqual(turn.history, historyOf(yield* storedMessages(id), turn.runId, historyTokens))
+        assert.deepStrictEqual(turn.history, expectedHistory(yield* storedMessages(id), turn.runId, historyTokens))
         yield* endings[round % endings.length]?.(turn) ?? Effect.void
       }
     })
@@ -161,7 +161,7 @@ const endings: ReadonlyArray<(turn: Turn) => Effect.Effect<unknown, StoreUnavail
 ]
 
 /** The whole run, and the messages before it that fit. */
-const historyOf = (stored: ReadonlyArray<Message>, runId: RunId, budget: number): History => {
+const expectedHistory = (stored: ReadonlyArray<Message>, runId: RunId, budget: number): History => {
   const said = stored.filter(({ status }) => status !== "IN_PROGRESS")
   let first = said.findIndex((message) => message.runId === runId)
   let tokens = 0

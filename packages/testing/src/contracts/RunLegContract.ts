@@ -70,7 +70,7 @@ const logging = (test: ContractTest): void => {
       const runs = yield* RunStore
       const { lease, runId } = yield* startTurn((yield* openThread).id)
       yield* appendTo(lease, [sampleEvent(5), sampleEvent(9)])
-      const above = (after: number) => Effect.map(runs.read(runId, after), (events) => events.map(sequenceOf))
+      const above = (after: number) => Effect.map(runs.read(runId, after), (events) => events.map(eventSequence))
       assert.deepStrictEqual(yield* above(0), [1, 5, 9])
       assert.deepStrictEqual(yield* above(1), [5, 9])
       assert.deepStrictEqual(yield* above(6), [9])
@@ -90,7 +90,7 @@ const logging = (test: ContractTest): void => {
       for (
         let page = yield* runs.read(runId, 1);
         page.length > 0;
-        page = yield* runs.read(runId, sequenceOf(page.at(-1)))
+        page = yield* runs.read(runId, eventSequence(page.at(-1)))
       ) {
         read.push(...page)
       }
@@ -240,10 +240,11 @@ const settling = (test: ContractTest): void => {
       const { endedAt, ...after } = yield* storedRun(turn.runId)
       assert.instanceOf(endedAt, Date)
       const { endedAt: _, ...rest } = before
-      const { explanation, fault, model, usage } = settlement
-      assert.deepStrictEqual(after, { ...rest, status: "FAILED", lastSequence: 9, explanation, fault, model, usage })
+      const { explanation, fault, firstTokenAt, model, modelCalls, usage } = settlement
+      const written = { explanation, fault, firstTokenAt, model, modelCalls, usage }
+      assert.deepStrictEqual(after, { ...rest, status: "FAILED", lastSequence: 9, ...written })
       assert.deepStrictEqual((yield* storedMessages(id))[1], { ...settlement.answer, sequence: 2 })
-      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(sequenceOf), [1, 2, 3, 9])
+      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(eventSequence), [1, 2, 3, 9])
       assert.deepStrictEqual(yield* runs.read(turn.runId, 2), settlement.events)
       assert.deepStrictEqual((yield* runs.renew([turn.lease], anHour)).lost, [turn.runId])
     })
@@ -296,7 +297,7 @@ const settling = (test: ContractTest): void => {
       assert.strictEqual(ends.filter(Boolean).length, 1)
       assert.strictEqual((yield* storedRun(turn.runId)).status, statuses[ends.indexOf(true)])
       assert.strictEqual((yield* storedMessages(id)).length, 2)
-      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(sequenceOf), [1, 9])
+      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(eventSequence), [1, 9])
     })
   )
 
@@ -316,7 +317,7 @@ const settling = (test: ContractTest): void => {
       assert.deepStrictEqual(yield* storedRun(turn.runId), before)
       assert.deepStrictEqual(before.usage, sampleUsage(1, 1))
       assert.strictEqual((yield* storedMessages(id)).length, 2)
-      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(sequenceOf), [1, 9])
+      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(eventSequence), [1, 9])
     })
   )
 
@@ -365,7 +366,7 @@ const settling = (test: ContractTest): void => {
       const turn = yield* startTurn((yield* openThread).id)
       yield* appendTo(turn.lease, [sampleEvent(2), sampleEvent(3)])
       yield* settleTurn(turn, { events: [sampleEvent(2), sampleEvent(3), sampleEvent(4)] })
-      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(sequenceOf), [1, 2, 3, 4])
+      assert.deepStrictEqual((yield* runs.read(turn.runId, 0)).map(eventSequence), [1, 2, 3, 4])
     })
   )
 }
@@ -384,7 +385,7 @@ const settlingQueued = (test: ContractTest): void => {
       const [asked, answered] = yield* runs.messages(queued.runId)
       assert.deepStrictEqual([asked?.id, answered?.id], [queued.begin.message.id, queued.answerId])
       assert.strictEqual(answered?.status, "CANCELLED")
-      assert.deepStrictEqual((yield* runs.read(queued.runId, 0)).map(sequenceOf), [1, 2, 3])
+      assert.deepStrictEqual((yield* runs.read(queued.runId, 0)).map(eventSequence), [1, 2, 3])
       assert.isTrue(yield* settleTurn(first))
       const messages = yield* storedMessages(id)
       assert.deepStrictEqual(
@@ -405,7 +406,7 @@ const settlingQueued = (test: ContractTest): void => {
       yield* settleTurn(queued, { status: "FAILED", events: [sampleEvent(lastSequence + 1, "the end")] })
       const log = yield* runs.read(queued.runId, 0)
       assert.deepStrictEqual(log.at(-1), sampleEvent(lastSequence + 1, "the end"))
-      assert.strictEqual(new Set(log.map(sequenceOf)).size, log.length)
+      assert.strictEqual(new Set(log.map(eventSequence)).size, log.length)
     })
   )
 
@@ -436,4 +437,4 @@ const settlingQueued = (test: ContractTest): void => {
   )
 }
 
-const sequenceOf = (event: LogEvent | undefined): number => event?.sequence ?? assert.fail("There is no event.")
+const eventSequence = (event: LogEvent | undefined): number => event?.sequence ?? assert.fail("There is no event.")

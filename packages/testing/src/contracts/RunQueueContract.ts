@@ -254,13 +254,13 @@ export const runQueueContract = (test: ContractTest): void => {
       const waiting = [yield* queueTurn(id), yield* queueTurn(id), yield* queueTurn(id)]
       const expected = [...waiting.toReversed(), active, first].map(({ runId }) => runId)
       const listed = yield* runs.list(id, { limit: 10 })
-      assert.deepStrictEqual(idsOf(listed.runs), expected)
+      assert.deepStrictEqual(runIds(listed.runs), expected)
       assert.deepStrictEqual(listed.runs, yield* Effect.forEach(expected, storedRun))
       assert.isNull(listed.next)
       const queued = yield* runs.list(id, { limit: 10, status: "QUEUED" })
-      assert.deepStrictEqual(idsOf(queued.runs), expected.slice(0, 3))
+      assert.deepStrictEqual(runIds(queued.runs), expected.slice(0, 3))
       const ended = yield* runs.list(id, { limit: 1, status: "COMPLETED" })
-      assert.deepStrictEqual([idsOf(ended.runs), ended.next], [[first.runId], null])
+      assert.deepStrictEqual([runIds(ended.runs), ended.next], [[first.runId], null])
     })
   )
 
@@ -273,13 +273,13 @@ export const runQueueContract = (test: ContractTest): void => {
       yield* runs.begin(yield* sampleBegin(id, { saves: true }))
       yield* startTurn(id)
       for (let round = 0; round < 3; round++) yield* queueTurn(id)
-      const all = idsOf((yield* runs.list(id, { limit: 100 })).runs)
+      const all = runIds((yield* runs.list(id, { limit: 100 })).runs)
       assert.strictEqual(all.length, 8)
       for (const limit of [1, 2, 3, 8]) {
         const seen: Array<RunId> = []
         let page = yield* runs.list(id, { limit })
         while (true) {
-          seen.push(...idsOf(page.runs))
+          seen.push(...runIds(page.runs))
           if (page.next === null) break
           page = yield* runs.list(id, { limit, after: page.next })
         }
@@ -299,7 +299,7 @@ export const runQueueContract = (test: ContractTest): void => {
       yield* runs.withdraw(withdrawn.lease)
       yield* settleTurn(cancelled, { status: "CANCELLED" })
       const { runs: listed } = yield* runs.list(id, { limit: 10 })
-      assert.deepStrictEqual(idsOf(listed), [cancelled.runId, active.runId])
+      assert.deepStrictEqual(runIds(listed), [cancelled.runId, active.runId])
       assert.strictEqual(listed[0]?.status, "CANCELLED")
     })
   )
@@ -317,4 +317,4 @@ export const runQueueContract = (test: ContractTest): void => {
   )
 }
 
-const idsOf = (runs: ReadonlyArray<Run>): ReadonlyArray<RunId> => runs.map(({ id }) => id)
+const runIds = (runs: ReadonlyArray<Run>): ReadonlyArray<RunId> => runs.map(({ id }) => id)

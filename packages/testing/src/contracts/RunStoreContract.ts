@@ -8,6 +8,7 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { branchContract } from "./BranchContract.ts"
 import type { ContractTest } from "./ContractTest.ts"
 import { runBeginContract } from "./RunBeginContract.ts"
 import { runContinueContract } from "./RunContinueContract.ts"
@@ -17,7 +18,7 @@ import { runLegContract } from "./RunLegContract.ts"
 import { runQueueContract } from "./RunQueueContract.ts"
 import { asNewOwner, moment, sampleBegin, sampleContinue, sampleSettlement } from "./Samples.ts"
 import {
-  changesOf,
+  runChanges,
   anHour,
   appendTo,
   continueTurn,
@@ -39,6 +40,7 @@ export const runStoreContract = (test: ContractTest): void => {
   describe("continue", () => runContinueContract(test))
   describe("lease", () => runLeaseContract(test))
   describe("read", () => reading(test))
+  describe("branches", () => branchContract(test))
 }
 
 const reading = (test: ContractTest): void => {
@@ -101,7 +103,7 @@ const reading = (test: ContractTest): void => {
           if (cancel) yield* runs.requestCancel(turn.runId, moment(5))
           yield* settleTurn(turn)
         })
-        const signal = Stream.filter(changesOf(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
+        const signal = Stream.filter(runChanges(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
         return Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
       })
       assert.deepStrictEqual(

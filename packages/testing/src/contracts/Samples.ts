@@ -19,6 +19,7 @@ import {
 import {
   type Begin,
   BlobId,
+  type Answers,
   type Continue,
   DocumentId,
   type KeyRecord,
@@ -80,6 +81,9 @@ export const sampleAssistant = (fields: Partial<Assistant> = {}): Effect.Effect<
     factExtractionPrompt: null,
     memoryUpdatePrompt: null,
     metadata: null,
+    helpers: [],
+    handoffs: [],
+    version: 1,
     createdAt: moment(0),
     updatedAt: moment(0),
     ...fields
@@ -90,6 +94,7 @@ export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> =
     id,
     assistantId,
     metadata: null,
+    assistantVersion: null,
     createdAt: moment(0),
     updatedAt: moment(0),
     ...fields
@@ -137,6 +142,9 @@ export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Ef
     return { ...record, ...fields }
   })
 
+/** No assistant has this id; a message keeps what it is given. */
+const answering = AssistantId.make("0199a5a0-0000-7000-8000-000000000001")
+
 /** A text with the form of a SHA-256 hash and a random beginning. */
 const randomHash = Effect.sync(() => {
   const half = () => globalThis.crypto.randomUUID().replaceAll("-", "")
@@ -181,6 +189,9 @@ export const sampleBegin = (threadId: ThreadId, fields: BeginFields = {}): Effec
         provider: "sample-provider",
         model: "sample-model",
         plan: {},
+        assistantVersion: null,
+        scheduleId: null,
+        parentRunId: null,
         createdAt: moment(1),
         ...run
       },
@@ -215,6 +226,7 @@ const sampleMessage = (role: NewMessage["role"], threadId: ThreadId, runId: RunI
     supplements: null,
     provider: null,
     model: null,
+    assistant: role === "assistant" ? { id: answering, version: 3 } : null,
     usage: null,
     metadata: null,
     tokens: 10,
@@ -244,6 +256,8 @@ export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effec
       events: [sampleEvent(leg.leg * 10 + 9)],
       answer: { ...base, id: leg.answerId, status, ...answer },
       usage: noUsage,
+      modelCalls: 1,
+      firstTokenAt: moment(2),
       charges: [
         {
           provider: "sample-provider",
@@ -252,6 +266,7 @@ export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effec
           usage: fields.usage ?? noUsage
         }
       ],
+      approved: null,
       followUps: [],
       model: "sample-model",
       fault: null,
@@ -269,20 +284,27 @@ export const sampleResult: ToolResult = {
   hosted: false
 }
 
+/** An answer to a call of a leg, of five tokens. */
+export const sampleAnswers = (leg: Leg, fields: Partial<Answers> = {}): Answers => ({
+  runId: leg.runId,
+  messageId: leg.answerId,
+  answered: 0,
+  results: [sampleResult],
+  tokens: 5,
+  plan: {},
+  idempotency: null,
+  ...fields
+})
+
 /** Outputs for the calls of a leg, of five tokens. */
 export const sampleContinue = (leg: Leg, fields: Partial<Continue> = {}): Effect.Effect<Continue> =>
   Effect.map(newId(MessageId), (answerId) => ({
-    runId: leg.runId,
-    messageId: leg.answerId,
-    results: [sampleResult],
-    tokens: 5,
+    ...sampleAnswers(leg),
     answerId,
     stream: false,
-    plan: {},
     events: [sampleEvent((leg.leg + 1) * 10 + 1)],
     lease: Duration.hours(1),
     historyTokens: 1_000_000,
-    idempotency: null,
     admission: null,
     ...fields
   }))

@@ -2,8 +2,10 @@
  * The preparation of tests: a thread, a run on it, a run that waits for tool outputs. Written with the ports only; a step that fails, fails
  * the test.
  */
-import type { AssistantId, Principal, RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
+import type { Assistant, AssistantId, Principal, RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
 import {
+  assistantDiff,
+  type AssistantPatch,
   AssistantStore,
   type Begin,
   type Continue,
@@ -90,17 +92,29 @@ export const openThreadOf = Effect.fnUntraced(function* (assistantId: AssistantI
   return thread
 })
 
+/** Stores the next version of an assistant; false when it has changed since it was read. */
+export const changeAssistant = Effect.fnUntraced(function* (
+  id: AssistantId,
+  fields: AssistantPatch,
+  updatedAt = moment(1)
+) {
+  const store = yield* AssistantStore
+  const before = Option.getOrThrow(yield* store.get(id))
+  const after: Assistant = { ...before, ...fields, version: before.version + 1, updatedAt }
+  return yield* store.update({ before, after, changes: assistantDiff(before, fields).map(({ field }) => field) })
+})
+
 export const startTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
   const begin = yield* sampleBegin(threadId, fields)
   const started = expectTag(yield* (yield* RunStore).begin(begin), "Started")
-  return startedTurn(begin, legOf(begin), started)
+  return startedTurn(begin, toLeg(begin), started)
 })
 
 /** Queues a run behind another one. */
 export const queueTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
   const begin = yield* sampleBegin(threadId, fields)
   const { lease } = expectTag(yield* (yield* RunStore).begin(begin), "Queued")
-  const turn: Turn = { ...legOf(begin), begin, lease }
+  const turn: Turn = { ...toLeg(begin), begin, lease }
   return turn
 })
 
@@ -159,7 +173,7 @@ export const storedMessages = Effect.fnUntraced(function* (threadId: ThreadId) {
   return yield* (yield* ThreadStore).messages([threadId])
 })
 
-export const legOf = ({ run }: Begin): Leg => ({
+export const toLeg = ({ run }: Begin): Leg => ({
   runId: run.id,
   threadId: run.threadId,
   answerId: run.answerId,
@@ -174,5 +188,5 @@ const startedTurn = (begin: Begin, leg: Leg, { history, lease }: Started): Start
 })
 
 /** The signals of `onChange` as a stream, from the moment when it runs. */
-export const changesOf = (runs: typeof RunStore.Service): Stream.Stream<RunSignal> =>
+export const runChanges = (runs: typeof RunStore.Service): Stream.Stream<RunSignal> =>
   Stream.callback<RunSignal>((queue) => runs.onChange((signal) => void Queue.offerUnsafe(queue, signal)))

@@ -63,6 +63,7 @@ const spoken = (threadId: ThreadId, fields: Partial<NewMessage> = {}): Effect.Ef
     steps: [],
     provider: "voice",
     model: "voice-model",
+    assistant: null,
     usage: null,
     metadata: null,
     supplements: null,

@@ -10,6 +10,7 @@ import { assistantStoreContract } from "./AssistantStoreContract.ts"
 import { chunkIndexContract } from "./ChunkIndexContract.ts"
 import { contractTest, type Capabilities, type Stores } from "./ContractTest.ts"
 import { followUpStoreContract } from "./FollowUpStoreContract.ts"
+import { inboxStoreContract } from "./InboxStoreContract.ts"
 import { keyStoreContract } from "./KeyStoreContract.ts"
 import { ownerStoreContract } from "./OwnerStoreContract.ts"
 import { quotaContract } from "./QuotaContract.ts"
@@ -25,6 +26,7 @@ export const storageSuite = (name: string, stores: Layer.Layer<Stores, unknown>,
     describe("AssistantStore", () => assistantStoreContract(test))
     describe("ThreadStore", () => threadStoreContract(test))
     describe("RunStore", () => runStoreContract(test))
+    describe("InboxStore", () => inboxStoreContract(test))
     describe("KeyStore", () => keyStoreContract(test))
     describe("UsageLedger", () => usageLedgerContract(test))
     describe("QuotaStore", () => quotaContract(test))

@@ -1,5 +1,5 @@
 /** The contract of `TextExtractor`. The suite knows no format: the adapter's test brings the files. */
-import { fileTypeOf, TextExtractor } from "@colloquy/core/documents"
+import { fileTypeForExtension, TextExtractor } from "@colloquy/core/documents"
 import { assert, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,9 +22,9 @@ export interface FileSamples {
   readonly endless: SampleFile
 }
 
-const fileOf = ({ bytes, extension }: SampleFile, onRead: Effect.Effect<unknown> = Effect.void) =>
+const sampleFile = ({ bytes, extension }: SampleFile, onRead: Effect.Effect<unknown> = Effect.void) =>
   Effect.sync(() => {
-    const type = fileTypeOf(extension)
+    const type = fileTypeForExtension(extension)
     if (type === undefined) throw new Error(`There is no type for ".${extension}".`)
     const pieces = [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)]
     return { type, size: bytes.length, bytes: Stream.onEnd(Stream.fromIterable(pieces), onRead) }
@@ -32,7 +32,7 @@ const fileOf = ({ bytes, extension }: SampleFile, onRead: Effect.Effect<unknown>
 
 const extract = (sample: SampleFile, onRead?: Effect.Effect<unknown>) =>
   Effect.gen(function* () {
-    return yield* (yield* TextExtractor).extract(yield* fileOf(sample, onRead))
+    return yield* (yield* TextExtractor).extract(yield* sampleFile(sample, onRead))
   })
 
 export const textExtractorSuite = (
@@ -75,7 +75,7 @@ export const textExtractorSuite = (
           const [first] = readable
           if (prepare === undefined || first === undefined) return
           const cutting = { title: "file", chunkTokens: 400, chunkOverlap: 50, mostChunks: 0 }
-          const refusal = yield* Effect.flip(Effect.flatMap(fileOf(first[0]), (file) => prepare(file, cutting)))
+          const refusal = yield* Effect.flip(Effect.flatMap(sampleFile(first[0]), (file) => prepare(file, cutting)))
           assert.deepInclude(refusal, { _tag: "ExtractionFailed", reason: "too_large" })
           yield* readsAll
         })

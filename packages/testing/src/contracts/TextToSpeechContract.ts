@@ -37,7 +37,7 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
       ...fields
     })
 
-    const bytesOf = (vendor: SpeakingVendor, fields: Partial<SpeechRequest> = {}) =>
+    const speakBytes = (vendor: SpeakingVendor, fields: Partial<SpeechRequest> = {}) =>
       Effect.map(Stream.runCollect(vendor.driver.speak(request(vendor, fields))), (pieces) =>
         pieces.flatMap((piece) => [...piece])
       )
@@ -46,7 +46,7 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
       Effect.gen(function* () {
         const vendor = yield* open
         vendor.speaks(first, second)
-        assert.deepStrictEqual(yield* bytesOf(vendor), [...first, ...second])
+        assert.deepStrictEqual(yield* speakBytes(vendor), [...first, ...second])
         assert.deepStrictEqual(yield* vendor.texts, ["Grüße, 世界."])
         assert.include((yield* vendor.keys)[0], "sk-of-the-host")
       })
@@ -57,7 +57,7 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
         const vendor = yield* open
         for (const format of vendor.driver.formats) {
           vendor.speaks(first)
-          assert.deepStrictEqual(yield* bytesOf(vendor, { format }), [...first])
+          assert.deepStrictEqual(yield* speakBytes(vendor, { format }), [...first])
         }
       })
     )
@@ -79,7 +79,7 @@ export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVend
     )
 
     voiceVendorTests(open, {
-      ask: (vendor, apiKey) => bytesOf(vendor, { apiKey }),
+      ask: (vendor, apiKey) => speakBytes(vendor, { apiKey }),
       answersWell: (vendor) => vendor.speaks(first),
       broken: [["an empty answer", (vendor) => vendor.speaks()]]
     })

@@ -11,6 +11,7 @@ import {
   awkwardJson,
   longText,
   moment,
+  sampleAssistant,
   sampleCall,
   sampleEvent,
   sampleThread,
@@ -428,7 +429,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const thread = yield* openThread
       assert.isTrue(yield* store.mergeMetadata(thread.id, { kept: awkwardJson, changed: 1 }))
       assert.isTrue(yield* store.mergeMetadata(thread.id, { changed: { deep: [2] }, "": null }))
-      assert.deepStrictEqual(yield* metadataOf(thread.id), { kept: awkwardJson, changed: { deep: [2] }, "": null })
+      assert.deepStrictEqual(yield* readMetadata(thread.id), { kept: awkwardJson, changed: { deep: [2] }, "": null })
       const { updatedAt } = Option.getOrThrow(yield* store.get(thread.id))
       assert.deepStrictEqual(updatedAt, thread.updatedAt)
     })
@@ -441,7 +442,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { id } = yield* openThread
       const names = Array.from({ length: 10 }, (_, index) => `field${index}`)
       yield* Effect.forEach(names, (name) => store.mergeMetadata(id, { [name]: name }), { concurrency: "unbounded" })
-      assert.deepStrictEqual(yield* metadataOf(id), Object.fromEntries(names.map((name) => [name, name])))
+      assert.deepStrictEqual(yield* readMetadata(id), Object.fromEntries(names.map((name) => [name, name])))
     })
   )
 
@@ -454,7 +455,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       const add = (name: number) =>
         store.mergeMetadata(id, ({ list }) => ({ list: [...(Array.isArray(list) ? list : []), name] }))
       yield* Effect.forEach([0, 1, 2, 3, 4, 5], add, { concurrency: "unbounded" })
-      const { list, other } = (yield* metadataOf(id)) ?? {}
+      const { list, other } = (yield* readMetadata(id)) ?? {}
       assert.sameMembers(Array.isArray(list) ? [...list] : [], [0, 1, 2, 3, 4, 5])
       assert.strictEqual(other, 1)
     })
@@ -466,8 +467,58 @@ export const threadStoreContract = (test: ContractTest): void => {
       const store = yield* ThreadStore
       const { id } = yield* openThread
       assert.isFalse(yield* asNewOwner(store.mergeMetadata(id, { stolen: true })))
-      assert.isNull(yield* metadataOf(id))
+      assert.isNull(yield* readMetadata(id))
       assert.isFalse(yield* store.mergeMetadata(yield* newId(ThreadId), { lost: true }))
+    })
+  )
+
+  test(
+    "MUST set which assistant answers in a thread, and let its own answer again when that one is removed",
+    Effect.gen(function* () {
+      const [assistants, runs, store] = [yield* AssistantStore, yield* RunStore, yield* ThreadStore]
+      const thread = yield* openThread
+      const other = yield* sampleAssistant()
+      yield* assistants.insert(other)
+      const expectAnswering = Effect.fnUntraced(function* (assistantId: AssistantId) {
+        const found = Option.getOrThrow(yield* assistants.ofThread(thread.id))
+        assert.strictEqual(found.assistant.id, assistantId)
+        return found
+      })
+      const before = yield* expectAnswering(thread.assistantId)
+      assert.isTrue(yield* store.handOver(thread.id, other.id))
+      const handed = yield* expectAnswering(other.id)
+      assert.deepStrictEqual(handed.thread, { ...thread, actingAssistantId: other.id })
+      assert.notStrictEqual(handed.revision, before.revision)
+      const { runId } = yield* startTurn(thread.id, { decidedOn: handed.revision })
+      assert.strictEqual(Option.getOrThrow(yield* runs.get(runId)).assistantId, other.id)
+      assert.isTrue(yield* store.handOver(thread.id, null))
+      yield* expectAnswering(thread.assistantId)
+      assert.isTrue(yield* store.handOver(thread.id, other.id))
+      assert.isTrue(yield* assistants.remove(other.id))
+      const { thread: after } = yield* expectAnswering(thread.assistantId)
+      assert.isUndefined(after.actingAssistantId)
+      const theirs = yield* asNewOwner(openThread)
+      assert.isFalse(yield* store.handOver(thread.id, theirs.assistantId))
+      assert.isFalse(yield* store.handOver(thread.id, yield* newId(AssistantId)))
+      assert.isFalse(yield* store.handOver(theirs.id, null))
+    })
+  )
+
+  test(
+    "MUST set which version of its assistant answers in a thread, and leave the rest of it",
+    Effect.gen(function* () {
+      const [assistants, store] = [yield* AssistantStore, yield* ThreadStore]
+      const thread = yield* openThread
+      const pinned = yield* insertThread(thread.assistantId, { assistantVersion: 3 })
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(pinned.id)), pinned)
+      for (const assistantVersion of [2, 1, null]) {
+        assert.isTrue(yield* store.pin(thread.id, assistantVersion))
+        assert.deepStrictEqual(Option.getOrThrow(yield* store.get(thread.id)), { ...thread, assistantVersion })
+        const found = Option.getOrThrow(yield* assistants.ofThread(thread.id))
+        assert.strictEqual(found.thread.assistantVersion, assistantVersion)
+      }
+      assert.isFalse(yield* asNewOwner(store.pin(thread.id, 1)))
+      assert.isFalse(yield* store.pin(yield* newId(ThreadId), 1))
     })
   )
 
@@ -484,12 +535,12 @@ export const threadStoreContract = (test: ContractTest): void => {
       assert.isTrue(yield* store.setSummary(thread.id, reaching(4)))
       assert.isFalse(yield* store.setSummary(thread.id, { ...reaching(4), text: "another" }))
       assert.isFalse(yield* store.setSummary(thread.id, reaching(2)))
-      assert.deepStrictEqual(yield* summaryOf(thread.id), reaching(4))
+      assert.deepStrictEqual(yield* readSummary(thread.id), reaching(4))
       const some = [9, 12, 7, 10]
       yield* Effect.forEach(some, (sequence) => store.setSummary(thread.id, reaching(sequence)), {
         concurrency: "unbounded"
       })
-      assert.deepStrictEqual(yield* summaryOf(thread.id), reaching(12))
+      assert.deepStrictEqual(yield* readSummary(thread.id), reaching(12))
       assert.deepStrictEqual(Option.getOrThrow(yield* store.get(thread.id)), thread)
     })
   )
@@ -501,17 +552,17 @@ export const threadStoreContract = (test: ContractTest): void => {
       const { id } = yield* openThread
       const summary = { text: "stolen", throughSequence: 3, tokens: 1 }
       assert.isFalse(yield* asNewOwner(store.setSummary(id, summary)))
-      assert.isNull(yield* summaryOf(id))
+      assert.isNull(yield* readSummary(id))
       assert.isFalse(yield* store.setSummary(yield* newId(ThreadId), summary))
     })
   )
 }
 
-const summaryOf = Effect.fnUntraced(function* (id: ThreadId) {
+const readSummary = Effect.fnUntraced(function* (id: ThreadId) {
   return Option.getOrThrow(yield* (yield* AssistantStore).ofThread(id)).summary
 })
 
-const metadataOf = Effect.fnUntraced(function* (id: ThreadId) {
+const readMetadata = Effect.fnUntraced(function* (id: ThreadId) {
   return Option.getOrThrow(yield* (yield* ThreadStore).get(id)).metadata
 })
 
@@ -534,6 +585,7 @@ const everyField: Omit<NewMessage, "id" | "threadId" | "runId"> = {
   ],
   provider: "a-provider",
   model: "a-model",
+  assistant: { id: AssistantId.make("0199a5a0-0000-7000-8000-00000000000a"), version: 2_147_483_647 },
   usage: {
     inputTokens: 2_000_000_000,
     outputTokens: 1,

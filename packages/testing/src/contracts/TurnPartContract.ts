@@ -31,7 +31,7 @@ export interface TurnPartSuite {
 type Checked = Effect.Effect<void, unknown, InMemory.Stores | Principal>
 
 /** The checks of one part, whose plan has a type that only the part knows. */
-type Checks = { readonly [Title in keyof ReturnType<typeof checksOf>]: Checked }
+type Checks = { readonly [Title in keyof ReturnType<typeof planChecks>]: Checked }
 
 const oddOptions: ReadonlyArray<Schema.Json> = [
   null,
@@ -85,7 +85,7 @@ const expectNoDefect = <A, E>(exit: Exit.Exit<A, E>, what: string) => {
   if (Exit.isFailure(exit)) assert.isFalse(Cause.hasDies(exit.cause), `${what}: ${Cause.pretty(exit.cause)}`)
 }
 
-const checksOf = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<SampleTurn>) => {
+const planChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<SampleTurn>) => {
   const decisions = Effect.forEach(turns, (sample) =>
     Effect.gen(function* () {
       const turn = yield* openCase(part.name, sample)
@@ -189,7 +189,7 @@ export const turnPartSuite = (name: string, { part, providers, turns }: TurnPart
         Effect.map(TurnParts, ({ all, register }) => ({
           all,
           register: <Plan>(each: TurnPart<Plan>) => {
-            found.push(checksOf(each, turns))
+            found.push(planChecks(each, turns))
             return register(each)
           }
         }))

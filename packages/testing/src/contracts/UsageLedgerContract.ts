@@ -41,8 +41,8 @@ export const usageLedgerContract = (test: ContractTest): void => {
         usage: { ...sampleUsage(1000, 100, 0.25), estimated: true }
       })
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
-      assert.deepStrictEqual(sumOf(days, "model-a"), { ...sampleUsage(1110, 111, 0.75), estimated: true })
-      assert.deepStrictEqual(sumOf(days, "model-b"), sampleUsage(20, 2))
+      assert.deepStrictEqual(usageSum(days, "model-a"), { ...sampleUsage(1110, 111, 0.75), estimated: true })
+      assert.deepStrictEqual(usageSum(days, "model-b"), sampleUsage(20, 2))
     })
   )
 
@@ -77,7 +77,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
         }
       }
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
-      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(20, 2))
+      assert.deepStrictEqual(usageSum(days, "model-a"), sampleUsage(20, 2))
     })
   )
 
@@ -169,14 +169,14 @@ export const usageLedgerContract = (test: ContractTest): void => {
       const ledger = yield* UsageLedger
       const charge = { provider: "p", model: "model-a", purpose: "memory", usage: sampleUsage(3, 1, 0.25) }
       const ids = [yield* newId(ChargeId), yield* newId(ChargeId)] as const
-      yield* Effect.all([ledger.add(ids[0], [charge, charge]), ledger.add(ids[0], [charge, charge])], {
+      yield* Effect.all([ledger.add(ids[0], [charge, charge], null), ledger.add(ids[0], [charge, charge], null)], {
         concurrency: 2
       })
-      yield* ledger.add(ids[0], [charge])
-      yield* ledger.add(ids[1], [charge, { ...charge, purpose: "embedding" }])
-      yield* ledger.add(yield* newId(ChargeId), [])
+      yield* ledger.add(ids[0], [charge], null)
+      yield* ledger.add(ids[1], [charge, { ...charge, purpose: "embedding" }], null)
+      yield* ledger.add(yield* newId(ChargeId), [], null)
       // The same id of another owner is another charge.
-      yield* asNewOwner(ledger.add(ids[0], [charge]))
+      yield* asNewOwner(ledger.add(ids[0], [charge], null))
       const { days } = yield* ledger.recent(firstPage)
       assert.deepStrictEqual(
         days.map(({ model, purpose, usage }) => [model, purpose, usage]),
@@ -193,16 +193,16 @@ export const usageLedgerContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       const ledger = yield* UsageLedger
       const [free, paid] = [yield* newId(ChargeId), yield* newId(ChargeId)]
-      yield* ledger.begin(free, [unknown])
-      yield* ledger.begin(paid, [unknown])
+      yield* ledger.begin(free, [unknown], null)
+      yield* ledger.begin(paid, [unknown], null)
       assert.deepStrictEqual((yield* ledger.recent(firstPage)).days, [])
-      yield* ledger.add(free, [])
-      yield* ledger.add(paid, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }])
+      yield* ledger.add(free, [], null)
+      yield* ledger.add(paid, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }], null)
       // A repeat that comes late changes nothing.
-      yield* ledger.begin(paid, [unknown])
+      yield* ledger.begin(paid, [unknown], null)
       yield* ledger.endBegun(Duration.zero, 100)
       const { days } = yield* ledger.recent(firstPage)
-      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(3, 1, 0.25))
+      assert.deepStrictEqual(usageSum(days, "model-a"), sampleUsage(3, 1, 0.25))
     })
   )
 
@@ -211,15 +211,15 @@ export const usageLedgerContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       const ledger = yield* UsageLedger
       const ids = [yield* newId(ChargeId), yield* newId(ChargeId)]
-      yield* Effect.forEach(ids, (id) => ledger.begin(id, [unknown]))
+      yield* Effect.forEach(ids, (id) => ledger.begin(id, [unknown], null))
       yield* ledger.endBegun(anHour, 100)
       assert.deepStrictEqual((yield* ledger.recent(firstPage)).days, [])
       assert.strictEqual(yield* ledger.endBegun(Duration.zero, 1), 1)
       assert.strictEqual(yield* ledger.endBegun(Duration.zero, 100), 1)
       assert.strictEqual(yield* ledger.endBegun(Duration.zero, 100), 0)
-      yield* Effect.forEach(ids, (id) => ledger.add(id, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }]))
+      yield* Effect.forEach(ids, (id) => ledger.add(id, [{ ...unknown, usage: sampleUsage(3, 1, 0.25) }], null))
       const { days } = yield* ledger.recent(firstPage)
-      assert.deepStrictEqual(sumOf(days, "model-a"), unknown.usage)
+      assert.deepStrictEqual(usageSum(days, "model-a"), unknown.usage)
     })
   )
 
@@ -240,7 +240,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
       assert.isTrue(yield* runs.settle(turn.lease, settlement))
       assert.isTrue(yield* runs.settle(turn.lease, settlement))
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
-      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(5, 5))
+      assert.deepStrictEqual(usageSum(days, "model-a"), sampleUsage(5, 5))
     })
   )
 
@@ -262,7 +262,7 @@ export const usageLedgerContract = (test: ContractTest): void => {
       yield* (yield* ThreadStore).remove(thread.id)
       yield* (yield* AssistantStore).remove(thread.assistantId)
       const { days } = yield* (yield* UsageLedger).recent(firstPage)
-      assert.deepStrictEqual(sumOf(days, "model-a"), sampleUsage(5, 5))
+      assert.deepStrictEqual(usageSum(days, "model-a"), sampleUsage(5, 5))
     })
   )
 }
@@ -276,7 +276,7 @@ const use = Effect.fnUntraced(function* (model: string, usage: Usage) {
 })
 
 /** Summed over all days, because a test may run at midnight. */
-const sumOf = (days: ReadonlyArray<UsageOfDay>, model: string): Usage =>
+const usageSum = (days: ReadonlyArray<UsageOfDay>, model: string): Usage =>
   days.filter((row) => row.model === model).reduce((sum, row) => addUsage(sum, row.usage), noUsage)
 
 const rowName = ({ date, model }: UsageOfDay): string => `${date} ${model}`

@@ -12,6 +12,7 @@ import { type HostedTool, type Provider } from "@colloquy/core"
 import {
   AssistantStore,
   FollowUpStore,
+  InboxStore,
   KeyStore,
   OwnerStore,
   QuotaStore,
@@ -24,7 +25,16 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
-type Stores = AssistantStore | FollowUpStore | KeyStore | OwnerStore | QuotaStore | RunStore | ThreadStore | UsageLedger
+type Stores =
+  | AssistantStore
+  | FollowUpStore
+  | InboxStore
+  | KeyStore
+  | OwnerStore
+  | QuotaStore
+  | RunStore
+  | ThreadStore
+  | UsageLedger
 
 export interface CrashPoint {
   /** The number of the write at which the process dies, from 1. Without it, the process does not die, and its writes are counted. */
@@ -130,6 +140,8 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
         ofThread: (...args) => read(store.ofThread(...args)),
         list: (...args) => read(store.list(...args)),
         update: (...args) => write(store.update(...args)),
+        versions: (...args) => read(store.versions(...args)),
+        version: (...args) => read(store.version(...args)),
         remove: (...args) => write(store.remove(...args))
       }))
     ),
@@ -143,6 +155,8 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
         listed: (...args) => read(store.listed(...args)),
         messagesBefore: (...args) => read(store.messagesBefore(...args)),
         mergeMetadata: (...args) => write(store.mergeMetadata(...args)),
+        handOver: (...args) => write(store.handOver(...args)),
+        pin: (...args) => write(store.pin(...args)),
         setSummary: (...args) => write(store.setSummary(...args)),
         remove: (...args) => write(store.remove(...args))
       }))
@@ -150,10 +164,16 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
     Layer.effect(
       RunStore,
       RunStore.useSync((store) => ({
+        findAnswered: (...args) => read(store.findAnswered(...args)),
+        locate: (...args) => read(store.locate(...args)),
+        importThread: (...args) => write(store.importThread(...args)),
+        forkThread: (...args) => write(store.forkThread(...args)),
+        rewindThread: (...args) => write(store.rewindThread(...args)),
         begin: (...args) => write(store.begin(...args)),
         findRepeated: (...args) => read(store.findRepeated(...args)),
         activate: (...args) => write(store.activate(...args)),
         withdraw: (...args) => write(store.withdraw(...args)),
+        answer: (...args) => write(store.answer(...args)),
         continue: (...args) => write(store.continue(...args)),
         append: (...args) => write(store.append(...args)),
         settle: (...args) => write(store.settle(...args)),
@@ -164,6 +184,7 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
         requestCancel: (...args) => write(store.requestCancel(...args)),
         get: (...args) => read(store.get(...args)),
         list: (...args) => read(store.list(...args)),
+        waiting: (...args) => read(store.waiting(...args)),
         waitingOn: (...args) => read(store.waitingOn(...args)),
         messages: (...args) => read(store.messages(...args)),
         read: (...args) => read(store.read(...args)),
@@ -187,6 +208,15 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
         dead: (...args) => read(store.dead(...args)),
         revive: (...args) => write(store.revive(...args)),
         prune: (...args) => write(store.prune(...args))
+      }))
+    ),
+    Layer.effect(
+      InboxStore,
+      InboxStore.useSync((store) => ({
+        list: (...args) => read(store.list(...args)),
+        summary: (...args) => read(store.summary(...args)),
+        follow: (...args) => write(store.follow(...args)),
+        changes: (...args) => read(store.changes(...args))
       }))
     ),
     Layer.effect(
@@ -215,6 +245,8 @@ const mortalStores = (read: Wrap, write: WrapWrite, isDead: () => boolean): Laye
       QuotaStore.useSync((store) => ({
         takeRequests: (...args) => write(store.takeRequests(...args)),
         memories: read(store.memories),
+        hold: (...args) => write(store.hold(...args)),
+        release: (...args) => write(store.release(...args)),
         used: (...args) => read(store.used(...args))
       }))
     ),

@@ -150,7 +150,7 @@ const prepared = (
 })
 
 /** The duration of PCM16 mono audio at 24 kHz. */
-const millisOf = (audio: Uint8Array): number => audio.byteLength / 48
+const soundMillis = (audio: Uint8Array): number => audio.byteLength / 48
 
 /** Plays one session: keeps what the client has sent, and the last response. */
 class Play {
@@ -262,7 +262,7 @@ class Play {
     this.listener.event({ _tag: "TranscriptFinal", role: "assistant", itemId, text })
     this.listener.event({ _tag: "Used", usage: { ...noUsage, ...usage } })
     this.listener.event({ _tag: "ResponseDone", responseId })
-    this.last = { itemId, millis: millisOf(audio) }
+    this.last = { itemId, millis: soundMillis(audio) }
   }
 
   private callTool(beat: Extract<VoiceBeat, { _tag: "CallTool" }>): void {

@@ -16,6 +16,7 @@ import {
   TurnSettings
 } from "@colloquy/core"
 import { type Stores, type TokenCounterPort } from "@colloquy/core/adapters"
+import { Helpers } from "@colloquy/core/helpers"
 import { Outputs } from "@colloquy/core/outputs"
 import { type OpenKernel, openKernel } from "@colloquy/core/promises"
 import * as Context from "effect/Context"
@@ -49,7 +50,7 @@ export const layer = (steps: ReadonlyArray<ScriptStep>, options: TestKernelOptio
   const counter = options.counter === undefined ? Layer.empty : Layer.succeed(TokenCounter, options.counter)
   const quota = { ...noQuota, ...options.quota }
   const hosted = HostedTools.tools(options.hosted ?? [])
-  return Layer.merge(hosted, Outputs.layer()).pipe(
+  return Layer.mergeAll(hosted, Outputs.layer(), Helpers.layer()).pipe(
     Layer.provideMerge(Kernel.layer),
     Layer.provide([settings, metering, counter, Layer.succeed(Quotas, () => quota)]),
     Layer.provideMerge(ScriptedModel.layer(steps, options.model)),

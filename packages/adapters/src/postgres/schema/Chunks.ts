@@ -400,7 +400,7 @@ const byWords = (limit: string): string => `
   )`
 
 /** The entry and the chunk of a row that was found. Each is looked up by its key, for the same reason as the postings. */
-const chunkOf = (found: string): string => `
+const joinedChunk = (found: string): string => `
     cross join lateral (select * from {schema}.search_entries e where e.owner = p_owner and e.id = ${found}.entry offset 0) e
     cross join lateral (
       select * from {schema}.search_chunks c where c.owner = p_owner and c.entry = ${found}.entry and c.ordinal = ${found}.ordinal
@@ -448,7 +448,7 @@ begin
     with ${byWords("least(p_limit, p_candidates)")}
     select e.scope, e.document, w.ordinal, w.lexical / (max(w.lexical) over ())::double precision, w.lexical,
       null::double precision, c.body, c.place
-    from worded w ${chunkOf("w")}
+    from worded w ${joinedChunk("w")}
     order by w.lexical desc, w.entry, w.ordinal;
     return;
   end if;
@@ -470,7 +470,7 @@ begin
     select * from scored order by round(score * 1000000) desc, lexical desc nulls last, entry, ordinal limit p_limit
   )
   select e.scope, e.document, b.ordinal, b.score, b.lexical, b.semantic, c.body, c.place
-  from best b ${chunkOf("b")}
+  from best b ${joinedChunk("b")}
   order by round(b.score * 1000000) desc, b.lexical desc nulls last, b.entry, b.ordinal;
 end $$`
 )

@@ -1,5 +1,5 @@
 /**
- * The usage of each owner, summed up by day, provider, model and purpose. The sum of a day is the sum of up to 64 rows, the slots, one for
+ * The usage of each owner, summed up by day, assistant, provider, model and purpose; charges of unknown cost have sums of their own. The sum of a day is the sum of up to 64 rows, the slots, one for
  * each database connection: two runs that end at the same time update different rows and do not wait for each other. A provider may report
  * a model name of any length, so the primary key holds a hash of the names.
  */
@@ -29,9 +29,20 @@ export const ledgerTables: Migration = {
   ]
 }
 
+/** The assistant for which something was spent, wherever charges are kept until they are summed up. Null: none, or not known. */
+export const assistantsOfCharges: Migration = {
+  name: "assistants of charges",
+  tables: [],
+  statements: [
+    `alter table {schema}.usage_days add column assistant uuid`,
+    `alter table {schema}.usage_receipts add column assistant uuid`,
+    `alter table {schema}.deleted_runs add column assistant uuid`
+  ]
+}
+
 /** Adds charges to the sums of their day. `source` gives them in the order of these columns, each provider, model and purpose once. */
 export const addToSums = (source: string): string => `insert into {schema}.usage_days as known (
-    owner, day, names_hash, slot, provider, model, purpose, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
+    owner, day, names_hash, slot, provider, model, purpose, assistant, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens,
     reasoning_tokens, cost_usd, estimated
   ) ${source}
   on conflict (owner, day, names_hash, slot) do update set
@@ -44,16 +55,25 @@ export const addToSums = (source: string): string => `insert into {schema}.usage
     estimated = known.estimated or excluded.estimated;`
 
 /** The key of a sum, as a select list or as values. */
-export const sumKey = (provider: string, model: string, purpose: string): string =>
-  `p_owner, (p_at at time zone 'UTC')::date, hashtextextended(concat_ws(chr(31), ${provider}, ${model}, ${purpose}), 0),
-      pg_backend_pid() % 64, ${provider}, ${model}, ${purpose}`
+export const sumKey = (of: {
+  readonly provider: string
+  readonly model: string
+  readonly purpose: string
+  readonly assistant: string
+  readonly cost: string
+}): string => {
+  const { assistant, cost, model, provider, purpose } = of
+  return `p_owner, (p_at at time zone 'UTC')::date,
+      hashtextextended(concat_ws(chr(31), ${provider}, ${model}, ${purpose}, ${assistant}, ${cost} is null), 0),
+      pg_backend_pid() % 64, ${provider}, ${model}, ${purpose}, ${assistant}`
+}
 
 /** A JSON list, in which every provider, model and purpose comes once. */
 const addCharges = sqlFunction(
   "add_charges",
-  `(p_owner text, p_at timestamptz, p_charges text) returns void language plpgsql as $$
+  `(p_owner text, p_at timestamptz, p_charges text, p_assistant uuid) returns void language plpgsql as $$
 begin
-  ${addToSums(`select ${sumKey("provider", "model", "purpose")}, input, output, cached, cache_write, reasoning, cost, estimated
+  ${addToSums(`select ${sumKey({ provider: "provider", model: "model", purpose: "purpose", assistant: "p_assistant", cost: "cost" })}, input, output, cached, cache_write, reasoning, cost, estimated
     from json_to_recordset(p_charges::json) as charge (
       provider text, model text, purpose text, input bigint, output bigint, cached bigint, cache_write bigint, reasoning bigint,
       cost double precision, estimated boolean
@@ -91,11 +111,11 @@ export const begunCharges: Migration = {
 /** Adds the charges and ends what was begun with this id, unless charges with the same id were added before. */
 const addChargesOnce = sqlFunction(
   "add_charges_once",
-  `(p_owner text, p_id uuid, p_charges text) returns void language plpgsql as $$
+  `(p_owner text, p_id uuid, p_charges text, p_assistant uuid) returns void language plpgsql as $$
 begin
   insert into {schema}.usage_receipts as known (owner, id) values (p_owner, p_id)
     on conflict (owner, id) do update set begun = null, recorded_at = clock_timestamp() where known.begun is not null;
-  if found and p_charges is not null then perform {schema}.add_charges(p_owner, clock_timestamp(), p_charges); end if;
+  if found and p_charges is not null then perform {schema}.add_charges(p_owner, clock_timestamp(), p_charges, p_assistant); end if;
 end $$`
 )
 
@@ -107,11 +127,11 @@ declare
   v_count integer := 0;
   v_begun record;
 begin
-  for v_begun in select owner, id, begun from {schema}.usage_receipts
+  for v_begun in select owner, id, begun, assistant from {schema}.usage_receipts
     where begun is not null and recorded_at <= clock_timestamp() - p_millis * interval '1 millisecond'
     order by recorded_at limit p_limit for update skip locked
   loop
-    perform {schema}.add_charges_once(v_begun.owner, v_begun.id, v_begun.begun);
+    perform {schema}.add_charges_once(v_begun.owner, v_begun.id, v_begun.begun, v_begun.assistant);
     v_count := v_count + 1;
   end loop;
   return v_count;

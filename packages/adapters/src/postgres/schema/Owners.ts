@@ -36,6 +36,14 @@ const guardedTables = [
   ["keys", "insert"]
 ] as const
 
+/** Triggers for tables that a later migration makes. */
+export const refusedWhileErasing = (tables: ReadonlyArray<readonly [table: string, writes: string]>) =>
+  tables.map(
+    ([table, writes]) =>
+      `create trigger ${table}_refused before ${writes} on {schema}.${table} for each row
+           execute function {schema}.refuse_erased()`
+  )
+
 /** The SQLSTATE of a refusal while everything of the owner is erased. */
 export const erasingState = "CQ001"
 
@@ -58,11 +66,7 @@ begin
   end if;
   return new;
 end $$`,
-    ...guardedTables.map(
-      ([table, writes]) =>
-        `create trigger ${table}_refused before ${writes} on {schema}.${table} for each row
-           execute function {schema}.refuse_erased()`
-    )
+    ...refusedWhileErasing(guardedTables)
   ]
 }
 
@@ -80,11 +84,15 @@ export const keptTables: Readonly<Record<string, string>> = {
 export const erasedTables = [
   "realtime_sessions",
   "realtime_tickets",
+  "thread_drafts",
   "threads",
   "memory_versions",
   "memories",
   "memory_runs",
   "memory_forgotten",
+  "schedules",
+  "webhook_deliveries",
+  "webhooks",
   "answer_outcomes",
   "documents",
   "blob_pieces",
@@ -93,11 +101,15 @@ export const erasedTables = [
   "search_vectors",
   "search_chunks",
   "search_entries",
+  "assistant_versions",
   "assistants",
   "idempotency_keys",
   "deleted_runs",
   "provider_keys",
   "owner_rates",
+  "budget_holds",
+  "run_followers",
+  "run_changes",
   "follow_ups",
   "keys"
 ] as const

@@ -27,9 +27,54 @@ export const quotaTables: Migration = {
   ]
 }
 
+/** What work outside of runs has reserved of the day's budget. An expired row reserves nothing; the next reservation deletes it. */
+export const budgetHolds: Migration = {
+  name: "budget holds",
+  tables: ["budget_holds"],
+  statements: [
+    `create table {schema}.budget_holds (
+      owner text collate "C" not null,
+      id uuid not null,
+      assistant uuid,
+      tokens bigint not null,
+      usd double precision not null,
+      ends_at timestamptz not null,
+      primary key (owner, id)
+    )`
+  ]
+}
+
 const requestColumns = `turns_per_minute double precision, turns_at_once integer, tokens_per_day bigint, usd_per_day double precision,
       least_tokens bigint, least_usd double precision, wanted_tokens bigint, wanted_usd double precision,
-      usd_per_token double precision, day date, rest_of_day double precision`
+      usd_per_token double precision, day date, rest_of_day double precision, assistant uuid, tokens_of_assistant bigint,
+      usd_of_assistant double precision, input_price double precision, output_price double precision, embedding_price double precision`
+
+/** What a row of `usage_days` counts for a budget in US dollars; the prices are those of a million tokens. */
+export const countedCost = (prices: { readonly input: string; readonly output: string; readonly embedding: string }) =>
+  `coalesce(cost_usd, case when purpose = 'embedding' then input_tokens * ${prices.embedding}
+    else input_tokens * ${prices.input} + output_tokens * ${prices.output} end / 1e6)`
+
+/** The refusal of one pair of limits as JSON; null: there is enough. `p_held` is what active work may release soon. */
+const refuseBudget = sqlFunction(
+  "refuse_budget",
+  `(
+  p_names text[], p_left_tokens double precision, p_left_usd double precision, p_held_tokens double precision, p_held_usd double precision,
+  p_least_tokens double precision, p_least_usd double precision, p_rest double precision
+) returns text language plpgsql as $$
+declare
+  v_room double precision := p_left_usd + p_held_usd;
+begin
+  if p_left_tokens < p_least_tokens then
+    return json_build_object('limit', p_names[1], 'left', greatest(p_left_tokens, 0),
+      'wait', case when p_left_tokens + p_held_tokens >= p_least_tokens then 1000 else p_rest end)::text;
+  end if;
+  if p_left_usd < p_least_usd or p_left_usd <= 0 then
+    return json_build_object('limit', p_names[2], 'left', greatest(p_left_usd, 0),
+      'wait', case when v_room >= p_least_usd and v_room > 0 then 1000 else p_rest end)::text;
+  end if;
+  return null;
+end $$`
+)
 
 /**
  * What is granted of the day's budget, as JSON: `tokens` and `usd`, or the refusal. One statement reads the ledger and the reservations, so
@@ -41,46 +86,85 @@ const grantBudget = sqlFunction(
 declare
   v record;
   v_used record;
+  v_refusal text;
   v_left_tokens double precision;
   v_left_usd double precision;
-  v_waits_for_runs boolean;
+  v_tokens_of_assistant double precision := 'infinity';
+  v_usd_of_assistant double precision := 'infinity';
 begin
   select * into v from json_to_record(p_request::json) as request (${requestColumns});
   v.least_tokens := v.least_tokens + p_history;
   v.wanted_tokens := v.wanted_tokens + p_history;
   v.least_usd := v.least_usd + p_history * coalesce(v.usd_per_token, 0);
   v.wanted_usd := v.wanted_usd + p_history * coalesce(v.usd_per_token, 0);
-  if v.tokens_per_day is null and v.usd_per_day is null then
+  if v.tokens_per_day is null and v.usd_per_day is null and v.assistant is null then
     return json_build_object('tokens', v.wanted_tokens, 'usd', v.wanted_usd)::text;
   end if;
   select coalesce(used.tokens, 0) as tokens, coalesce(used.usd, 0) as usd,
-      coalesce(held.tokens, 0) as held_tokens, coalesce(held.usd, 0) as held_usd
+      coalesce(held.tokens, 0) as held_tokens, coalesce(held.usd, 0) as held_usd,
+      coalesce(used.own_tokens, 0) as own_tokens, coalesce(used.own_usd, 0) as own_usd,
+      coalesce(held.own_tokens, 0) as held_own_tokens, coalesce(held.own_usd, 0) as held_own_usd
     into v_used
     from (
-      select sum(input_tokens + output_tokens)::double precision as tokens, sum(cost_usd) as usd
-      from {schema}.usage_days where owner = p_owner and day = v.day
+      select sum(tokens) as tokens, sum(usd) as usd,
+        sum(tokens) filter (where assistant = v.assistant) as own_tokens, sum(usd) filter (where assistant = v.assistant) as own_usd
+      from (
+        select assistant, (input_tokens + output_tokens)::double precision as tokens,
+          ${countedCost({ input: "v.input_price", output: "v.output_price", embedding: "v.embedding_price" })} as usd
+        from {schema}.usage_days where owner = p_owner and day = v.day
+      ) of_day
     ) used cross join (
-      select sum(reserved_tokens)::double precision as tokens, sum(reserved_usd) as usd
-      from {schema}.active_runs where owner = p_owner and reserved_tokens is not null
+      select sum(tokens)::double precision as tokens, sum(usd) as usd,
+        sum(tokens) filter (where assistant = v.assistant)::double precision as own_tokens,
+        sum(usd) filter (where assistant = v.assistant) as own_usd
+      from (
+        select active.reserved_tokens as tokens, active.reserved_usd as usd, case when v.assistant is not null then (
+            select assistant_id from {schema}.threads where id = active.thread_id and owner = p_owner
+          ) end as assistant
+          from {schema}.active_runs active where active.owner = p_owner and active.reserved_tokens is not null
+        union all
+        select tokens, usd, assistant from {schema}.budget_holds where owner = p_owner and ends_at > clock_timestamp()
+      ) reserved
     ) held;
   v_left_tokens := coalesce(v.tokens_per_day, 'infinity'::double precision) - v_used.tokens - v_used.held_tokens;
   v_left_usd := coalesce(v.usd_per_day, 'infinity'::double precision) - v_used.usd - v_used.held_usd;
-  if v_left_tokens < v.least_tokens then
-    v_waits_for_runs := v_left_tokens + v_used.held_tokens >= v.least_tokens;
-    return json_build_object('limit', 'tokensPerDay', 'left', greatest(v_left_tokens, 0),
-      'wait', case when v_waits_for_runs then 1000 else v.rest_of_day end)::text;
+  v_refusal := {schema}.refuse_budget(array['tokensPerDay', 'usdPerDay'], v_left_tokens, v_left_usd,
+    v_used.held_tokens, v_used.held_usd, v.least_tokens, v.least_usd, v.rest_of_day);
+  if v_refusal is null and v.assistant is not null then
+    v_tokens_of_assistant :=
+      coalesce(v.tokens_of_assistant, 'infinity'::double precision) - v_used.own_tokens - v_used.held_own_tokens;
+    v_usd_of_assistant := coalesce(v.usd_of_assistant, 'infinity'::double precision) - v_used.own_usd - v_used.held_own_usd;
+    v_refusal := {schema}.refuse_budget(array['tokensPerDayOfAssistant', 'usdPerDayOfAssistant'],
+      v_tokens_of_assistant, v_usd_of_assistant,
+      v_used.held_own_tokens, v_used.held_own_usd, v.least_tokens, v.least_usd, v.rest_of_day);
   end if;
-  if v_left_usd < v.least_usd or v_left_usd <= 0 then
-    v_waits_for_runs := v_left_usd + v_used.held_usd >= v.least_usd and v_left_usd + v_used.held_usd > 0;
-    return json_build_object('limit', 'usdPerDay', 'left', greatest(v_left_usd, 0),
-      'wait', case when v_waits_for_runs then 1000 else v.rest_of_day end)::text;
-  end if;
+  if v_refusal is not null then return v_refusal; end if;
   return json_build_object(
-    'tokens', least(v.wanted_tokens, v_left_tokens)::bigint, 'usd', least(v.wanted_usd, v_left_usd))::text;
+    'tokens', least(v.wanted_tokens, v_left_tokens, v_tokens_of_assistant)::bigint,
+    'usd', least(v.wanted_usd, v_left_usd, v_usd_of_assistant))::text;
 end $$`
 )
 
-/** Locks a rate of the owner until the end of the transaction. Returns what of the minute is used, and the milliseconds until it ends. */
+/** Reserves for work outside of runs. Returns what was granted, or the refusal. */
+const holdBudget = sqlFunction(
+  "hold_budget",
+  `(p_owner text, p_id uuid, p_request text, p_millis double precision) returns text language plpgsql as $$
+declare
+  v_grant text;
+begin
+  perform {schema}.lock_rate(p_owner, 'turns');
+  delete from {schema}.budget_holds where owner = p_owner and (id = p_id or ends_at <= clock_timestamp());
+  v_grant := {schema}.grant_budget(p_owner, p_request, 0);
+  if v_grant::json ->> 'limit' is null then
+    insert into {schema}.budget_holds (owner, id, assistant, tokens, usd, ends_at) values (
+      p_owner, p_id, (p_request::json ->> 'assistant')::uuid, (v_grant::json ->> 'tokens')::bigint,
+      (v_grant::json ->> 'usd')::double precision, clock_timestamp() + p_millis * interval '1 millisecond');
+  end if;
+  return v_grant;
+end $$`
+)
+
+/** Locks a rate of the owner until the end of the transaction. Returns how much of the minute's rate is used, and the milliseconds until the minute ends. */
 const lockRate = sqlFunction(
   "lock_rate",
   `(p_owner text, p_rate text, out o_used integer, out o_left double precision) language plpgsql as $$
@@ -178,7 +262,9 @@ end $$`
 
 export const quotaFunctions: ReadonlyArray<SqlFunction> = [
   lockRate,
+  refuseBudget,
   grantBudget,
+  holdBudget,
   admitRun,
   reserveMore,
   reservedOf,

@@ -148,8 +148,9 @@ const writeSession = sqlFunction(
 declare
   v_last integer;
   v_message record;
+  v_assistant uuid;
 begin
-  perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;
+  select assistant_id into v_assistant from {schema}.threads where id = p_thread and owner = p_owner for no key update;
   select last_charge into v_last from {schema}.realtime_sessions where owner = p_owner and thread_id = p_thread and id = p_session;
   if not found then return false; end if;
   for v_message in select * from rows from (
@@ -166,7 +167,7 @@ begin
     continue when p_numbers[v_place] <= v_last;
     insert into {schema}.realtime_charges (owner, session_id, number, charge, created_at)
       values (p_owner, p_session, p_numbers[v_place], p_charges[v_place], p_at);
-    perform {schema}.add_charges(p_owner, p_at, p_sums[v_place]);
+    perform {schema}.add_charges(p_owner, p_at, p_sums[v_place], v_assistant);
     v_last := p_numbers[v_place];
   end loop;
   update {schema}.realtime_sessions set last_charge = v_last

@@ -77,7 +77,7 @@ begin
     where owner = p_owner and id = p_run and token = p_token for update;
   if not found then return 'lost'; end if;
   if p_charges is not null and not v_deleted.is_charged then
-    perform {schema}.add_charges(p_owner, p_at, p_charges);
+    perform {schema}.add_charges(p_owner, p_at, p_charges, v_deleted.assistant);
   end if;
   update {schema}.deleted_runs set is_charged = true where owner = p_owner and id = p_run;
   return 'deleted';
@@ -93,22 +93,24 @@ const settleRun = sqlFunction(
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
   p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint, p_cost double precision,
-  p_estimated boolean, p_model text, p_fault text, p_explanation text,
-  p_charge_provider text, p_charge_purpose text, p_charges text, p_follow_ups text
+  p_estimated boolean, p_steps integer, p_first_token_at timestamptz, p_model text, p_fault text, p_explanation text,
+  p_charge_provider text, p_charge_purpose text, p_charges text, p_follow_ups text, p_approved text, p_approved_tokens integer
 ) returns text language plpgsql as $$
 declare
   v_thread uuid;
+  v_assistant uuid;
   v_messages integer;
   v_tokens bigint;
   v_active integer;
   v_found text;
   v_last integer;
   v_is_heard boolean;
-  v_queued {schema}.runs;
+  v_run {schema}.runs;
 begin
   -- One statement locks the thread first and then the run, and gives the newest version of both.
-  select thread.id, thread.message_count, thread.tokens, thread.active, run.status, run.last_sequence, run.watched or run.cancel_requested
-    into v_thread, v_messages, v_tokens, v_active, v_found, v_last, v_is_heard
+  select thread.id, thread.assistant_id, thread.message_count, thread.tokens, thread.active, run.status, run.last_sequence,
+      run.watched or run.cancel_requested
+    into v_thread, v_assistant, v_messages, v_tokens, v_active, v_found, v_last, v_is_heard
     from {schema}.runs run
     join {schema}.threads thread on thread.id = run.thread_id and thread.owner = run.owner
     where run.id = p_run and run.owner = p_owner and run.token = p_token for no key update of thread, run;
@@ -126,9 +128,13 @@ begin
   end if;
 
   if v_found = 'QUEUED' then
-    select * into v_queued from {schema}.runs where id = p_run and owner = p_owner;
-    v_last := {schema}.place_queued(p_owner, v_queued, coalesce(p_firsts[1], 2147483647));
+    select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
+    v_last := {schema}.place_queued(p_owner, v_run, coalesce(p_firsts[1], 2147483647));
     select message_count, tokens into v_messages, v_tokens from {schema}.threads where id = v_thread and owner = p_owner;
+  elsif p_approved is not null then
+    select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
+    perform {schema}.answer_calls(p_owner, v_run, p_approved, p_approved_tokens, null);
+    v_tokens := v_tokens + p_approved_tokens;
   end if;
   with counted as (
     update {schema}.threads set message_count = v_messages + 1, tokens = v_tokens + p_message_tokens,
@@ -163,6 +169,8 @@ begin
     reasoning_tokens = reasoning_tokens + p_reasoning,
     cost_usd = coalesce(cost_usd + p_cost, cost_usd, p_cost),
     estimated = estimated or p_estimated,
+    model_calls = model_calls + p_steps,
+    first_token_at = coalesce(first_token_at, p_first_token_at),
     fault = p_fault,
     explanation = p_explanation,
     ended_at = case when p_status <> 'REQUIRES_ACTION' then p_at end,
@@ -170,10 +178,10 @@ begin
     where id = p_run and owner = p_owner;
   if p_charge_purpose is not null then
     ${addToSums(`values (
-      ${sumKey("p_charge_provider", "p_model", "p_charge_purpose")}, p_input, p_output, p_cached, p_cache_write, p_reasoning, p_cost, p_estimated
+      ${sumKey({ provider: "p_charge_provider", model: "p_model", purpose: "p_charge_purpose", assistant: "v_assistant", cost: "p_cost" })}, p_input, p_output, p_cached, p_cache_write, p_reasoning, p_cost, p_estimated
     )`)}
   elsif p_charges is not null then
-    perform {schema}.add_charges(p_owner, p_at, p_charges);
+    perform {schema}.add_charges(p_owner, p_at, p_charges, v_assistant);
   end if;
   if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
   if v_is_heard or v_active > 1 then perform {schema}.notify_change(p_run, v_thread, false); end if;

@@ -1,11 +1,11 @@
 /**
  * The functions that put a run in progress: `begin_run` for a new run, `activate_run` for a queued run whose turn has come, and
- * `continue_run` for a run whose client has submitted tool outputs.
+ * `continue_run` for a run whose open calls are all answered; `answer_some` stores answers while other calls stay open.
  */
 import { erasingState } from "./Owners.ts"
 import { batchTexts } from "./RunSteps.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
-import { revisionOf } from "./Threads.ts"
+import { joinedRevision } from "./Threads.ts"
 
 const refuseErasing = `raise exception using errcode = '${erasingState}', message = 'Everything of the owner is being erased.';`
 
@@ -52,6 +52,8 @@ end $$`
  * `p_known_last` and `p_known_revision` describe the history that the caller already has: its last message, and the revision of the thread.
  * If nothing has changed since, the result is `StartedAsKnown`, and the caller does not read the history again.
  *
+ * With `p_keeps` the thread is rewound first, if its newest message is `p_newest` (`take_back`).
+ *
  * With `p_admission` the limits of the owner are checked, and the outcome has what was reserved or the refusal in the place of the
  * fingerprint, as JSON. `p_history` is the most tokens of history that the prompt may have.
  */
@@ -59,12 +61,12 @@ const beginRun = sqlFunction(
   "begin_run",
   `(
   p_owner text, p_run uuid, p_thread uuid, p_answer uuid, p_stream boolean, p_provider text, p_model text, p_plan text,
-  p_created_at timestamptz, p_leg_start integer,
+  p_assistant_version integer, p_schedule uuid, p_parent uuid, p_created_at timestamptz, p_leg_start integer,
   p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text,
   p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
-  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer, p_admission text, p_history bigint
+  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer, p_admission text, p_history bigint, p_newest uuid, p_keeps integer, p_kept_as uuid
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_assistant uuid;
@@ -75,7 +77,12 @@ declare
   v_in_session boolean;
   v_is_known boolean;
   v_metadata text;
+  v_assistant_version integer;
+  v_acting uuid;
   v_summarized_through integer;
+  v_rewinds integer;
+  v_shelves uuid[];
+  v_newest uuid;
   v_is_begun boolean;
   v_is_erased boolean;
   v_now text;
@@ -86,14 +93,23 @@ declare
   v_status text;
   v_grant text;
 begin
-  select assistant_id, message_count, tokens, active, waits, in_session, metadata, summarized_through,
-      last_message_id = p_known_last and revision = p_known_revision
-    into v_assistant, v_messages, v_tokens, v_active, v_waits, v_in_session, v_metadata, v_summarized_through, v_is_known
+  select coalesce(acting_assistant_id, assistant_id), acting_assistant_id, message_count, tokens, active, waits, in_session, metadata, assistant_version, summarized_through, rewinds, shelves,
+      last_message_id, last_message_id = p_known_last and revision = p_known_revision
+    into v_assistant, v_acting, v_messages, v_tokens, v_active, v_waits, v_in_session, v_metadata, v_assistant_version, v_summarized_through, v_rewinds, v_shelves,
+      v_newest, v_is_known
     from {schema}.threads where id = p_thread and owner = p_owner for no key update;
   -- What is in other tables is read by a statement of its own, which sees what was committed while this one waited for the lock.
   select exists (select from {schema}.runs where id = p_run and owner = p_owner),
       case when p_decided_on is not null then (
-        select ${revisionOf("a", { id: "p_thread", metadata: "v_metadata", summarizedThrough: "v_summarized_through" })}
+        select ${joinedRevision("a", {
+          id: "p_thread",
+          metadata: "v_metadata",
+          assistantVersion: "v_assistant_version",
+          acting: "v_acting",
+          summarizedThrough: "v_summarized_through",
+          rewinds: "v_rewinds",
+          shelves: "v_shelves"
+        })}
         from {schema}.assistants a where a.id = v_assistant and a.owner = p_owner
       ) end,
       exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS')
@@ -122,12 +138,19 @@ begin
       return v_outcome;
     end if;
   end if;
+  if p_keeps is not null and v_newest is distinct from p_newest then
+    return row('Changed', null, null, null, null, null)::{schema}.run_outcome;
+  end if;
   if p_admission is not null then
     v_grant := {schema}.admit_run(p_owner, p_admission, least(v_tokens, p_history), v_active = 0);
     if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
   end if;
   if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
     return {schema}.find_repeated(p_owner, p_key);
+  end if;
+  if p_keeps is not null then
+    perform {schema}.take_back(p_owner, p_thread, p_keeps, p_kept_as, p_at);
+    select message_count, tokens, waits into v_messages, v_tokens, v_waits from {schema}.threads where id = p_thread and owner = p_owner;
   end if;
 
   v_status := case when v_active > 0 then 'QUEUED' when p_saves then 'COMPLETED' else 'IN_PROGRESS' end;
@@ -159,11 +182,11 @@ begin
   )
   insert into {schema}.runs (
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
-    plan, created_at, started_at, ended_at, token, leg_token, lease_until, first_message
+    plan, assistant_version, schedule_id, parent_run_id, created_at, started_at, ended_at, token, leg_token, lease_until, first_message
   ) values (
     p_run, p_owner, p_thread, v_assistant, v_status, p_leg_start,
     case when v_status = 'QUEUED' then 0 else coalesce(p_lasts[cardinality(p_lasts)], 0) end,
-    p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_created_at,
+    p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_assistant_version, p_schedule, p_parent, p_created_at,
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
     1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end,
     case when v_sequence > 0 then v_sequence end
@@ -230,19 +253,67 @@ end $$`
 )
 
 /**
- * Stores the tool results in the newest message of the run, which called the tools, and counts the run as active again. The message grows by
- * their tokens, so `tokens_before` of every later message grows too; usually there is no later message.
+ * Stores results of tools in the newest message of the run, which called the tools. The message grows by their tokens, so `tokens_before` of
+ * every later message grows too; usually there is no later message. With a status the run
+ * goes on: the message gets it, and the run counts as active again.
  */
 const answerCalls = sqlFunction(
   "answer_calls",
-  `(p_owner text, p_run {schema}.runs, p_results text, p_tokens integer) returns void language plpgsql as $$
+  `(p_owner text, p_run {schema}.runs, p_results text, p_tokens integer, p_status text) returns void language plpgsql as $$
 begin
-  update {schema}.messages set status = 'COMPLETED', tool_results = p_results, tokens = tokens + p_tokens
+  update {schema}.messages set status = coalesce(p_status, status), tool_results = p_results, tokens = tokens + p_tokens
     where thread_id = p_run.thread_id and owner = p_owner and sequence = p_run.last_message;
-  update {schema}.threads set tokens = tokens + p_tokens, revision = revision + 1, waits = false, active = active + 1
+  update {schema}.threads set tokens = tokens + p_tokens, revision = revision + 1,
+      waits = waits and p_status is null, active = active + case when p_status is null then 0 else 1 end
     where id = p_run.thread_id and owner = p_owner;
   update {schema}.messages set tokens_before = tokens_before + p_tokens
     where thread_id = p_run.thread_id and owner = p_owner and sequence > p_run.last_message;
+end $$`
+)
+
+/** Whether the run waits with this message, and the message has this many results. Called with the run locked. */
+const waitsWith = sqlFunction(
+  "waits_with",
+  `(p_owner text, p_run {schema}.runs, p_message uuid, p_answered integer) returns boolean language plpgsql as $$
+begin
+  return p_run.answer_id = p_message and p_run.status = 'REQUIRES_ACTION' and exists (
+    select from {schema}.messages where thread_id = p_run.thread_id and owner = p_owner and sequence = p_run.last_message
+      and case when tool_results = '[]' then 0 else json_array_length(tool_results::json) end = p_answered
+  );
+end $$`
+)
+
+/** A repeated call, which gives the same results, finds them stored. */
+const answerSome = sqlFunction(
+  "answer_some",
+  `(
+  p_owner text, p_run uuid, p_message uuid, p_answered integer, p_results text, p_tokens integer, p_plan text, p_key text, p_fingerprint text
+) returns {schema}.run_outcome language plpgsql as $$
+declare
+  v_run {schema}.runs;
+  v_outcome {schema}.run_outcome;
+begin
+  perform {schema}.lock_thread_of(p_owner, p_run);
+  select * into v_run from {schema}.runs where id = p_run and owner = p_owner for no key update;
+  v_outcome := {schema}.find_repeated(p_owner, p_key);
+  if v_outcome.outcome is not null then return v_outcome; end if;
+  if v_run.answer_id = p_message and v_run.status = 'REQUIRES_ACTION' and exists (
+    select from {schema}.messages
+      where thread_id = v_run.thread_id and owner = p_owner and sequence = v_run.last_message and tool_results = p_results
+  ) then
+    return row('Stored', p_run, null, null, null, null)::{schema}.run_outcome;
+  end if;
+  if {schema}.waits_with(p_owner, v_run, p_message, p_answered) is not true then
+    return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
+  end if;
+  if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
+  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.last_sequence + 1) then
+    return {schema}.find_repeated(p_owner, p_key);
+  end if;
+  perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens, null);
+  update {schema}.runs set plan = p_plan where id = p_run and owner = p_owner;
+  perform {schema}.notify_change(p_run, v_run.thread_id, false);
+  return row('Stored', p_run, null, null, null, null)::{schema}.run_outcome;
 end $$`
 )
 
@@ -250,7 +321,8 @@ end $$`
 const continueRun = sqlFunction(
   "continue_run",
   `(
-  p_owner text, p_run uuid, p_message uuid, p_results text, p_tokens integer, p_answer uuid, p_stream boolean, p_plan text,
+  p_owner text, p_run uuid, p_message uuid, p_answered integer, p_results text, p_tokens integer, p_answer uuid, p_stream boolean,
+  p_plan text,
   p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text,
   p_lease double precision, p_key text, p_fingerprint text, p_admission text, p_history bigint
 ) returns {schema}.run_outcome language plpgsql as $$
@@ -269,7 +341,7 @@ begin
   end if;
   v_outcome := {schema}.find_repeated(p_owner, p_key);
   if v_outcome.outcome is not null then return v_outcome; end if;
-  if v_run.answer_id is distinct from p_message or v_run.status is distinct from 'REQUIRES_ACTION' then
+  if {schema}.waits_with(p_owner, v_run, p_message, p_answered) is not true then
     return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
   end if;
   if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
@@ -282,7 +354,7 @@ begin
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 
-  perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens);
+  perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens, 'COMPLETED');
   update {schema}.runs set
     status = 'IN_PROGRESS', waits = false, leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
     stream = p_stream, plan = p_plan, token = token + 1, leg_token = token + 1,
@@ -302,5 +374,7 @@ export const runStartFunctions: ReadonlyArray<SqlFunction> = [
   repeatedLeg,
   activateRun,
   answerCalls,
+  waitsWith,
+  answerSome,
   continueRun
 ].map(withFixedPlans)

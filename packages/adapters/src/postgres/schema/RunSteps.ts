@@ -154,7 +154,7 @@ begin
     values (p_owner, p_key, p_fingerprint, p_run, p_leg_start, clock_timestamp())
     on conflict (owner, key) do update
       set fingerprint = excluded.fingerprint, run_id = excluded.run_id, leg_start = excluded.leg_start,
-        created_at = excluded.created_at
+        created_at = excluded.created_at, answer = null
       where known.created_at <= clock_timestamp() - interval '24 hours';
   return found;
 end $$`

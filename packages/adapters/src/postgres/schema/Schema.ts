@@ -3,16 +3,18 @@
  * write its file in this folder, append its migrations to the end of `migrations`, and add its functions.
  */
 import { auditTables } from "./AuditLog.ts"
+import { branchFunctions, branchTables } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
+import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
-import { begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
+import { assistantsOfCharges, begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
 import { agedMemoryRuns, memoryFunctions, memoryKeys, memoryTables, spokenMemories } from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { erasedWriters, erasureTables, ownerFunctions } from "./Owners.ts"
-import { quotaFunctions, quotaTables } from "./Quotas.ts"
+import { budgetHolds, quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
 import { runEndFunctions } from "./RunEnds.ts"
@@ -20,8 +22,19 @@ import { agedRows, runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
+import { scheduleFunctions, scheduleTables } from "./Schedules.ts"
+import { webhookFunctions, webhookTables } from "./Webhooks.ts"
 import { secretTables } from "./Secrets.ts"
-import { assistantDrafts, assistantOptions, summaryColumns, threadFunctions, threadTables } from "./Threads.ts"
+import {
+  actingAssistants,
+  assistantColleagues,
+  assistantDrafts,
+  assistantOptions,
+  assistantVersions,
+  summaryColumns,
+  threadFunctions,
+  threadTables
+} from "./Threads.ts"
 
 export interface Schema {
   readonly migrations: ReadonlyArray<Migration>
@@ -63,7 +76,17 @@ export const schemaOfThisVersion: Schema = {
     erasedWriters,
     assistantOptions,
     memoryKeys,
-    revokedAddresses
+    revokedAddresses,
+    assistantVersions,
+    assistantsOfCharges,
+    budgetHolds,
+    branchTables,
+    assistantColleagues,
+    inboxTables,
+    actingAssistants,
+    scheduleTables,
+    parentRuns,
+    webhookTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
@@ -71,6 +94,7 @@ export const schemaOfThisVersion: Schema = {
     ...runStepFunctions,
     ...runStartFunctions,
     ...runEndFunctions,
+    ...branchFunctions,
     ...ledgerFunctions,
     ...followUpFunctions,
     ...documentFunctions,
@@ -78,6 +102,8 @@ export const schemaOfThisVersion: Schema = {
     ...memoryFunctions,
     ...realtimeFunctions,
     ...quotaFunctions,
+    ...scheduleFunctions,
+    ...webhookFunctions,
     ...ownerFunctions
   ]
 }

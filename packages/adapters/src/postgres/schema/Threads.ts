@@ -93,6 +93,43 @@ export const assistantOptions: Migration = {
   statements: [`alter table {schema}.assistants add column model_options text`]
 }
 
+/** `author` and `changes` are those of the present version. `fields` is the JSON of everything that a version may change. */
+export const assistantVersions: Migration = {
+  name: "assistant_versions",
+  tables: ["assistant_versions"],
+  statements: [
+    `alter table {schema}.assistants add column version integer not null default 1, add column author text, add column changes text`,
+    `alter table {schema}.threads add column assistant_version integer`,
+    `create table {schema}.assistant_versions (
+      owner text collate "C" not null,
+      assistant_id uuid not null,
+      version integer not null,
+      created_at timestamptz not null,
+      author text,
+      changes text,
+      fields text not null,
+      primary key (assistant_id, version, owner),
+      foreign key (owner, assistant_id) references {schema}.assistants (owner, id) on delete cascade
+    )`
+  ]
+}
+
+export const assistantColleagues: Migration = {
+  name: "assistant_colleagues",
+  tables: [],
+  statements: [`alter table {schema}.assistants add column helpers text, add column handoffs text`]
+}
+
+/** The index finds the threads in which a removed assistant answers. */
+export const actingAssistants: Migration = {
+  name: "acting_assistants",
+  tables: [],
+  statements: [
+    `alter table {schema}.threads add column acting_assistant_id uuid`,
+    `create index threads_by_acting_assistant on {schema}.threads (acting_assistant_id, owner) where acting_assistant_id is not null`
+  ]
+}
+
 /** LZ4 is faster than the default compression of long texts. A server that was built without LZ4 keeps the default. */
 const compression = `
 do $do$ begin
@@ -180,23 +217,28 @@ begin
 end $$`
 )
 
-/** What is told and kept of a thread, as the statement calls it. */
+/** The names that a statement has for the fields of a thread. */
 export interface ThreadNames {
   readonly id: string
   readonly metadata: string
+  readonly assistantVersion: string
+  readonly acting: string
   readonly summarizedThrough: string
+  readonly rewinds: string
+  readonly shelves: string
 }
 
 /**
- * A text that changes when something changes that a turn is decided on: the assistant `a`, the metadata and summary of the thread, and
+ * A text that changes when something changes that a turn is decided on: the assistant `a`, the metadata, pin and summary of the thread, and
  * whether the assistant or the thread has documents (the last letter is then `t`). Every update of a row gives the row another `xmin`. For
- * the thread, single columns are named in place of `xmin`, because every turn updates its row.
+ * the thread, single columns are named in place of `xmin`, because every turn updates its row. The number of rewinds tells apart two
+ * summaries that cover the same number of messages.
  */
-export const revisionOf = (
+export const joinedRevision = (
   a: string,
-  { id, metadata, summarizedThrough }: ThreadNames
-): string => `concat_ws(':', ${a}.xmin, ${summarizedThrough}, md5(${metadata}),
-    exists (select from {schema}.documents d where d.owner = ${a}.owner and d.thread_id = ${id})
+  { acting, assistantVersion, id, metadata, rewinds, shelves, summarizedThrough }: ThreadNames
+): string => `concat_ws(':', ${a}.xmin, ${summarizedThrough}, ${rewinds}, coalesce(${assistantVersion}, 0), concat(${acting}), md5(${metadata}), ${shelves} is not null
+      or exists (select from {schema}.documents d where d.owner = ${a}.owner and d.thread_id = ${id})
       or exists (select from {schema}.documents d where d.owner = ${a}.owner and d.assistant_id = ${a}.id))`
 
 /**
@@ -207,8 +249,8 @@ const noteDeletedRuns = sqlFunction(
   "note_deleted_runs",
   `(p_owner text, p_thread uuid) returns void language plpgsql as $$
 begin
-  insert into {schema}.deleted_runs (owner, id, token)
-    select run.owner, run.id, run.token from {schema}.active_runs active
+  insert into {schema}.deleted_runs (owner, id, token, assistant)
+    select run.owner, run.id, run.token, run.assistant_id from {schema}.active_runs active
     join {schema}.runs run on run.id = active.run_id and run.owner = active.owner
     where active.thread_id = p_thread and active.owner = p_owner on conflict do nothing;
   perform {schema}.notify_change(run_id, thread_id, false) from {schema}.active_runs
@@ -249,6 +291,7 @@ begin
   perform {schema}.note_deleted_runs(p_owner, thread.id) from (
     select id from {schema}.threads where assistant_id = p_assistant and owner = p_owner order by id
   ) thread;
+  update {schema}.threads set acting_assistant_id = null where acting_assistant_id = p_assistant and owner = p_owner;
   delete from {schema}.assistants where id = p_assistant and owner = p_owner;
   return true;
 end $$`

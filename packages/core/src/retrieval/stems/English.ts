@@ -1,5 +1,5 @@
 /** The English stemmer of the Snowball project (Porter 2), written from its published description. */
-import { list, markConsonants, regionFrom, suffixIn, suffixOf, without } from "./Regions.ts"
+import { list, markConsonants, regionFrom, suffixIn, longestSuffix, without } from "./Regions.ts"
 
 const vowels = "aeiouy"
 
@@ -60,9 +60,9 @@ const withoutPlural = (word: string): string => {
 }
 
 const withoutTense = (word: string, r1: number): string => {
-  const agreed = suffixOf(word, ["eed", "eedly"])
+  const agreed = longestSuffix(word, ["eed", "eedly"])
   if (agreed !== null) return word.length - agreed.length >= r1 ? without(word, agreed, "ee") : word
-  const tense = suffixOf(word, ["ed", "edly", "ing", "ingly"])
+  const tense = longestSuffix(word, ["ed", "edly", "ing", "ingly"])
   const stem = tense === null ? word : without(word, tense)
   if (tense === null || !/[aeiouy]/u.test(stem)) return word
   if (/(?:at|bl|iz)$/u.test(stem)) return `${stem}e`
@@ -76,7 +76,7 @@ const endsShort = (word: string): boolean =>
 const withY = (word: string): string => (/.[^aeiouy][yY]$/u.test(word) ? `${word.slice(0, -1)}i` : word)
 
 const withoutDerived = (word: string, r1: number): string => {
-  const suffix = suffixOf(word, [...derived.keys()])
+  const suffix = longestSuffix(word, [...derived.keys()])
   if (suffix === null || word.length - suffix.length < r1) return word
   const stem = without(word, suffix)
   if (suffix === "ogi" && !stem.endsWith("l")) return word
@@ -85,13 +85,13 @@ const withoutDerived = (word: string, r1: number): string => {
 }
 
 const withoutAbstract = (word: string, r1: number, r2: number): string => {
-  const suffix = suffixOf(word, [...abstract.keys()])
+  const suffix = longestSuffix(word, [...abstract.keys()])
   if (suffix === null || word.length - suffix.length < (suffix === "ative" ? r2 : r1)) return word
   return without(word, suffix, abstract.get(suffix))
 }
 
 const withoutLast = (word: string, r2: number): string => {
-  const suffix = suffixOf(word, last)
+  const suffix = longestSuffix(word, last)
   if (suffix === null || suffixIn(word, r2, [suffix]) === null) return word
   return suffix === "ion" && !/[st]ion$/u.test(word) ? word : without(word, suffix)
 }

@@ -1,5 +1,5 @@
 /** The French stemmer of the Snowball project, written from its published description. */
-import { cutIn, list, markConsonants, regionsOf, suffixIn, suffixOf, without } from "./Regions.ts"
+import { cutIn, list, markConsonants, findRegions, suffixIn, longestSuffix, without } from "./Regions.ts"
 
 const vowels = "aeiouyâàëéêèïîôûù"
 const isVowel = (letter: string | undefined): boolean =>
@@ -28,9 +28,10 @@ interface Places {
 export const frenchStem = (word: string): string => {
   if (!/^[a-zâàäçëéêèïîôöûùü]+$/u.test(word)) return word
   const marked = consonants(word)
-  const places = { rv: verbRegion(marked), ...regionsOf(marked, vowels) }
+  const places = { rv: verbRegion(marked), ...findRegions(marked, vowels) }
   const noun = withoutStandard(marked, places)
-  const isAdverb = /(?:amment|emment|ments?)$/u.test(marked) && suffixOf(marked, standard)?.includes("ment") === true
+  const isAdverb =
+    /(?:amment|emment|ments?)$/u.test(marked) && longestSuffix(marked, standard)?.includes("ment") === true
   const verb = noun === marked || (isAdverb && keepsVerb(marked, noun)) ? withoutVerb(noun, places) : noun
   const short = verb === marked ? withoutResidue(verb, places) : verb.replace(/Y$/u, "i").replace(/ç$/u, "c")
   return short
@@ -41,7 +42,7 @@ export const frenchStem = (word: string): string => {
 
 /** True if only an adverb's ending was cut. */
 const keepsVerb = (word: string, stem: string): boolean => {
-  const suffix = suffixOf(word, standard)
+  const suffix = longestSuffix(word, standard)
   return suffix !== null && /^(?:amment|emment|ments?)$/u.test(suffix) && stem.length < word.length
 }
 
@@ -60,7 +61,7 @@ const verbRegion = (word: string): number => {
 }
 
 const withoutStandard = (word: string, { r1, r2, rv }: Places): string => {
-  const suffix = suffixOf(word, standard)
+  const suffix = longestSuffix(word, standard)
   if (suffix === null) return word
   const stem = without(word, suffix)
   const isIn = (region: number) => stem.length >= region

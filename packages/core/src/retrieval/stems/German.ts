@@ -1,5 +1,5 @@
 /** The German stemmer of the Snowball project, written from its published description. */
-import { cutIn, list, markConsonants, regionsOf, suffixIn, suffixOf, without } from "./Regions.ts"
+import { cutIn, list, markConsonants, findRegions, suffixIn, longestSuffix, without } from "./Regions.ts"
 
 const vowels = "aeiouyäöü"
 const isVowel = (letter: string): boolean => letter !== "" && vowels.includes(letter)
@@ -20,14 +20,14 @@ export const germanStem = (word: string): string => {
   )
     .replaceAll("ß", "ss")
     .replaceAll(/ae|oe|(?<!q)ue/gu, (pair) => umlauts.get(pair) ?? pair)
-  const { r1, r2 } = regionsOf(marked, vowels)
+  const { r1, r2 } = findRegions(marked, vowels)
   const first = Math.max(r1, 3)
   const stem = withoutDerivation(withoutComparison(withoutInflection(marked, first), first), first, r2)
   return stem.toLowerCase().replaceAll("ä", "a").replaceAll("ö", "o").replaceAll("ü", "u")
 }
 
 const withoutInflection = (word: string, r1: number): string => {
-  const suffix = suffixOf(word, list("em ern er e en es s"))
+  const suffix = longestSuffix(word, list("em ern er e en es s"))
   if (suffix === null || suffixIn(word, r1, [suffix]) === null) return word
   const stem = without(word, suffix)
   if (suffix === "em" && stem.endsWith("syst")) return word
@@ -38,14 +38,14 @@ const withoutInflection = (word: string, r1: number): string => {
 }
 
 const withoutComparison = (word: string, r1: number): string => {
-  const suffix = suffixOf(word, list("en er est st"))
+  const suffix = longestSuffix(word, list("en er est st"))
   if (suffix === null || suffixIn(word, r1, [suffix]) === null) return word
   const stem = without(word, suffix)
   return suffix === "st" && !/.{3}[bdfghklmnt]$/u.test(stem) ? word : stem
 }
 
 const withoutDerivation = (word: string, r1: number, r2: number): string => {
-  const suffix = suffixOf(word, list("end ung ig ik isch lich heit keit"))
+  const suffix = longestSuffix(word, list("end ung ig ik isch lich heit keit"))
   if (suffix === null || suffixIn(word, r2, [suffix]) === null) return word
   const stem = without(word, suffix)
   switch (suffix) {

@@ -7,7 +7,7 @@ export interface Regions {
   readonly r2: number
 }
 
-export const regionsOf = (word: string, vowels: string): Regions => {
+export const findRegions = (word: string, vowels: string): Regions => {
   const r1 = regionFrom(word, 0, vowels)
   return { r1, r2: regionFrom(word, r1, vowels) }
 }
@@ -33,7 +33,7 @@ export const markConsonants = (
 }
 
 /** The longest suffix with which a word ends. */
-export const suffixOf = (word: string, suffixes: ReadonlyArray<string>): string | null =>
+export const longestSuffix = (word: string, suffixes: ReadonlyArray<string>): string | null =>
   suffixes.reduce<string | null>(
     (longest, suffix) => (word.endsWith(suffix) && suffix.length > (longest?.length ?? 0) ? suffix : longest),
     null
@@ -41,7 +41,7 @@ export const suffixOf = (word: string, suffixes: ReadonlyArray<string>): string 
 
 /** The longest suffix that is completely inside of the region. */
 export const suffixIn = (word: string, from: number, suffixes: ReadonlyArray<string>): string | null =>
-  suffixOf(word.slice(from), suffixes)
+  longestSuffix(word.slice(from), suffixes)
 
 export const without = (word: string, suffix: string, replacement = ""): string =>
   word.slice(0, word.length - suffix.length) + replacement

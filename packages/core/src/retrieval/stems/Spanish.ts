@@ -1,5 +1,5 @@
 /** The Spanish stemmer of the Snowball project, written from its published description. */
-import { cutIn, list, regionsOf, suffixIn, suffixOf, without } from "./Regions.ts"
+import { cutIn, list, findRegions, suffixIn, longestSuffix, without } from "./Regions.ts"
 
 const vowels = "aeiouáéíóúü"
 
@@ -25,7 +25,7 @@ const verbs = [
 
 export const spanishStem = (word: string): string => {
   if (!/^[a-záéíóúüñ]+$/u.test(word)) return word
-  const { r1, r2 } = regionsOf(word, vowels)
+  const { r1, r2 } = findRegions(word, vowels)
   const rv = verbRegion(word)
   const bare = withoutPronoun(word, rv)
   const noun = withoutStandard(bare, r1, r2)
@@ -59,7 +59,7 @@ const withoutPronoun = (word: string, rv: number): string => {
 }
 
 const withoutStandard = (word: string, r1: number, r2: number): string => {
-  const suffix = suffixOf(word, standard)
+  const suffix = longestSuffix(word, standard)
   if (suffix === null || word.length - suffix.length < (suffix === "amente" ? r1 : r2)) return word
   const stem = without(word, suffix)
   if (plain.includes(suffix)) return stem
@@ -67,14 +67,14 @@ const withoutStandard = (word: string, r1: number, r2: number): string => {
   if (suffix.startsWith("log")) return `${stem}log`
   if (suffix.startsWith("uci")) return `${stem}u`
   if (suffix.startsWith("enci")) return `${stem}ente`
-  if (suffix === "amente") return withoutOf(stem, r2, ["iv", "os", "ic", "ad"])
-  if (suffix === "mente") return withoutOf(stem, r2, ["ante", "able", "ible"])
-  if (suffix.startsWith("idad")) return withoutOf(stem, r2, ["abil", "ic", "iv"])
+  if (suffix === "amente") return withoutSuffix(stem, r2, ["iv", "os", "ic", "ad"])
+  if (suffix === "mente") return withoutSuffix(stem, r2, ["ante", "able", "ible"])
+  if (suffix.startsWith("idad")) return withoutSuffix(stem, r2, ["abil", "ic", "iv"])
   return cutIn(stem, r2, "at")
 }
 
-const withoutOf = (word: string, r2: number, suffixes: ReadonlyArray<string>): string => {
-  const suffix = suffixOf(word, suffixes)
+const withoutSuffix = (word: string, r2: number, suffixes: ReadonlyArray<string>): string => {
+  const suffix = longestSuffix(word, suffixes)
   if (suffix === null) return word
   const stem = cutIn(word, r2, suffix)
   return suffix === "iv" && suffixes.includes("os") && stem !== word ? cutIn(stem, r2, "at") : stem

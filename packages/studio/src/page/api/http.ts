@@ -28,7 +28,7 @@ class Unreachable extends Error {
 
 type Detail = string | ReadonlyArray<{ readonly loc: ReadonlyArray<string | number>; readonly msg: string }>
 
-const reasonOf = (detail: Detail): string =>
+const detailText = (detail: Detail): string =>
   typeof detail === "string"
     ? detail
     : detail.map(({ loc, msg }) => [loc.slice(1).join("."), msg].filter(Boolean).join(": ")).join("\n")
@@ -41,7 +41,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const bodyOf = (body: object): BodyInit =>
+const requestBody = (body: object): BodyInit =>
   body instanceof FormData || body instanceof Blob ? body : JSON.stringify(body)
 
 export const call = async (
@@ -52,7 +52,7 @@ export const call = async (
   const response = await reach(base + path, {
     method,
     headers: { "x-api-key": getKey(), ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
-    ...(body === undefined ? {} : { body: bodyOf(body) }),
+    ...(body === undefined ? {} : { body: requestBody(body) }),
     ...(stop === undefined ? {} : { signal: stop })
   })
   if (response.ok) return response
@@ -60,7 +60,7 @@ export const call = async (
     (answer: { readonly detail?: Detail }) => answer.detail ?? response.statusText,
     () => response.statusText
   )
-  throw new Refused(response.status, reasonOf(detail))
+  throw new Refused(response.status, detailText(detail))
 }
 
 const reach = async (address: string, init: RequestInit): Promise<Response> => {

@@ -9,7 +9,7 @@ export interface EventPlace {
 }
 
 /** An event is one line that begins with "data: ", however the network splits it. Deltas get the ids of the events before them. */
-export async function* eventsOf(body: ReadableStream<Uint8Array>, begin: EventPlace): AsyncGenerator<StreamEvent> {
+export async function* readEvents(body: ReadableStream<Uint8Array>, begin: EventPlace): AsyncGenerator<StreamEvent> {
   let place: EventPlace = begin
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -76,7 +76,7 @@ const read = async (
       const response = run === null || last === 0 ? await begin() : await eventsAfter(reading, run, last)
       if (failures > 0) onBreak(false)
       if (response.status === 204 || response.body === null) return
-      for await (const event of eventsOf(response.body, { thread_id: reading.threadId, run_id: run ?? "" })) {
+      for await (const event of readEvents(response.body, { thread_id: reading.threadId, run_id: run ?? "" })) {
         if (stop.aborted) return
         run = event.run_id
         last = event.sequence

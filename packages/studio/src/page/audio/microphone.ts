@@ -8,7 +8,7 @@ interface Options {
   readonly processorOptions: unknown
 }
 
-const rateOf = (options: unknown): number =>
+const readRate = (options: unknown): number =>
   typeof options === "object" && options !== null && "rate" in options && typeof options.rate === "number"
     ? options.rate
     : sampleRate
@@ -23,7 +23,7 @@ class Microphone extends AudioWorkletProcessor {
 
   constructor({ processorOptions }: Options) {
     super()
-    const rate = rateOf(processorOptions)
+    const rate = readRate(processorOptions)
     this.step = sampleRate / rate
     this.piece = new Int16Array(Math.round(rate / piecesASecond))
   }

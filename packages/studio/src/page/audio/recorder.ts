@@ -1,5 +1,5 @@
 /** Records the microphone while a button is held, and returns a WAV file, which every speech service accepts. */
-import { wavOf } from "../lib/wav.ts"
+import { encodeWav } from "../lib/wav.ts"
 
 export interface Recording {
   /** Ends the recording; null when it is empty. */
@@ -28,7 +28,7 @@ export const record = async (): Promise<Recording> => {
       const sound = await new OfflineAudioContext(1, 1, rate).decodeAudioData(await whole.arrayBuffer())
       return sound.length === 0
         ? null
-        : new Blob([wavOf(sound.getChannelData(0), sound.sampleRate)], { type: "audio/wav" })
+        : new Blob([encodeWav(sound.getChannelData(0), sound.sampleRate)], { type: "audio/wav" })
     }
   }
 }

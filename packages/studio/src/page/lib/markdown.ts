@@ -77,16 +77,16 @@ const list = ({ items, ordered, start }: Tokens.List): View => {
 }
 
 const table = ({ align, header, rows }: Tokens.Table): View => {
-  const sideOf = (index: number) => `side-${align[index] ?? "left"}`
+  const columnClass = (index: number) => `side-${align[index] ?? "left"}`
   return html`<div class="table" tabindex="0" role="group" aria-label="Table">
     <table>
       <thead>
         <tr>
-          ${header.map((cell, index) => html`<th scope="col" class=${sideOf(index)}>${inlines(cell.tokens)}</th>`)}
+          ${header.map((cell, index) => html`<th scope="col" class=${columnClass(index)}>${inlines(cell.tokens)}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map((row) => html`<tr>${row.map((cell, index) => html`<td class=${sideOf(index)}>${inlines(cell.tokens)}</td>`)}</tr>`)}
+        ${rows.map((row) => html`<tr>${row.map((cell, index) => html`<td class=${columnClass(index)}>${inlines(cell.tokens)}</td>`)}</tr>`)}
       </tbody>
     </table>
   </div>`

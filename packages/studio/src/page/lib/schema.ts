@@ -13,28 +13,28 @@ export interface Field {
   readonly initial: Json | undefined
 }
 
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null)
-const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null)
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null)
+const numberOrNull = (value: unknown): number | null => (typeof value === "number" ? value : null)
 
 /** `["string", "null"]` is an optional string. */
-const typeOf = (schema: Readonly<Record<string, unknown>>): string | null => {
+const singleType = (schema: Readonly<Record<string, unknown>>): string | null => {
   const { type } = schema
   if (Array.isArray(type)) return type.find((each) => typeof each === "string" && each !== "null") ?? null
-  return textOf(type)
+  return textOrNull(type)
 }
 
-const choicesOf = (schema: Readonly<Record<string, unknown>>): Field["choices"] => {
+const readChoices = (schema: Readonly<Record<string, unknown>>): Field["choices"] => {
   const list = "const" in schema ? [schema["const"]] : schema["enum"]
   return Array.isArray(list)
     ? list.filter((each) => each === null || ["string", "number", "boolean"].includes(typeof each))
     : []
 }
 
-const kindOf = (schema: Readonly<Record<string, unknown>>): Field["kind"] => {
-  if (choicesOf(schema).length > 0) return "choice"
-  switch (typeOf(schema)) {
+const fieldKind = (schema: Readonly<Record<string, unknown>>): Field["kind"] => {
+  if (readChoices(schema).length > 0) return "choice"
+  switch (singleType(schema)) {
     case "string":
-      return (numberOf(schema["maxLength"]) ?? 0) > 200 ? "long" : "text"
+      return (numberOrNull(schema["maxLength"]) ?? 0) > 200 ? "long" : "text"
     case "number":
       return "number"
     case "integer":
@@ -47,27 +47,27 @@ const kindOf = (schema: Readonly<Record<string, unknown>>): Field["kind"] => {
 }
 
 /** The fields of an object schema; null when it describes no object with properties, so that no form can be made. */
-export const fieldsOf = (schema: unknown, values: JsonRecord = {}): ReadonlyArray<Field> | null => {
+export const formFields = (schema: unknown, values: JsonRecord = {}): ReadonlyArray<Field> | null => {
   if (!isRecord(schema) || !isRecord(schema["properties"])) return null
   const required = Array.isArray(schema["required"]) ? schema["required"] : []
   const fields = Object.entries(schema["properties"]).map(([name, property]): Field => {
     const one = isRecord(property) ? property : {}
     return {
       name,
-      label: textOf(one["title"]) ?? name,
-      hint: textOf(one["description"]),
+      label: textOrNull(one["title"]) ?? name,
+      hint: textOrNull(one["description"]),
       isRequired: required.includes(name),
-      kind: kindOf(one),
-      choices: choicesOf(one),
-      minimum: numberOf(one["minimum"]),
-      maximum: numberOf(one["maximum"]),
-      initial: values[name] ?? jsonOf(one["default"])
+      kind: fieldKind(one),
+      choices: readChoices(one),
+      minimum: numberOrNull(one["minimum"]),
+      maximum: numberOrNull(one["maximum"]),
+      initial: values[name] ?? toJson(one["default"])
     }
   })
   return fields.length === 0 ? null : fields
 }
 
-const jsonOf = (value: unknown): Json | undefined =>
+const toJson = (value: unknown): Json | undefined =>
   value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) satisfies Json)
 
 /** The first text of a field. */

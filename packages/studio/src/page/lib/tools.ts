@@ -1,7 +1,7 @@
 /** Tools as a person writes them: one `name: description` per line, or a JSON list of definitions. Pure. */
 import type { Tool } from "../wire.ts"
 
-const toolOf = (line: string): Tool => {
+const readTool = (line: string): Tool => {
   const [name = "", ...rest] = line.split(":")
   const description = rest.join(":").trim()
   return {
@@ -17,7 +17,7 @@ export const readTools = (typed: string): ReadonlyArray<Tool> => {
     const list = parsed(text)
     return Array.isArray(list) ? list : [list]
   }
-  return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [toolOf(line)]))
+  return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [readTool(line)]))
 }
 
 const parsed = (text: string) => {

@@ -11,16 +11,16 @@ export interface Bar {
   readonly width: number
 }
 
-const timeOf = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso))
+const readTime = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso))
 
 export interface Chart {
   readonly bars: ReadonlyArray<Bar>
   readonly total: number
 }
 
-export const chartOf = (steps: ReadonlyArray<RunStep>, now: number): Chart => {
+export const makeChart = (steps: ReadonlyArray<RunStep>, now: number): Chart => {
   const times = steps.flatMap(({ ended_at, started_at }) =>
-    [timeOf(started_at), timeOf(ended_at)].filter((time) => time !== null)
+    [readTime(started_at), readTime(ended_at)].filter((time) => time !== null)
   )
   const begin = Math.min(...times)
   const isUnderWay = steps.some(({ ended_at, started_at }) => started_at !== null && ended_at === null)
@@ -28,9 +28,9 @@ export const chartOf = (steps: ReadonlyArray<RunStep>, now: number): Chart => {
   const total = times.length === 0 ? 0 : end - begin
   const scale = Math.max(total, 1)
   const bars = steps.map((step): Bar => {
-    const from = timeOf(step.started_at)
+    const from = readTime(step.started_at)
     if (from === null) return { step, start: null, length: null, left: 0, width: 0 }
-    const to = timeOf(step.ended_at)
+    const to = readTime(step.ended_at)
     const length = (to ?? end) - from
     return {
       step,

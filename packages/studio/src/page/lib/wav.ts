@@ -1,7 +1,7 @@
 /** Samples as a WAV file: one channel, signed 16 bits. Pure. */
 const headerSize = 44
 
-export const wavOf = (samples: Float32Array, sampleRate: number): ArrayBuffer => {
+export const encodeWav = (samples: Float32Array, sampleRate: number): ArrayBuffer => {
   const size = samples.length * 2
   const file = new DataView(new ArrayBuffer(headerSize + size))
   const text = (place: number, word: string) => {

@@ -2,7 +2,7 @@
 import { markdown } from "../lib/markdown.ts"
 import { count, money, plural, wholeDate } from "../lib/format.ts"
 import { type Answer, isOpen, type Piece } from "../state/answer.ts"
-import { reasonOf } from "../state/conversation.ts"
+import { failureReason } from "../state/conversation.ts"
 import { classes, html, type Signal, useEffect, useMemo, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 import { Media } from "./Media.ts"
@@ -108,7 +108,7 @@ const Failure = ({ answer, threadId }: { readonly answer: Answer; readonly threa
   const [reason, setReason] = useState(answer.problem)
   useEffect(() => {
     if (answer.problem !== null) setReason(answer.problem)
-    else if (threadId !== null && answer.runId !== null) void reasonOf(threadId, answer.runId).then(setReason)
+    else if (threadId !== null && answer.runId !== null) void failureReason(threadId, answer.runId).then(setReason)
   }, [answer.problem, answer.runId])
   return html`<p class="mark failed"><${Icon} name="warning" /><span>This answer failed. ${reason ?? ""}</span></p>`
 }

@@ -95,7 +95,7 @@ export const CompareRoom = (): View => {
   </div>`
 }
 
-const actionsOf = (conversation: Conversation): AnswerActions => {
+const answerActions = (conversation: Conversation): AnswerActions => {
   const threadId = conversation.threadId.value
   return threadId === null ? {} : { onInspect: (runId) => act(() => inspector.inspect(threadId, runId))() }
 }
@@ -107,7 +107,7 @@ const Column = ({ side }: { readonly side: Side }): View => {
   return html`<section aria-label=${name}>
     <h3>${name} <span class="detail">${model.value}${took.value === null ? "" : `, ${duration(took.value)}`}</span></h3>
     <ol class="messages" tabindex="0" aria-label="Answers of model ${letter}">
-      ${answers.map((entry) => html`<${AnswerItem} key=${entry.key} answer=${entry.answer ?? signal(emptyAnswer)} name=${name} threadId=${conversation.threadId.value} actions=${actionsOf(conversation)} />`)}
+      ${answers.map((entry) => html`<${AnswerItem} key=${entry.key} answer=${entry.answer ?? signal(emptyAnswer)} name=${name} threadId=${conversation.threadId.value} actions=${answerActions(conversation)} />`)}
     </ol>
   </section>`
 }

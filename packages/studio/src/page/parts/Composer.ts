@@ -68,7 +68,7 @@ export const Composer = (): View => {
             ...(attachments.length === 0 ? {} : { attachments }),
             ...(audio === null ? {} : { voice: { ...voiceIn(body), stt: {} } })
           },
-          attachments: attached.map(attachmentOf),
+          attachments: attached.map(shownAttachment),
           audio
         },
         content === "" ? (attached[0]?.name ?? "Spoken message") : content
@@ -147,7 +147,7 @@ const grow = (field: HTMLTextAreaElement | null): void => {
 
 const voiceIn = (body: JsonRecord): JsonRecord => (isRecord(body["voice"]) ? { tts: {} } : {})
 
-const attachmentOf = ({ documentId, name, size, status }: Upload): Attachment => ({
+const shownAttachment = ({ documentId, name, size, status }: Upload): Attachment => ({
   document_id: documentId ?? "",
   filename: name,
   status,
@@ -164,7 +164,7 @@ const Attached = (): View =>
         ${uploads.value.map(
           (upload) =>
             html`<li key=${upload.key}>
-              <${AttachedFile} attachment=${attachmentOf(upload)} />
+              <${AttachedFile} attachment=${shownAttachment(upload)} />
               ${upload.message !== null && html`<span class="problem" role="alert">${upload.message}</span>`}
               <${IconButton} icon="close" label="Remove ${upload.name}" onClick=${() => act(removeUpload)(upload)} />
             </li>`

@@ -11,7 +11,7 @@ interface Group {
 
 const deltas = new Set(["content_streaming", "reasoning_streaming", "tts_audio_chunk", "stt_text_delta"])
 
-const groupsOf = (log: ReadonlyArray<LoggedEvent>): ReadonlyArray<Group> => {
+const groupEvents = (log: ReadonlyArray<LoggedEvent>): ReadonlyArray<Group> => {
   const groups: Array<Group> = []
   for (const entry of log) {
     const { type } = entry.event
@@ -35,9 +35,9 @@ const shorten = (name: string, value: unknown): unknown =>
 
 export const EventLog = ({ turn }: { readonly turn: InspectedTurn }): View => {
   const begin = turn.log.find(({ at }) => at !== null)?.at ?? null
-  const timeOf = ({ at }: LoggedEvent) => (at === null || begin === null ? "" : `+${duration(at - begin)}`)
+  const timeText = ({ at }: LoggedEvent) => (at === null || begin === null ? "" : `+${duration(at - begin)}`)
   return html`<ol class="log" aria-label="Events of the run">
-    ${groupsOf(turn.log).map(({ events, type }) => {
+    ${groupEvents(turn.log).map(({ events, type }) => {
       const [first] = events
       if (first === undefined) return null
       const many = events.length > 1
@@ -45,14 +45,14 @@ export const EventLog = ({ turn }: { readonly turn: InspectedTurn }): View => {
         <details>
           <summary>
             <span class="detail">${first.event.sequence}</span> <b>${type}</b>
-            <span class="detail">${many ? plural(events.length, "time") : ""} ${timeOf(first)}</span>
+            <span class="detail">${many ? plural(events.length, "time") : ""} ${timeText(first)}</span>
           </summary>
-          <pre>${many ? events.map((each) => textOf(each)).join("") : own(first)}</pre>
+          <pre>${many ? events.map((each) => entryText(each)).join("") : own(first)}</pre>
         </details>
       </li>`
     })}
   </ol>`
 }
 
-const textOf = (entry: LoggedEvent): string =>
+const entryText = (entry: LoggedEvent): string =>
   "content" in entry.event && typeof entry.event.content === "string" ? entry.event.content : own(entry)

@@ -16,7 +16,7 @@ import {
   renameThread,
   room,
   threads,
-  titleOf
+  threadTitle
 } from "../state/place.ts"
 import { classes, type ComponentChildren, html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { Assistant, Thread } from "../wire.ts"
@@ -71,7 +71,7 @@ const AssistantItem = ({ each }: { readonly each: Assistant }): View => {
 
 const ThreadList = (): View => {
   const [search, setSearch] = useState("")
-  const shown = ownThreads.value.filter((each) => has(`${titleOf(each)} ${wholeDate(each.updated_at)}`, search))
+  const shown = ownThreads.value.filter((each) => has(`${threadTitle(each)} ${wholeDate(each.updated_at)}`, search))
   if (assistant.value === null) return null
   return html`<section class="list threads" aria-labelledby="threads-title">
     <header>
@@ -92,7 +92,7 @@ const ThreadList = (): View => {
 const ThreadItem = ({ each }: { readonly each: Thread }): View => {
   const [isRenamed, setRenamed] = useState(false)
   const { thread_id: id } = each
-  const title = titleOf(each)
+  const title = threadTitle(each)
   if (isRenamed) {
     return html`<${Rename}
       title=${title}

@@ -19,15 +19,15 @@ export interface ModelPickerProps {
 const most = 60
 let ids = 0
 
-const nameOf = ({ name, provider }: Model): string => writeModelName({ provider, model: name })
+const fullName = ({ name, provider }: Model): string => writeModelName({ provider, model: name })
 
-const priceOf = ({ input_cost_per_1m_tokens: input, output_cost_per_1m_tokens: output }: Model): string =>
+const priceText = ({ input_cost_per_1m_tokens: input, output_cost_per_1m_tokens: output }: Model): string =>
   input === null || output === null ? "price not known" : `${money(input)} in, ${money(output)} out a million tokens`
 
-const factsOf = (model: Model): string =>
+const modelFacts = (model: Model): string =>
   [
     model.context_limit === null ? null : `${count(model.context_limit)} tokens`,
-    priceOf(model),
+    priceText(model),
     model.supports_tools === false ? "no tools" : null
   ]
     .filter(Boolean)
@@ -40,13 +40,15 @@ export const ModelPicker = ({ empty = "", from = chatModels, label, onInput, val
   const [active, setActive] = useState(-1)
   const words = isFiltered ? value.toLowerCase().split(/\s+/u) : []
   const found = from.value
-    .filter((each) => words.every((word) => `${nameOf(each)} ${each.display_name ?? ""}`.toLowerCase().includes(word)))
+    .filter((each) =>
+      words.every((word) => `${fullName(each)} ${each.display_name ?? ""}`.toLowerCase().includes(word))
+    )
     .slice(0, most)
   const name = readModelName(value)
   const chosen = find(name)
   const problem = from === chatModels ? problemOf(name) : null
   const choose = (model: Model) => {
-    onInput(nameOf(model))
+    onInput(fullName(model))
     setOpen(false)
   }
   const onKey = (event: KeyboardEvent) => {
@@ -94,7 +96,7 @@ export const ModelPicker = ({ empty = "", from = chatModels, label, onInput, val
       onKeyDown=${onKey}
     />
     <p id="${id.current}-facts" class=${classes("hint", problem !== null && "problem")} role=${problem === null ? undefined : "alert"}>
-      ${problem ?? (chosen === undefined ? "" : factsOf(chosen))}
+      ${problem ?? (chosen === undefined ? "" : modelFacts(chosen))}
     </p>
     ${
       isOpen &&
@@ -111,7 +113,7 @@ export const ModelPicker = ({ empty = "", from = chatModels, label, onInput, val
               choose(each)
             }}
           >
-            <span>${nameOf(each)}</span><small>${factsOf(each)}</small>
+            <span>${fullName(each)}</span><small>${modelFacts(each)}</small>
           </li>`
       )}
     </ul>`

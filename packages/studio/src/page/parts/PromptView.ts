@@ -33,7 +33,7 @@ export const PromptView = ({ turn }: { readonly turn: InspectedTurn }): View => 
     </p>
     ${prompts.map(
       (prompt, index) => html`
-        ${prompts.length > 1 && html`<h4>${titleOf(prompt, index)}</h4>`}
+        ${prompts.length > 1 && html`<h4>${promptTitle(prompt, index)}</h4>`}
         ${prompt.parts.map((part) => html`<${PromptPart} key=${`${index} ${part.part}`} part=${part} />`)}
       `
     )}
@@ -44,7 +44,7 @@ export const PromptView = ({ turn }: { readonly turn: InspectedTurn }): View => 
   </section>`
 }
 
-const titleOf = ({ estimated_tokens, input_tokens }: Prompt, index: number): string =>
+const promptTitle = ({ estimated_tokens, input_tokens }: Prompt, index: number): string =>
   `Model call ${index + 1}: about ${plural(estimated_tokens, "token")}${
     input_tokens === null ? "" : `, ${count(input_tokens)} by the provider`
   }`

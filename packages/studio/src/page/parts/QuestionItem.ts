@@ -1,7 +1,7 @@
 /** The user's message with its attachments. */
 import { bytes, wholeDate } from "../lib/format.ts"
 import type { Question } from "../state/conversation.ts"
-import { addressOf, openDocument } from "../state/documents.ts"
+import { documentAddress, openDocument } from "../state/documents.ts"
 import { act } from "../state/place.ts"
 import { classes, html, useEffect, useState, type View } from "../view.ts"
 import type { Attachment } from "../wire.ts"
@@ -33,7 +33,7 @@ const SentFile = ({ attachment }: { readonly attachment: Attachment }): View => 
   const { document_id: id, filename } = attachment
   const [address, setAddress] = useState<string | null>(null)
   useEffect(() => {
-    if (isPicture(filename)) addressOf(id).then(setAddress, () => {})
+    if (isPicture(filename)) documentAddress(id).then(setAddress, () => {})
   }, [id])
   return html`<button type="button" class="sent-file" aria-label="Open ${filename}" onClick=${() => act(openDocument)(id)}>
     ${address === null ? html`<${AttachedFile} attachment=${attachment} />` : html`<img src=${address} alt=${filename} loading="lazy" />`}

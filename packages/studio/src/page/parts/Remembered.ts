@@ -1,20 +1,20 @@
 /** What a turn recalled from memory, what it learned, and which excerpts of documents it used. */
-import { excerptsIn } from "../lib/excerpts.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import { learned } from "../state/memories.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { MemoryOperation } from "../wire.ts"
 import { Icon } from "./Icon.ts"
 
-const endOf = (turn: InspectedTurn) => {
+const turnEnd = (turn: InspectedTurn) => {
   const events = turn.log.map(({ event }) => event)
   return events.findLast((event) => event.type === "run_ended" || event.type === "message_saved") ?? null
 }
 
 export const Remembered = ({ turn }: { readonly turn: InspectedTurn }): View => {
-  const end = endOf(turn)
+  const end = turnEnd(turn)
   const recalled = end?.type === "run_ended" ? (end.retrieved_memories ?? []) : []
-  const excerpts = excerptsIn(turn.inspection.prompts)
+  const excerpts = end?.type === "run_ended" ? (end.retrieved ?? []) : []
+  const cites = end?.type === "run_ended" ? (end.citations ?? []) : []
   return html`${
     recalled.length > 0 &&
     html`<h3>Recalled from memory</h3>
@@ -27,11 +27,14 @@ export const Remembered = ({ turn }: { readonly turn: InspectedTurn }): View => 
     html`<h3>Excerpts of documents</h3>
     <ul class="plain excerpts">
       ${excerpts.map(
-        ({ source, text }) =>
+        ({ filename, index, page, text }) =>
           html`<li>
             <details>
-              <summary><${Icon} name="file" /> ${source}</summary>
-              <p>${text}</p>
+              <summary>
+                <${Icon} name="file" /> [d${index + 1}] ${filename}${page !== null && `, page ${page}`}
+                ${cites.some((each) => each.kind === undefined && each.index === index) && html` <span class="badge">cited</span>`}
+              </summary>
+              <p>${text ?? "deleted since"}</p>
             </details>
           </li>`
       )}

@@ -30,7 +30,7 @@ interface ControlProps {
   readonly onInput: (text: string) => void
 }
 
-const valueOf = (event: Event): string => {
+const controlValue = (event: Event): string => {
   const { currentTarget: control } = event
   return control instanceof HTMLInputElement ||
     control instanceof HTMLTextAreaElement ||
@@ -40,7 +40,7 @@ const valueOf = (event: Event): string => {
 }
 
 const Control = ({ field, hint, id, onInput, text }: ControlProps): View => {
-  const input = (event: Event) => onInput(valueOf(event))
+  const input = (event: Event) => onInput(controlValue(event))
   switch (field.kind) {
     case "choice":
       return html`<select id=${id} aria-describedby=${hint} value=${text} onChange=${input}>

@@ -5,7 +5,7 @@
 import { base } from "../api/http.ts"
 import { playDocument } from "../state/documents.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, assistants, conversation, tell, titleOf, threads } from "../state/place.ts"
+import { act, assistant, assistants, conversation, tell, threadTitle, threads } from "../state/place.ts"
 import { classes, html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import { AnswerItem, type AnswerActions } from "./AnswerItem.ts"
 import { AssistantForm } from "./AssistantForm.ts"
@@ -91,8 +91,8 @@ const Messages = (): View => {
     }
   }, [conversation.isRunning.value])
   const thread = threads.value.find(({ thread_id }) => thread_id === threadId)
-  return html`<h2 class="unseen">${thread === undefined ? "New thread" : titleOf(thread)}</h2>
-    <ol class="messages" ref=${list} tabindex="0" aria-label=${thread === undefined ? "Messages" : `Messages of ${titleOf(thread)}`}>
+  return html`<h2 class="unseen">${thread === undefined ? "New thread" : threadTitle(thread)}</h2>
+    <ol class="messages" ref=${list} tabindex="0" aria-label=${thread === undefined ? "Messages" : `Messages of ${threadTitle(thread)}`}>
       ${entries.length === 0 && html`<li class="empty">Say something, or try “What time is it?”</li>`}
       ${entries.map((entry) =>
         entry.kind === "question"

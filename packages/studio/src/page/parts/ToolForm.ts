@@ -3,7 +3,7 @@
  * text, or an object from a form. The form uses the schema under `x-output` in the tool's parameters, otherwise the schema of the
  * parameters, filled with the arguments.
  */
-import { fieldsOf, readForm } from "../lib/schema.ts"
+import { formFields, readForm } from "../lib/schema.ts"
 import { act, assistant, conversation } from "../state/place.ts"
 import { html, useState, type View } from "../view.ts"
 import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
@@ -16,11 +16,11 @@ interface Draft {
   readonly texts: Readonly<Record<string, string>>
 }
 
-const parametersOf = (name: string): unknown =>
+const findParameters = (name: string): unknown =>
   assistant.value?.tools?.flatMap((tool) => (tool.type === "function" && tool.function.name === name ? [tool] : []))[0]
     ?.function.parameters
 
-const argumentsOf = (call: ToolCall): JsonRecord => {
+const readArguments = (call: ToolCall): JsonRecord => {
   try {
     const given: unknown = JSON.parse(call.function.arguments)
     // The text is JSON, so its value is JSON.
@@ -34,12 +34,12 @@ const argumentsOf = (call: ToolCall): JsonRecord => {
 const outputSchema = (parameters: unknown): unknown => (isRecord(parameters) ? parameters["x-output"] : undefined)
 
 const resultFields = (call: ToolCall) => {
-  const parameters = parametersOf(call.function.name)
-  return fieldsOf(outputSchema(parameters)) ?? fieldsOf(parameters, argumentsOf(call))
+  const parameters = findParameters(call.function.name)
+  return formFields(outputSchema(parameters)) ?? formFields(parameters, readArguments(call))
 }
 
 const firstDraft = (call: ToolCall): Draft => ({
-  isForm: fieldsOf(outputSchema(parametersOf(call.function.name))) !== null,
+  isForm: formFields(outputSchema(findParameters(call.function.name))) !== null,
   text: "",
   texts: {}
 })
@@ -47,12 +47,12 @@ const firstDraft = (call: ToolCall): Draft => ({
 export const ToolForm = ({ waiting }: { readonly waiting: Waiting }): View => {
   const [drafts, setDrafts] = useState<Readonly<Record<string, Draft>>>({})
   const [problems, setProblems] = useState<ReadonlyArray<string>>([])
-  const draftOf = (call: ToolCall) => drafts[call.id] ?? firstDraft(call)
+  const currentDraft = (call: ToolCall) => drafts[call.id] ?? firstDraft(call)
   const change = (call: ToolCall) => (patch: Partial<Draft>) =>
-    setDrafts({ ...drafts, [call.id]: { ...draftOf(call), ...patch } })
+    setDrafts({ ...drafts, [call.id]: { ...currentDraft(call), ...patch } })
   const submit = (event: Event) => {
     event.preventDefault()
-    const results = waiting.calls.map((call) => ({ call, ...resultOf(call, draftOf(call)) }))
+    const results = waiting.calls.map((call) => ({ call, ...draftResult(call, currentDraft(call)) }))
     const found = results.flatMap((each) => each.problems)
     setProblems(found)
     if (found.length > 0) return
@@ -60,13 +60,13 @@ export const ToolForm = ({ waiting }: { readonly waiting: Waiting }): View => {
   }
   return html`<form class="tool-form" aria-labelledby="tool-title" novalidate onSubmit=${submit}>
     <h2 id="tool-title">The assistant waits for your results</h2>
-    ${waiting.calls.map((call) => html`<${CallFields} key=${call.id} call=${call} draft=${draftOf(call)} change=${change(call)} />`)}
+    ${waiting.calls.map((call) => html`<${CallFields} key=${call.id} call=${call} draft=${currentDraft(call)} change=${change(call)} />`)}
     ${problems.length > 0 && html`<ul role="alert" class="problem">${problems.map((each) => html`<li>${each}</li>`)}</ul>`}
     <div class="actions"><button class="primary">Send the results</button></div>
   </form>`
 }
 
-const resultOf = (
+const draftResult = (
   call: ToolCall,
   draft: Draft
 ): { readonly output: string; readonly problems: ReadonlyArray<string> } => {
@@ -123,8 +123,8 @@ const CallFields = ({ call, change, draft }: CallFieldsProps): View => {
 
 /** The arguments of the call, with names and descriptions of the schema. */
 const Asked = ({ call }: { readonly call: ToolCall }): View => {
-  const given = argumentsOf(call)
-  const fields = fieldsOf(parametersOf(call.function.name)) ?? []
+  const given = readArguments(call)
+  const fields = formFields(findParameters(call.function.name)) ?? []
   const names = [...new Set([...fields.map(({ name }) => name), ...Object.keys(given)])]
   if (names.length === 0) return html`<p class="hint">It is called without arguments.</p>`
   return html`<dl class="asked">

@@ -9,7 +9,7 @@ export const TypedAnswers = ({ typed }: { readonly typed: SystemOne }): View =>
       ([name, answer]) =>
         html`<section>
           <h4>${name}: ${said(answer)}</h4>
-          ${barsOf(answer)}
+          ${answerBars(answer)}
         </section>`
     )}
     <p class="hint">${typed.estimated ? `${typed.method}, an estimate` : typed.method}</p>
@@ -26,7 +26,7 @@ const said = (answer: TypedAnswer): string => {
   }
 }
 
-const barsOf = (answer: TypedAnswer): View => {
+const answerBars = (answer: TypedAnswer): View => {
   if (answer.type === "noul") return bar("yes", answer.noul, answer.noul >= 0.5)
   const entries = Object.entries(answer.probabilities)
   const best = Math.max(...entries.map(([, share]) => share))

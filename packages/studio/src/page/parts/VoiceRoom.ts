@@ -23,7 +23,7 @@ export const VoiceRoom = (): View => {
   const leave = async () => {
     if (voice.state.value !== "off") await voice.end()
     await refreshThreads()
-    const threadId = voice.threadOf()
+    const threadId = voice.voiceThread()
     if (threadId === null) newThread()
     else await openThread(threadId)
   }

@@ -1,6 +1,6 @@
 /** A turn as a waterfall: each step with its time, tokens and cost, in order. */
 import { count, duration, money } from "../lib/format.ts"
-import { type Bar, chartOf } from "../lib/waterfall.ts"
+import { type Bar, makeChart } from "../lib/waterfall.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import { html, type View } from "../view.ts"
 import { Remembered } from "./Remembered.ts"
@@ -16,12 +16,12 @@ const words: Readonly<Record<RunStep["kind"], string>> = {
   settle: "Settle"
 }
 
-const tokensOf = ({ input_tokens, output_tokens }: RunStep): string | null =>
+const tokensText = ({ input_tokens, output_tokens }: RunStep): string | null =>
   input_tokens === null ? null : `${count(input_tokens)} in, ${count(output_tokens ?? 0)} out`
 
 export const Waterfall = ({ turn }: { readonly turn: InspectedTurn }): View => {
   const { inspection, run } = turn
-  const { bars, total } = chartOf(inspection.steps, Date.now())
+  const { bars, total } = makeChart(inspection.steps, Date.now())
   return html`<section class="waterfall">
     <dl class="facts">
       <div><dt>Model</dt><dd>${run.model_provider} / ${run.model_name}</dd></div>
@@ -48,7 +48,7 @@ export const Waterfall = ({ turn }: { readonly turn: InspectedTurn }): View => {
 
 const Step = ({ bar }: { readonly bar: Bar }): View => {
   const { left, length, step, width } = bar
-  const facts = [tokensOf(step), step.cost_usd === null ? null : money(step.cost_usd)].filter(Boolean)
+  const facts = [tokensText(step), step.cost_usd === null ? null : money(step.cost_usd)].filter(Boolean)
   return html`<li class="step step-${step.kind}">
     <span class="name"><b>${words[step.kind]}</b>${step.name !== null && html` <span class="detail">${step.name}</span>`}</span>
     <span class="time">${length === null ? (bar.start === null ? "time not known" : "under way") : duration(length)}</span>

@@ -82,7 +82,7 @@ export const emptyAnswer: Answer = {
 
 export const isOpen = ({ state }: Answer): boolean => state === "live" || state === "broken"
 
-const callOf = (call: ToolCall): Call => ({
+const newCall = (call: Omit<ToolCall, "kind">): Call => ({
   id: call.id,
   name: call.function.name,
   given: call.function.arguments,
@@ -120,14 +120,14 @@ const whole = ({ calls, pieces }: Answer, text: string): ReadonlyArray<Piece> =>
   const streamed = pieces.map((piece) => (piece.kind === "text" ? piece.text : "")).join("")
   return streamed === text
     ? pieces
-    : piecesOf(
+    : splitPieces(
         text,
         calls.map(({ id }) => ({ id, offset: 0 }))
       )
 }
 
 /** Calls at their places in a text. */
-const piecesOf = (
+const splitPieces = (
   text: string,
   calls: ReadonlyArray<{ readonly id: string; readonly offset: number }>
 ): ReadonlyArray<Piece> => {
@@ -163,13 +163,13 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
     case "tool_call_start":
       return addCall(answer, { id: event.tool_call_id, name: event.name, given: "", output: null })
     case "tool_call_ready":
-      return addCall(answer, callOf(event.tool_call))
+      return addCall(answer, newCall(event.tool_call))
     case "memory_retrieved":
       return { ...answer, memories: event.memories }
     case "media_generated":
       return { ...answer, media: [...answer.media, event.media] }
     case "tool_submit_required":
-      return { ...answer, state: "waiting", ...tokensOf(event) }
+      return { ...answer, state: "waiting", ...readTokens(event) }
     case "tts_stream_end":
       return { ...answer, speech: event.document_id }
     case "tts_error":
@@ -177,7 +177,7 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
     case "run_ended":
       return {
         ...answer,
-        ...tokensOf(event),
+        ...readTokens(event),
         state: "done",
         text: event.content,
         pieces: whole(answer, event.content),
@@ -195,7 +195,7 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
   }
 }
 
-const tokensOf = (event: { readonly input_tokens: number; readonly output_tokens: number }) => ({
+const readTokens = (event: { readonly input_tokens: number; readonly output_tokens: number }) => ({
   inputTokens: event.input_tokens,
   outputTokens: event.output_tokens
 })
@@ -254,7 +254,7 @@ const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> 
     given: text(each["arguments"]),
     output: typeof each["output"] === "string" ? each["output"] : null
   }))
-  const own = (tool_calls ?? []).map((call) => ({ ...callOf(call), output: outputs.get(call.id) ?? null }))
+  const own = (tool_calls ?? []).map((call) => ({ ...newCall(call), output: outputs.get(call.id) ?? null }))
   return [...hosted, ...own.filter(({ id }) => !hosted.some((each) => each.id === id))]
 }
 
@@ -267,7 +267,7 @@ const storedPieces = (message: StoredMessage): ReadonlyArray<Piece> => {
       typeof each["content_offset"] === "number" ? each["content_offset"] : 0
     ])
   )
-  return piecesOf(
+  return splitPieces(
     content,
     callsIn(message).map(({ id }) => ({ id, offset: offsets.get(id) ?? content.length }))
   )

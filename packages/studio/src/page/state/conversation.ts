@@ -105,7 +105,7 @@ export class Conversation {
     this.reset(thread.assistant_id)
     this.threadId.value = threadId
     const running = thread.messages.find(({ status }) => status === "IN_PROGRESS")
-    this.entries.value = thread.messages.filter((each) => each !== running).map(entryOf)
+    this.entries.value = thread.messages.filter((each) => each !== running).map(storedEntry)
     const last = thread.messages.at(-1)
     if (running?.run_id) void this.resume(running.message_id, running.run_id)
     else if (last?.status === "REQUIRES_ACTION" && last.run_id !== null) {
@@ -150,9 +150,9 @@ export class Conversation {
     try {
       const threadId = await this.ensureThread(title)
       const post = (stream: boolean) => () =>
-        call(addressOf(draft.body, threadId), {
+        call(messageAddress(draft.body, threadId), {
           method: "POST",
-          body: bodyOf({ ...draft, body: { ...draft.body, thread_id: threadId, stream } }),
+          body: draftBody({ ...draft, body: { ...draft.body, thread_id: threadId, stream } }),
           signal: this.stop.signal
         })
       if ("system_one" in draft.body) await this.showWhole(await (await post(false)()).json(), question.key)
@@ -379,10 +379,10 @@ export class Conversation {
 
 /** A recording is sent as a form; everything else as JSON. */
 /** Videos need the address for messages of any thread; the body names the thread. */
-const addressOf = (body: MessageBody, threadId: string): string =>
+const messageAddress = (body: MessageBody, threadId: string): string =>
   "video_generation" in body ? "/threads/messages" : `/threads/${threadId}/messages`
 
-const bodyOf = ({ audio, body }: Pick<Draft, "audio" | "body">): object => {
+const draftBody = ({ audio, body }: Pick<Draft, "audio" | "body">): object => {
   if (audio === null) return body
   const form = new FormData()
   for (const [name, value] of Object.entries(body)) {
@@ -393,7 +393,7 @@ const bodyOf = ({ audio, body }: Pick<Draft, "audio" | "body">): object => {
   return form
 }
 
-const entryOf = (message: StoredMessage): Entry =>
+const storedEntry = (message: StoredMessage): Entry =>
   message.role === "user"
     ? {
         kind: "question",
@@ -406,7 +406,7 @@ const entryOf = (message: StoredMessage): Entry =>
     : { kind: "answer", key: newKey(), answer: signal(storedAnswer(message)) }
 
 /** Why a stored answer failed, read from its run. */
-export const reasonOf = async (threadId: string, runId: string): Promise<string> => {
+export const failureReason = async (threadId: string, runId: string): Promise<string> => {
   try {
     const { error } = await json<Run>(`/threads/${threadId}/runs/${runId}`)
     return error?.message ?? "It is not known why."

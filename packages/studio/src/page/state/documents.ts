@@ -22,7 +22,7 @@ export const uploads = signal<ReadonlyArray<Upload>>([])
 export const ofAssistant = signal<ReadonlyArray<DocumentRead>>([])
 export const ofThread = signal<ReadonlyArray<DocumentRead>>([])
 
-const pathOf = (place: Place): string =>
+const documentsPath = (place: Place): string =>
   "thread" in place ? `/threads/${place.thread}/documents` : `/assistants/${place.assistant}/documents`
 
 let keys = 0
@@ -34,7 +34,7 @@ const change = (key: string, patch: Partial<Upload>): void => {
 const send = (place: Place, file: File): Promise<DocumentRead> => {
   const form = new FormData()
   form.set("file", file, file.name)
-  return json<DocumentRead>(pathOf(place), { method: "POST", body: form })
+  return json<DocumentRead>(documentsPath(place), { method: "POST", body: form })
 }
 
 /** Uploads a file for the next message and watches its indexing. A refusal is shown with the file. */
@@ -74,7 +74,7 @@ export const removeUpload = async ({ documentId, key }: Upload): Promise<void> =
 }
 
 export const loadDocuments = async (assistantId: string, threadId: string | null): Promise<void> => {
-  const list = (place: Place) => json<ReadonlyArray<DocumentRead>>(pathOf(place))
+  const list = (place: Place) => json<ReadonlyArray<DocumentRead>>(documentsPath(place))
   ;[ofAssistant.value, ofThread.value] = await Promise.all([
     list({ assistant: assistantId }),
     threadId === null ? [] : list({ thread: threadId })
@@ -100,17 +100,17 @@ export const removeDocument = async (documentId: string): Promise<void> => {
 }
 
 /** The temporary address of the bytes, which needs no key. */
-export const addressOf = async (documentId: string): Promise<string> => {
+export const documentAddress = async (documentId: string): Promise<string> => {
   const { url } = await json<{ readonly url: string }>(`/documents/${documentId}/url`, { method: "POST", body: {} })
   return ownAddress(url, base)
 }
 
 /** Sound is loaded piece by piece while it plays. */
 export const playDocument = async (documentId: string): Promise<void> => {
-  await new Audio(await addressOf(documentId)).play()
+  await new Audio(await documentAddress(documentId)).play()
 }
 
 /** Shows the bytes in a separate window. */
 export const openDocument = async (documentId: string): Promise<void> => {
-  window.open(await addressOf(documentId), "_blank", "noopener")
+  window.open(await documentAddress(documentId), "_blank", "noopener")
 }

@@ -1,9 +1,9 @@
 /** The turn that is shown in detail: read from the server, or from a shared file. */
 import { call, json } from "../api/http.ts"
-import { type EventPlace, eventsOf } from "../api/stream.ts"
+import { type EventPlace, readEvents } from "../api/stream.ts"
 import { signal } from "../view.ts"
 import type { Run, RunInspection } from "../wire.ts"
-import { type LoggedEvent, logOf, record } from "./log.ts"
+import { type LoggedEvent, runEvents, record } from "./log.ts"
 
 export interface InspectedTurn {
   readonly threadId: string
@@ -45,8 +45,8 @@ export const close = (): void => {
 export const readTurn = async (threadId: string, runId: string): Promise<InspectedTurn> => {
   const path = `/threads/${threadId}/runs/${runId}`
   const [run, inspection] = await Promise.all([json<Run>(path), json<RunInspection>(`${path}/inspection`)])
-  if (logOf(runId).length === 0) await readLog(path, { thread_id: threadId, run_id: runId })
-  return { threadId, runId, run, inspection, log: logOf(runId) }
+  if (runEvents(runId).length === 0) await readLog(path, { thread_id: threadId, run_id: runId })
+  return { threadId, runId, run, inspection, log: runEvents(runId) }
 }
 
 /** The whole stored log, over all rounds of the run: each response of the server ends with one round. */
@@ -56,7 +56,7 @@ const readLog = async (path: string, place: EventPlace): Promise<void> => {
     const { body, status } = await call(`${path}/events?after=${after}`)
     if (status === 204 || body === null) return
     const before = after
-    for await (const event of eventsOf(body, place)) {
+    for await (const event of readEvents(body, place)) {
       record(event, null)
       after = event.sequence
     }

@@ -28,5 +28,5 @@ export const record = (event: StreamEvent, at: number | null = Date.now()): void
   recorded.value += 1
 }
 
-export const logOf = (runId: string): ReadonlyArray<LoggedEvent> =>
+export const runEvents = (runId: string): ReadonlyArray<LoggedEvent> =>
   [...(logs.get(runId)?.values() ?? [])].toSorted((a, b) => a.event.sequence - b.event.sequence)

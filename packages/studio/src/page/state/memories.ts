@@ -7,17 +7,17 @@ import type { Memory, MemoryOperation } from "../wire.ts"
 export const memories = signal<ReadonlyArray<Memory>>([])
 export const isLoaded = signal(false)
 
-const pathOf = (assistantId: string): string => `/assistants/${assistantId}/memories`
+const memoriesPath = (assistantId: string): string => `/assistants/${assistantId}/memories`
 
 export const loadMemories = async (assistantId: string): Promise<void> => {
-  const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(pathOf(assistantId))
+  const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(memoriesPath(assistantId))
   memories.value = found.memories.toReversed()
   isLoaded.value = true
 }
 
 export const searchMemories = async (assistantId: string, query: string): Promise<ReadonlyArray<Memory>> => {
   const body = { query, limit: 20 }
-  const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(`${pathOf(assistantId)}/search`, {
+  const found = await json<{ readonly memories: ReadonlyArray<Memory> }>(`${memoriesPath(assistantId)}/search`, {
     method: "POST",
     body
   })
@@ -25,27 +25,27 @@ export const searchMemories = async (assistantId: string, query: string): Promis
 }
 
 export const addMemory = async (assistantId: string, content: string): Promise<void> => {
-  await call(pathOf(assistantId), { method: "POST", body: { content } })
+  await call(memoriesPath(assistantId), { method: "POST", body: { content } })
   await loadMemories(assistantId)
 }
 
 export const changeMemory = async (assistantId: string, id: string, content: string): Promise<void> => {
-  await call(`${pathOf(assistantId)}/${id}`, { method: "PUT", body: { content } })
+  await call(`${memoriesPath(assistantId)}/${id}`, { method: "PUT", body: { content } })
   await loadMemories(assistantId)
 }
 
 export const removeMemory = async (assistantId: string, id: string): Promise<void> => {
-  await call(`${pathOf(assistantId)}/${id}`, { method: "DELETE" })
+  await call(`${memoriesPath(assistantId)}/${id}`, { method: "DELETE" })
   await loadMemories(assistantId)
 }
 
 export const forgetAll = async (assistantId: string): Promise<void> => {
-  await call(pathOf(assistantId), { method: "DELETE" })
+  await call(memoriesPath(assistantId), { method: "DELETE" })
   await loadMemories(assistantId)
 }
 
 export const exportMemories = async (assistantId: string): Promise<void> => {
-  const lines = await (await call(`${pathOf(assistantId)}/export`)).text()
+  const lines = await (await call(`${memoriesPath(assistantId)}/export`)).text()
   saveFile("memories.jsonl", lines, "application/x-ndjson")
 }
 

@@ -26,7 +26,7 @@ const write = (changed: Models): void => {
   localStorage.setItem(storageName, JSON.stringify(changed))
 }
 
-export const modelOf = (threadId: string): string => {
+export const threadModel = (threadId: string): string => {
   const model = models.value[threadId]
   return typeof model === "string" ? model : ""
 }
@@ -38,7 +38,7 @@ export const keepModel = (threadId: string, model: string): void => {
 }
 
 /** Forgets the models of threads that are gone. */
-export const keepModelsOf = (threadIds: ReadonlyArray<string>): void => {
+export const keepModels = (threadIds: ReadonlyArray<string>): void => {
   const kept = Object.entries(read())
   const known = kept.filter(([id]) => threadIds.includes(id))
   if (known.length < kept.length) write(Object.fromEntries(known))

@@ -82,7 +82,7 @@ export const bodyFor = (content: string, chosen: ChosenOptions, can: Capabilitie
     content,
     ...(provider === null ? {} : { llm_provider: provider }),
     ...(model === null ? {} : { model_name: model }),
-    ...thinkingOf(chosen),
+    ...thinkingFields(chosen),
     ...(can.memory && chosen.memory !== "off" ? { memory: chosen.memory } : {}),
     ...(can.web_search && chosen.hasWebSearch ? { web_search: "Auto" } : {}),
     ...(can.image_generation ? generation("image", chosen.imageModel) : {}),
@@ -91,7 +91,7 @@ export const bodyFor = (content: string, chosen: ChosenOptions, can: Capabilitie
   }
 }
 
-const thinkingOf = ({ thinking }: TurnOptions): JsonRecord => {
+const thinkingFields = ({ thinking }: TurnOptions): JsonRecord => {
   if (thinking === "off") return {}
   return { thinking: thinking === "on" ? {} : { effort: thinking } }
 }

@@ -5,7 +5,7 @@ import type { Assistant, Capabilities, Thread } from "../wire.ts"
 import { loadCatalogue } from "./catalogue.ts"
 import { playDocument } from "./documents.ts"
 import { Conversation } from "./conversation.ts"
-import { keepModel, keepModelsOf, modelOf } from "./models.ts"
+import { keepModel, keepModels, threadModel } from "./models.ts"
 import { type Change, hearTabs, tellTabs } from "./tabs.ts"
 
 export type Room = "talk" | "compare" | "voice" | "shared"
@@ -59,7 +59,7 @@ const draftModel = signal("")
 /** The model that the user has chosen for the open thread; empty: the assistant's own. */
 export const chosenModel = computed(() => {
   const threadId = conversation.threadId.value
-  return threadId === null ? draftModel.value : modelOf(threadId)
+  return threadId === null ? draftModel.value : threadModel(threadId)
 })
 
 export const chooseModel = (model: string): void => {
@@ -78,7 +78,7 @@ export const ownThreads = computed(() =>
     .toSorted((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 )
 
-export const titleOf = ({ metadata_ }: Pick<Thread, "metadata_">): string =>
+export const threadTitle = ({ metadata_ }: Pick<Thread, "metadata_">): string =>
   typeof metadata_?.["title"] === "string" && metadata_["title"] !== "" ? metadata_["title"] : "Untitled thread"
 
 /** Runs an action of the user and shows its error. */
@@ -105,7 +105,7 @@ export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
 
 export const refreshThreads = async (): Promise<void> => {
   threads.value = await all<Thread>("/threads?include_messages=false")
-  keepModelsOf(threads.value.map(({ thread_id }) => thread_id))
+  keepModels(threads.value.map(({ thread_id }) => thread_id))
 }
 
 export const openThread = async (threadId: string): Promise<void> => {

@@ -88,7 +88,7 @@ export const begin = async ({ assistantId, model, threadId }: VoiceRequest): Pro
 }
 
 /** The thread that the session writes to, or wrote to last. */
-export const threadOf = (): string | null => session?.threadId ?? lastThread
+export const voiceThread = (): string | null => session?.threadId ?? lastThread
 let lastThread: string | null = null
 
 const hear = (event: RealtimeEvent, player: Player): void => {

@@ -8,14 +8,15 @@ import type { Charge } from "../metering/Charge.ts"
 import type { ChatMessage } from "../models/ChatRequest.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
-import { addMessage, textOf } from "../prompts/PromptMessages.ts"
+import { addMessage, messageText } from "../prompts/PromptMessages.ts"
 import { fitPart, PromptPart } from "../prompts/PromptPart.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { Run } from "../runs/Run.ts"
 import type { Message } from "../threads/Message.ts"
-import { supplementOf } from "../threads/Supplement.ts"
+import { readSupplement } from "../threads/Supplement.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
-import type { ModelFailed, TurnEvent } from "./TurnEvent.ts"
+import type { ModelFailed, TurnEvent } from "../turns/TurnEvent.ts"
 
 /**
  * A stretch of a run. Times are milliseconds since 1970. A time is null when an older version wrote the log, or while the step is under
@@ -59,12 +60,23 @@ export interface ReadPrompt {
   readonly parts: ReadonlyArray<ReadPart>
 }
 
+export interface InspectedChild {
+  readonly toolCallId: string
+  readonly name: string
+  readonly threadId: ThreadId
+  readonly runId: RunId
+  /** Null: the run never began, or its thread was deleted. */
+  readonly inspection: Inspection | null
+}
+
 export interface Inspection {
   readonly steps: ReadonlyArray<RunStep>
   /** Why model calls failed, in the provider's own words; for operators. */
   readonly failures: ReadonlyArray<Omit<ModelFailed, "_tag" | "sequence">>
   /** Costs besides the calls of the conversation's model. */
   readonly charges: ReadonlyArray<Charge>
+  /** The runs that tools of this one began, each with its own inside; in the order in which they began. */
+  readonly children: ReadonlyArray<InspectedChild>
   /** One for each model call, in order. Empty until the leg is settled, and when no model was called. */
   readonly prompts: ReadonlyArray<ReadPrompt>
 }
@@ -79,12 +91,12 @@ const step = (kind: RunStep["kind"], startedAt: number | null, rest: Partial<Run
   ...rest
 })
 
-const millisOf = (date: Date | null): number | null => date?.getTime() ?? null
+const millisOrNull = (date: Date | null): number | null => date?.getTime() ?? null
 
-export const stepsOf = (run: Run, events: ReadonlyArray<TurnEvent>): ReadonlyArray<RunStep> => {
+export const inspectSteps = (run: Run, events: ReadonlyArray<TurnEvent>): ReadonlyArray<RunStep> => {
   const steps: Array<RunStep> = [...heardIn(events), ...queuedBefore(run)]
   /** The end of the step before the current event. */
-  let since = millisOf(run.startedAt)
+  let since = millisOrNull(run.startedAt)
   let model = run.model
   let isFirst = true
   const close = (at: number | undefined, rest: Partial<RunStep> = {}) => {
@@ -146,7 +158,7 @@ const leastWait = 100
 
 const queuedBefore = ({ createdAt, startedAt }: Run): ReadonlyArray<RunStep> =>
   startedAt === null || startedAt.getTime() - createdAt.getTime() > leastWait
-    ? [step("queue", createdAt.getTime(), { endedAt: millisOf(startedAt) })]
+    ? [step("queue", createdAt.getTime(), { endedAt: millisOrNull(startedAt) })]
     : []
 
 export const chargesIn = (events: ReadonlyArray<TurnEvent>): ReadonlyArray<Charge> =>
@@ -220,7 +232,7 @@ const lastCall = (own: ReadonlyArray<Message>, { usedTokens }: Explanation) => {
 }
 
 /** What each model call read. The explanation is that of the last one; the calls before it differ from it in the part `turn`. */
-export const promptsOf = (sources: PromptSources): ReadonlyArray<ReadPrompt> => {
+export const readPrompts = (sources: PromptSources): ReadonlyArray<ReadPrompt> => {
   const own = sources.messages.filter(({ runId }) => runId === sources.run.id)
   const others = sources.explanation.parts.reduce((sum, { part, tokens }) => sum + (part === "turn" ? 0 : tokens), 0)
   const logged = callsIn(sources.events)
@@ -228,12 +240,12 @@ export const promptsOf = (sources: PromptSources): ReadonlyArray<ReadPrompt> => 
   return calls.map((call) => ({
     estimatedTokens: call.promptTokens,
     inputTokens: call.inputTokens,
-    parts: promptOf(sources, writtenBefore(own, call), Math.max(0, call.promptTokens - others))
+    parts: readPrompt(sources, writtenBefore(own, call), Math.max(0, call.promptTokens - others))
   }))
 }
 
 /** The same texts, from the same records, that the turn's own prompt assembly used, each under its part. */
-const promptOf = (
+const readPrompt = (
   sources: PromptSources,
   written: ReadonlyArray<Message>,
   turnTokens: number
@@ -243,7 +255,7 @@ const promptOf = (
   const first = own[0]?.sequence ?? 0
   const earlier = messages.filter(({ runId, sequence }) => runId !== run.id && sequence < first)
   const recalled = new Map(own.flatMap(recalledWith).map((part) => [part.name, part]))
-  const textsOf = (part: string, tokens: number): ReadonlyArray<ReadMessage> => {
+  const partTexts = (part: string, tokens: number): ReadonlyArray<ReadMessage> => {
     switch (part) {
       case "system":
         return sources.system === null ? [] : [{ role: "system", text: sources.system }]
@@ -263,7 +275,7 @@ const promptOf = (
   return explanation.parts.map(({ part, tokens }) => ({
     part,
     estimatedTokens: part === "turn" ? turnTokens : tokens,
-    messages: textsOf(part, tokens)
+    messages: partTexts(part, tokens)
   }))
 }
 
@@ -274,7 +286,7 @@ const recalledWith = (message: Message): ReadonlyArray<PromptPart> =>
   message.role === "user"
     ? []
     : Object.keys(message.supplements ?? {}).flatMap((name) =>
-        Option.getOrElse(decodeParts(supplementOf(message, name)?.prompt), () => [])
+        Option.getOrElse(decodeParts(readSupplement(message, name)?.prompt), () => [])
       )
 
 /**
@@ -284,5 +296,5 @@ const recalledWith = (message: Message): ReadonlyArray<PromptPart> =>
 const read = (messages: ReadonlyArray<Message>, provider: string): ReadonlyArray<ReadMessage> => {
   const into: Array<ChatMessage> = []
   for (const message of messages) addMessage(into, message, provider, () => undefined, [])
-  return into.map((message) => ({ role: message.role, text: textOf(message) }))
+  return into.map((message) => ({ role: message.role, text: messageText(message) }))
 }

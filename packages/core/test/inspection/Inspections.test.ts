@@ -11,6 +11,7 @@ import {
   type HostedTool
 } from "@colloquy/core"
 import { newId } from "@colloquy/core/adapters"
+import { Inspections } from "@colloquy/core/inspection"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -18,6 +19,8 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { failureOf, quiet, story } from "../support/Story.ts"
+
+const inspections = Effect.provide(Inspections, Inspections.layer())
 
 const slowTool: HostedTool = {
   definition: { name: "look_up", description: "Looks it up", parameters: { type: "object", properties: {} } },
@@ -55,6 +58,7 @@ describe("the inspection of a run", () => {
   it.effect("tells each step with its time, and what the model read", () =>
     Effect.gen(function* () {
       const turns = yield* Turns
+      const { inspect } = yield* inspections
       const { id } = yield* (yield* Assistants).create({ name: "a", systemPrompt: "Be short." })
       const first = yield* Effect.forkChild(turns.send({ content: "Hi", assistantId: id }))
       yield* TestClock.adjust("2 seconds")
@@ -67,7 +71,7 @@ describe("the inspection of a run", () => {
       yield* model.release()
       yield* TestClock.adjust("3 seconds")
       const { runId } = yield* Fiber.join(fiber)
-      const { charges, prompts, steps } = yield* turns.inspect(threadId, runId)
+      const { charges, prompts, steps } = yield* inspect(threadId, runId)
       assert.deepStrictEqual(charges, [])
       assert.deepStrictEqual(lengths(steps), [
         ["recall", 2000],
@@ -136,9 +140,10 @@ describe("the inspection of a run", () => {
     [callTool("get_weather", {}), say("Sunny.")],
     Effect.gen(function* () {
       const turns = yield* Turns
+      const { inspect } = yield* inspections
       const { id } = yield* (yield* Assistants).create({ name: "a", tools: [weather] })
       const open = yield* turns.send({ content: "Weather?", assistantId: id })
-      const waiting = yield* turns.inspect(open.threadId, open.runId)
+      const waiting = yield* inspect(open.threadId, open.runId)
       assert.deepStrictEqual(lengths(waiting.steps), [
         ["recall", 0],
         ["model", 0]
@@ -147,7 +152,7 @@ describe("the inspection of a run", () => {
       const outputs = [{ toolCallId: open.toolCalls[0]?.id ?? "", output: "sun" }]
       const turn = yield* turns.submitToolOutputs({ threadId: open.threadId, runId: open.runId, outputs })
       yield* turn.reply
-      const { prompts, steps } = yield* turns.inspect(open.threadId, open.runId)
+      const { prompts, steps } = yield* inspect(open.threadId, open.runId)
       assert.deepStrictEqual(
         prompts.map(({ parts }) => parts.at(-1)?.messages.map(({ text }) => text)),
         [["Weather?"], ["Weather?", "get_weather{}", "sun"]]
@@ -167,15 +172,16 @@ describe("the inspection of a run", () => {
     [fail("auth")],
     Effect.gen(function* () {
       const turns = yield* Turns
+      const { inspect } = yield* inspections
       const fiber = yield* Effect.forkChild(turns.send({ content: "Hi" }))
       yield* TestClock.adjust("1 minute")
       const { runId, threadId } = yield* Fiber.join(fiber)
-      const { steps } = yield* turns.inspect(threadId, runId)
+      const { steps } = yield* inspect(threadId, runId)
       assert.strictEqual(steps.at(-1)?.kind, "model")
       assert.isNotNull(steps.at(-1)?.endedAt ?? null)
-      const elsewhere = yield* failureOf(turns.inspect(yield* newId(ThreadId), runId))
+      const elsewhere = yield* failureOf(inspect(yield* newId(ThreadId), runId))
       assert.instanceOf(elsewhere, RunNotFound)
-      assert.instanceOf(yield* failureOf(Principal.provide("bob")(turns.inspect(threadId, runId))), RunNotFound)
+      assert.instanceOf(yield* failureOf(Principal.provide("bob")(inspect(threadId, runId))), RunNotFound)
     })
   )
 })

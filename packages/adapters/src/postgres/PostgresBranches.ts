@@ -1,0 +1,238 @@
+/**
+ * The operations of `RunStore` that make threads from messages. The messages of a new thread are sent in portions, each a statement of its
+ * own; the last statement makes the thread. A draft that was not finished is deleted by the next one of its owner, after an hour.
+ */
+import { type MessageId, type OwnerId, Principal, type StoreUnavailable, type ThreadId } from "@colloquy/core"
+import type { AnsweredOnce, BranchOutcome, NewMessage, RunStore } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import { type Arguments, call, type Database } from "./Database.ts"
+import { followUpsArgument } from "./FollowUpRecord.ts"
+import type { KnownHistories } from "./KnownHistories.ts"
+import { decodeMessages, messageArguments } from "./MessageRecord.ts"
+import { functionName } from "./schema/FunctionNames.ts"
+import { knownId, newRowId } from "./StoredId.ts"
+import { fromJson, toJson, toKey, toText } from "./StoredText.ts"
+
+type Branches = Pick<
+  typeof RunStore.Service,
+  "findAnswered" | "locate" | "importThread" | "forkThread" | "rewindThread"
+>
+
+/** How many messages, and about how many characters, one statement stores. */
+const mostMessages = 150
+const mostCharacters = 200_000
+
+const done: BranchOutcome = { _tag: "Done" }
+
+export const branches = (database: Database, histories: KnownHistories): Branches => {
+  const { brief, query, schema } = database
+
+  const act = (operation: string, name: string, args: Arguments): Effect.Effect<BranchOutcome, StoreUnavailable> =>
+    Effect.map(
+      query<{ readonly outcome: string }>(
+        `RunStore.${operation}`,
+        `select ${call(database, name, args)} as outcome`,
+        Object.values(args)
+      ),
+      ([row]) => fromJson<BranchOutcome>(row?.outcome ?? '{"_tag":"ThreadMissing"}')
+    )
+
+  const fillDraft = `select ${schema}.${functionName("fill_draft")}($1, $2, $3, $4, $5::uuid[], $6, $7, $8, $9, $10, $11)`
+  const { copyPrefix, openDraft } = drafts(database)
+
+  return {
+    findAnswered: (key) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          brief<{ readonly fingerprint: string; readonly answer: string }>(
+            "RunStore.findAnswered",
+            `select fingerprint, answer from ${schema}.idempotency_keys
+             where owner = $1 and key = $2 and answer is not null and created_at > clock_timestamp() - interval '24 hours'`,
+            [toText(ownerId), toKey(key)]
+          ),
+          ([row]) =>
+            Option.map(Option.fromNullishOr(row), ({ answer, fingerprint }) => ({
+              fingerprint,
+              answer: fromJson<Schema.Json>(answer)
+            }))
+        )
+      ),
+
+    locate: (threadId, id) =>
+      Principal.use(({ ownerId }) => {
+        const args = { owner: toText(ownerId), thread: knownId(threadId), message: id === null ? null : knownId(id) }
+        if (id !== null && args.message === null) return Effect.succeed(Option.none())
+        return Effect.map(
+          query<LocatedRow>(
+            "RunStore.locate",
+            `select message, question, count, newest from ${call(database, "locate_message", args)}`,
+            Object.values(args)
+          ),
+          ([row]) => Option.flatMap(Option.fromNullishOr(row), located)
+        )
+      }),
+
+    importThread: ({ messages, once, thread }) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const owner = toText(ownerId)
+        const id = newRowId(thread.id)
+        if (!(yield* openDraft("importThread", owner, id))) return done
+        let after = 0
+        let before = 0
+        for (const portion of portions(messages)) {
+          const rows = portion.map(messageArguments)
+          yield* query("RunStore.importThread", fillDraft, [
+            owner,
+            id,
+            after,
+            before,
+            rows.map((row) => row.message_id),
+            rows.map((row) => row.message_role),
+            rows.map((row) => row.message_status),
+            rows.map((row) => row.message_tokens),
+            rows.map((row) => row.message_at.toISOString()),
+            rows.map((row) => row.message_body),
+            rows.map((row) => row.message_results)
+          ])
+          // A database in this process answers at once, and others have their turn only here.
+          yield* Effect.yieldNow
+          after += portion.length
+          before += portion.reduce((sum, { tokens }) => sum + tokens, 0)
+        }
+        return yield* act("importThread", "import_thread", {
+          owner,
+          thread: id,
+          assistant: knownId(thread.assistantId),
+          metadata: toJson(thread.metadata),
+          created_at: thread.createdAt,
+          count: messages.length,
+          ...onceArguments(once)
+        })
+      }),
+
+    forkThread: ({ from, once, thread }) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const owner = toText(ownerId)
+        const id = newRowId(thread.id)
+        if (!(yield* openDraft("forkThread", owner, id))) return done
+        yield* copyPrefix("forkThread", owner, from.threadId, id, from.keeps)
+        return yield* act("forkThread", "fork_thread", {
+          owner,
+          from: knownId(from.threadId),
+          newest: from.newest,
+          count: from.keeps,
+          thread: id,
+          metadata: toJson(thread.metadata),
+          created_at: thread.createdAt,
+          forked_at: thread.forkedFrom?.messageId ?? null,
+          ...onceArguments(once)
+        })
+      }),
+
+    rewindThread: ({ at, followUps, keeps, keptAs, newest, once, threadId }) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const owner = toText(ownerId)
+        yield* keepPrefix(database, ownerId, threadId, { keeps, keptAs })
+        const outcome = yield* act("rewindThread", "rewind_thread", {
+          owner,
+          thread: knownId(threadId),
+          newest,
+          keeps,
+          kept_as: keptAs,
+          at,
+          follow_ups: followUpsArgument(followUps),
+          ...onceArguments(once)
+        })
+        histories.forget(ownerId, threadId)
+        return outcome
+      })
+  }
+}
+
+interface LocatedRow {
+  readonly message: string
+  readonly question: string | null
+  readonly count: number
+  readonly newest: MessageId
+}
+
+const located = ({ count, message, newest, question }: LocatedRow) => {
+  const [found, asked = null] = decodeMessages([
+    { messages: `[${question === null ? message : `${message},${question}`}]` }
+  ])
+  return found === undefined ? Option.none() : Option.some({ message: found, question: asked, count, newest })
+}
+
+const drafts = (database: Database) => {
+  /** False: an earlier try of this call has made the thread. */
+  const openDraft = (operation: string, owner: string, thread: string) =>
+    Effect.map(
+      database.query<{ readonly opened: boolean }>(
+        `RunStore.${operation}`,
+        `select ${call(database, "open_draft", { owner, thread })} as opened`,
+        [owner, thread]
+      ),
+      ([row]) => row?.opened === true
+    )
+
+  /** Copies the messages before the cut to the draft, portion by portion. */
+  const copyPrefix = Effect.fnUntraced(function* (
+    operation: string,
+    owner: string,
+    from: ThreadId,
+    thread: string,
+    through: number
+  ): Effect.fn.Return<void, StoreUnavailable> {
+    for (let after = 0; after < through;) {
+      const args = { owner, from: knownId(from), thread, after, through }
+      const [row] = yield* database.query<{ readonly last: number | null }>(
+        `RunStore.${operation}`,
+        `select ${call(database, "copy_to_draft", args)} as last`,
+        Object.values(args)
+      )
+      // The thread has become shorter. The last statement finds that out.
+      if (row === undefined || row.last === null) return
+      after = row.last
+      yield* Effect.yieldNow
+    }
+  })
+  return { openDraft, copyPrefix }
+}
+
+/** Prepares the thread that keeps what a rewind takes back. */
+export const keepPrefix = Effect.fnUntraced(function* (
+  database: Database,
+  ownerId: OwnerId,
+  from: ThreadId,
+  { keeps, keptAs }: { readonly keeps: number; readonly keptAs: ThreadId | null }
+): Effect.fn.Return<void, StoreUnavailable> {
+  if (keptAs === null) return
+  const { copyPrefix, openDraft } = drafts(database)
+  const owner = toText(ownerId)
+  if (yield* openDraft("rewindThread", owner, newRowId(keptAs)))
+    yield* copyPrefix("rewindThread", owner, from, keptAs, keeps)
+})
+
+export const onceArguments = (once: AnsweredOnce | null) => ({
+  key: once === null ? null : toKey(once.key),
+  fingerprint: once === null ? null : toText(once.fingerprint),
+  answer: once === null ? null : JSON.stringify(once.answer)
+})
+
+function* portions(messages: ReadonlyArray<NewMessage>): Generator<ReadonlyArray<NewMessage>> {
+  let from = 0
+  let size = 0
+  for (const [index, message] of messages.entries()) {
+    size += JSON.stringify([message.content, message.steps, message.toolResults]).length
+    if (index + 1 - from < mostMessages && size < mostCharacters) continue
+    yield messages.slice(from, index + 1)
+    from = index + 1
+    size = 0
+  }
+  if (from < messages.length) yield messages.slice(from)
+}

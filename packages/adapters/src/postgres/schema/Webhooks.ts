@@ -1,0 +1,83 @@
+/** Webhooks and their deliveries, which are deleted with them. */
+import { refusedWhileErasing } from "./Owners.ts"
+import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+
+export const webhookTables: Migration = {
+  name: "webhooks",
+  tables: ["webhooks", "webhook_deliveries"],
+  statements: [
+    `create table {schema}.webhooks (
+      owner text collate "C" not null,
+      id uuid not null,
+      ordinal bigint generated always as identity,
+      revision integer not null,
+      body text not null,
+      primary key (owner, id)
+    )`,
+    `create index webhooks_by_ordinal on {schema}.webhooks (ordinal)`,
+    `create table {schema}.webhook_deliveries (
+      owner text collate "C" not null,
+      id uuid not null,
+      ordinal bigint generated always as identity,
+      webhook_id uuid not null,
+      round integer not null,
+      at_rest boolean not null,
+      body text not null,
+      outcome text not null,
+      primary key (owner, id),
+      foreign key (owner, webhook_id) references {schema}.webhooks (owner, id) on delete cascade
+    )`,
+    `create index webhook_deliveries_of_webhook on {schema}.webhook_deliveries (owner, webhook_id, ordinal)`,
+    ...refusedWhileErasing([
+      ["webhooks", "insert or update"],
+      ["webhook_deliveries", "insert or update of round"]
+    ])
+  ]
+}
+
+/** Inserts take turns, over all owners, so that the ordinals are committed in their order. */
+const insertWebhook = sqlFunction(
+  "insert_webhook",
+  `(p_owner text, p_id uuid, p_revision integer, p_body text, p_most integer) returns text language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(2003134053);
+  if (select count(*) from {schema}.webhooks where owner = p_owner) >= p_most then return 'too_many'; end if;
+  insert into {schema}.webhooks (owner, id, revision, body) values (p_owner, p_id, p_revision, p_body);
+  return 'stored';
+end $$`
+)
+
+const insertDelivery = sqlFunction(
+  "insert_webhook_delivery",
+  `(p_owner text, p_id uuid, p_webhook uuid, p_round integer, p_at_rest boolean, p_body text, p_outcome text,
+    p_follow_ups text, p_keep integer) returns boolean language plpgsql as $$
+begin
+  perform from {schema}.webhooks where owner = p_owner and id = p_webhook for key share;
+  if not found then return false; end if;
+  insert into {schema}.webhook_deliveries (owner, id, webhook_id, round, at_rest, body, outcome)
+    values (p_owner, p_id, p_webhook, p_round, p_at_rest, p_body, p_outcome) on conflict do nothing;
+  if not found then return false; end if;
+  perform {schema}.add_follow_ups(p_owner, p_follow_ups);
+  delete from {schema}.webhook_deliveries where owner = p_owner and webhook_id = p_webhook and at_rest and ordinal <= (
+    select ordinal from {schema}.webhook_deliveries where owner = p_owner and webhook_id = p_webhook and at_rest
+      order by ordinal desc offset p_keep limit 1
+  );
+  return true;
+end $$`
+)
+
+const retryDelivery = sqlFunction(
+  "retry_webhook_delivery",
+  `(p_owner text, p_id uuid, p_round integer, p_follow_ups text) returns boolean language plpgsql as $$
+begin
+  update {schema}.webhook_deliveries
+    set round = p_round + 1, at_rest = false,
+        outcome = (outcome::jsonb || '{"status": "pending", "attempts": 0}'::jsonb)::text
+    where owner = p_owner and id = p_id and round = p_round;
+  if not found then return false; end if;
+  perform {schema}.add_follow_ups(p_owner, p_follow_ups);
+  return true;
+end $$`
+)
+
+export const webhookFunctions: ReadonlyArray<SqlFunction> = [insertWebhook, insertDelivery, retryDelivery]

@@ -1,0 +1,231 @@
+/**
+ * Conversations of other systems as messages for `threads.import`: exports of OpenAI (messages of the Assistants API, items of conversations and
+ * responses, messages of chat completions), `UIMessage` of the AI SDK, messages of LangGraph and LangChain. Pure functions over plain JSON: what
+ * is no message is left out, and so are system prompts, which belong to an assistant. A file is told in words. A call whose output is
+ * missing gets one that says so, unless it is at the end.
+ */
+import type { ImportedMessage } from "@colloquy/core"
+
+type Fields = Readonly<Record<string, unknown>>
+type Call = NonNullable<ImportedMessage["toolCalls"]>[number]
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+const listOrEmpty = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
+const objectsIn = (value: unknown): ReadonlyArray<Fields> => listOrEmpty(value).filter(isObject)
+const textOr = (value: unknown, other: string): string => (typeof value === "string" ? value : other)
+/** Values that are no text, as JSON. */
+const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
+
+interface Said {
+  readonly role: "user" | "assistant"
+  content: string | null
+  readonly calls: Array<Call>
+  readonly createdAt: string | undefined
+}
+
+/** Collects messages, calls and outputs in the order in which they were written. */
+class Conversation {
+  private readonly said: Array<Said> = []
+  private readonly outputs = new Map<string, string>()
+
+  say(role: Said["role"], content: string | null, createdAt?: string, calls: ReadonlyArray<Call> = []): void {
+    if ((content === null || content === "") && calls.length === 0) return
+    this.said.push({ role, content, calls: [...calls], createdAt })
+  }
+
+  /** Calls that follow each other, or a text of the assistant, are one message with it. */
+  call(call: Call): void {
+    const last = this.said.at(-1)
+    const isOpen = last?.role === "assistant" && last.calls.every(({ id }) => !this.outputs.has(id))
+    if (last !== undefined && isOpen) last.calls.push(call)
+    else this.say("assistant", null, undefined, [call])
+  }
+
+  output(callId: string, output: string): void {
+    if (!this.outputs.has(callId)) this.outputs.set(callId, output)
+  }
+
+  messages(): ReadonlyArray<ImportedMessage> {
+    return this.said.flatMap(({ calls, content, createdAt, role }, place): ReadonlyArray<ImportedMessage> => {
+      const isLast = place === this.said.length - 1
+      const own: ImportedMessage = {
+        role,
+        content,
+        ...(calls.length === 0 ? {} : { toolCalls: calls }),
+        ...(createdAt === undefined ? {} : { createdAt })
+      }
+      const results = calls.flatMap(({ id }): ReadonlyArray<ImportedMessage> => {
+        const output = this.outputs.get(id) ?? (isLast ? undefined : noOutput)
+        return output === undefined ? [] : [{ role: "tool", toolCallId: id, content: output }]
+      })
+      return [own, ...results]
+    })
+  }
+}
+
+const noOutput = "No result was recorded."
+
+/** Seconds or milliseconds since 1970, or ISO 8601. */
+const readTime = (value: unknown): string | undefined => {
+  if (typeof value === "number" && Number.isFinite(value)) {
+    const date = new Date(value < 100_000_000_000 ? value * 1000 : value)
+    return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+  }
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString()
+  return typeof value === "string" && !Number.isNaN(Date.parse(value)) ? new Date(value).toISOString() : undefined
+}
+
+/** The words of a content: a text, or a list of parts in the forms of these systems. */
+const plainText = (content: unknown): string => {
+  if (typeof content === "string") return content
+  return listOrEmpty(content)
+    .flatMap((part): ReadonlyArray<string> => {
+      if (typeof part === "string") return [part]
+      if (!isObject(part)) return []
+      const { text, type } = part
+      if (typeof text === "string") return [text]
+      if (isObject(text) && typeof text["value"] === "string") return [text["value"]]
+      if (typeof part["refusal"] === "string") return [part["refusal"]]
+      const isFile = typeof type === "string" && /image|file|audio|video/u.test(type)
+      return isFile ? [`[A file was here: ${textOr(part["filename"] ?? part["mediaType"], type)}]`] : []
+    })
+    .filter((words) => words !== "")
+    .join("\n\n")
+}
+
+/** An export is a list, or a page with a list under `data`, `items` or `messages`. */
+const readEntries = (value: unknown): ReadonlyArray<Fields> => {
+  if (!isObject(value)) return objectsIn(value)
+  return objectsIn(value["data"] ?? value["items"] ?? value["messages"] ?? value["output"])
+}
+
+const functionCall = (id: unknown, name: unknown, args: unknown): Call => ({
+  id: textOr(id, "call"),
+  name: textOr(name, "tool"),
+  arguments: args === undefined || args === null || args === "" ? "{}" : asText(args)
+})
+
+/** OpenAI lists the messages of a thread newest first, unless it was asked otherwise. */
+const oldestFirst = (entries: ReadonlyArray<Fields>): ReadonlyArray<Fields> => {
+  const [first, last] = [entries[0]?.["created_at"], entries.at(-1)?.["created_at"]]
+  return typeof first === "number" && typeof last === "number" && first > last ? entries.toReversed() : entries
+}
+
+/** Messages of the Assistants API, items of conversations and responses, messages of chat completions; also several of them in one list. */
+export const fromOpenAi = (exported: unknown): ReadonlyArray<ImportedMessage> => {
+  const conversation = new Conversation()
+  for (const entry of oldestFirst(readEntries(exported))) {
+    const { content, created_at, role, tool_calls, type } = entry
+    if (type === "function_call" || type === "custom_tool_call") {
+      conversation.call(
+        functionCall(entry["call_id"] ?? entry["id"], entry["name"], entry["arguments"] ?? entry["input"])
+      )
+    } else if (type === "function_call_output" || type === "custom_tool_call_output") {
+      conversation.output(
+        textOr(entry["call_id"], ""),
+        typeof entry["output"] === "string" ? entry["output"] : plainText(entry["output"]) || asText(entry["output"])
+      )
+    } else if (role === "tool") conversation.output(textOr(entry["tool_call_id"], ""), plainText(content))
+    else if (role === "user" || role === "assistant") {
+      const calls = objectsIn(tool_calls).map((call) => {
+        const made = isObject(call["function"]) ? call["function"] : {}
+        return functionCall(call["id"], made["name"], made["arguments"])
+      })
+      const words = plainText(content)
+      conversation.say(role, words === "" ? null : words, readTime(created_at), role === "assistant" ? calls : [])
+    }
+  }
+  return conversation.messages()
+}
+
+/** The part of the AI SDK's `UIMessage` that is read. `UIMessage` itself fits. */
+export interface UiMessageLike {
+  readonly role: "system" | "user" | "assistant"
+  readonly parts: ReadonlyArray<{ readonly type: string }>
+}
+
+const uiOutput = ({ errorText, output, state }: Fields): string | undefined => {
+  if (state === "output-available") return asText(output)
+  if (state === "output-error") return `Error: ${textOr(errorText, "the tool failed")}`
+  return state === "output-denied" ? "The call was denied." : undefined
+}
+
+/** Messages of `useChat`: each step of an answer is a message of its own, with its calls and their outputs. */
+export const fromUiMessages = (messages: ReadonlyArray<UiMessageLike>): ReadonlyArray<ImportedMessage> => {
+  const conversation = new Conversation()
+  for (const { parts, role } of messages) {
+    if (role === "system") continue
+    const fields = objectsIn(parts)
+    if (role === "user") {
+      conversation.say("user", plainText(fields))
+      continue
+    }
+    let words: Array<string> = []
+    let calls: Array<Call> = []
+    const close = () => {
+      conversation.say("assistant", words.length === 0 ? null : words.join("\n\n"), undefined, calls)
+      words = []
+      calls = []
+    }
+    for (const part of fields) {
+      const { type } = part
+      if (type === "step-start") close()
+      else if (type === "text") {
+        if (calls.length > 0) close()
+        words.push(textOr(part["text"], ""))
+      } else if (type === "dynamic-tool" || (typeof type === "string" && type.startsWith("tool-"))) {
+        const name = type === "dynamic-tool" ? part["toolName"] : type.slice("tool-".length)
+        const call = functionCall(part["toolCallId"], name, part["input"] ?? part["rawInput"])
+        calls.push(call)
+        const output = uiOutput(part)
+        if (output !== undefined) conversation.output(call.id, output)
+      }
+    }
+    close()
+  }
+  return conversation.messages()
+}
+
+/** The names that LangChain has for roles, in messages, in stored messages and in serialised objects. */
+const langRoles: Readonly<Record<string, "user" | "assistant" | "tool">> = {
+  human: "user",
+  user: "user",
+  HumanMessage: "user",
+  HumanMessageChunk: "user",
+  ai: "assistant",
+  assistant: "assistant",
+  AIMessage: "assistant",
+  AIMessageChunk: "assistant",
+  tool: "tool",
+  ToolMessage: "tool"
+}
+
+const langMessage = (entry: Fields): { readonly role: string; readonly fields: Fields } => {
+  const { id, kwargs, role, type } = entry
+  // {"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessage"],"kwargs":{…}}
+  if (isObject(kwargs)) return { role: String(listOrEmpty(id).at(-1)), fields: kwargs }
+  // {"type":"ai","data":{…}}
+  if (isObject(entry["data"])) return { role: String(type), fields: entry["data"] }
+  const get = entry["getType"] ?? entry["_getType"]
+  const told: unknown = typeof get === "function" ? Reflect.apply(get, entry, []) : (type ?? role)
+  return { role: String(told), fields: entry }
+}
+
+/** The messages of a LangGraph state (`{ messages }` or the list), as objects of LangChain or as their JSON. */
+export const fromLangGraph = (state: unknown): ReadonlyArray<ImportedMessage> => {
+  const conversation = new Conversation()
+  const values = isObject(state) && isObject(state["values"]) ? state["values"] : state
+  for (const entry of readEntries(values)) {
+    const { fields, role: name } = langMessage(entry)
+    const role = langRoles[name]
+    if (role === "tool")
+      conversation.output(textOr(fields["tool_call_id"], ""), plainText(fields["content"]) || asText(fields["content"]))
+    else if (role !== undefined) {
+      const words = plainText(fields["content"])
+      const calls = objectsIn(fields["tool_calls"]).map(({ args, id, name: called }) => functionCall(id, called, args))
+      conversation.say(role, words === "" ? null : words, undefined, role === "assistant" ? calls : [])
+    }
+  }
+  return conversation.messages()
+}

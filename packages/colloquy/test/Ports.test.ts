@@ -1,0 +1,102 @@
+/** Ports as plain async code: those of a host that keeps everything in maps fulfil the contracts of the kernel, and a kernel asks them. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { auditStoreSuite, blobStoreSuite, rateLimiterSuite } from "@colloquy/testing/contracts"
+import { assert, describe, it } from "@effect/vitest"
+import { InsufficientCredit, type PlainAudit, type PlainBlobs, type PlainCredit, portsLayer } from "colloquy"
+import { documents } from "colloquy/documents"
+import { say, TestKernel } from "colloquy/testing"
+import * as Layer from "effect/Layer"
+import { createHash } from "node:crypto"
+
+const places = new Map<string, number>()
+const rateLimiter = {
+  take: (key: string, { limit, windowMillis }: { readonly limit: number; readonly windowMillis: number }) => {
+    const now = Date.now()
+    const next = Math.max(places.get(key) ?? now, now) + windowMillis / limit
+    if (next - windowMillis > now) return Math.ceil(next - windowMillis - now)
+    places.set(key, next)
+    return null
+  }
+}
+
+const auditOf = (kept: Array<Parameters<PlainAudit["append"]>[0]>): PlainAudit => ({
+  append: (entry) => void kept.unshift(entry),
+  list: async ({ before, limit }, { owner }) => {
+    const own = kept.filter(({ ownerId }) => ownerId === owner)
+    const from = before === undefined ? 0 : own.findIndex(({ id }) => id === before) + 1
+    return before !== undefined && from === 0 ? [] : own.slice(from, from + limit)
+  }
+})
+
+interface Blob {
+  readonly owner: string
+  readonly bytes: Uint8Array
+  readonly at: number
+}
+
+const blobsIn = (kept: Map<string, Blob>): PlainBlobs => {
+  const own = (id: string, owner: string) => {
+    const blob = kept.get(id)
+    return blob?.owner === owner ? blob : null
+  }
+  return {
+    put: async (id, pieces, { owner }) => {
+      const whole: Array<Uint8Array> = []
+      for await (const piece of pieces) whole.push(piece.slice())
+      const bytes = Buffer.concat(whole)
+      if (kept.has(id)) throw new Error(`There is a blob ${id} already.`)
+      kept.set(id, { owner, bytes, at: Date.now() })
+      return { size: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") }
+    },
+    head: (id, { owner }) => {
+      const blob = own(id, owner)
+      return blob && { size: blob.bytes.length }
+    },
+    get: (id, range, { owner }) => {
+      const blob = own(id, owner)
+      const { length, offset } = range ?? { offset: 0, length: blob?.bytes.length ?? 0 }
+      return blob && [blob.bytes.slice(offset, offset + length)]
+    },
+    remove: (id, { owner }) => own(id, owner) !== null && kept.delete(id),
+    sweep: async (before, unneeded) => {
+      const old = [...kept].filter(([, { at }]) => at < before.getTime()).map(([id]) => id)
+      return (await unneeded(old)).filter((id) => kept.delete(id)).length
+    }
+  }
+}
+
+rateLimiterSuite("plain code", portsLayer({ rateLimiter }))
+auditStoreSuite("plain code: AuditStore", Layer.merge(InMemory.layer, portsLayer({ audit: auditOf([]) })))
+blobStoreSuite("plain code: BlobStore", Layer.merge(InMemory.layer, portsLayer({ blobs: blobsIn(new Map()) })))
+
+describe("a kernel over plain ports", () => {
+  it("asks them for credit, tells them what was used and done, and keeps bytes with them", async () => {
+    const audited: Array<Parameters<PlainAudit["append"]>[0]> = []
+    const blobs = new Map<string, Blob>()
+    const used: Array<string> = []
+    const credit: PlainCredit = {
+      ensure: (_, { owner }) => owner === "ada" || { refuse: "Top up your account.", waitMillis: 1000 },
+      record: ({ usage }, { owner }) => void used.push(`${owner} ${usage.outputTokens > 0}`),
+      balance: async ({ owner }) => (owner === "ada" ? 12.5 : null)
+    }
+    const ports = { audit: auditOf(audited), blobs: blobsIn(blobs), credit }
+    await using colloquy = await TestKernel.open([say("Hello.")], { ports, owner: "ada", rooms: [documents()] })
+    assert.strictEqual((await colloquy.send({ content: "Hi" })).content, "Hello.")
+    assert.deepStrictEqual(used, ["ada true"])
+    assert.strictEqual(await colloquy.billing.balance(), 12.5)
+    const refused = await colloquy.send({ content: "Hi" }, { owner: "bob" }).catch((error: unknown) => error)
+    assert.instanceOf(refused, InsufficientCredit)
+    assert.deepInclude(refused, { reason: "Top up your account.", waitMillis: 1000 })
+    await colloquy.keys.make("laptop")
+    assert.deepStrictEqual(
+      audited.map(({ action, ownerId }) => `${ownerId} ${action}`),
+      ["ada key_made"]
+    )
+    assert.strictEqual((await colloquy.audit.list()).length, 1)
+    const { id } = await colloquy.assistants.create({ name: "Tea" })
+    const file = new File(["Tea is a drink."], "tea.txt", { type: "text/plain" })
+    const document = await colloquy.documents.upload({ assistantId: id, file })
+    assert.strictEqual(blobs.size, 1)
+    await colloquy.documents.remove(document.id)
+  })
+})

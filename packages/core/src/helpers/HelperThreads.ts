@@ -1,0 +1,91 @@
+/**
+ * The threads on which helpers answer: one for each thread and helper, kept between calls. Its id follows from both, so every process finds
+ * the same one, and none is made twice. The metadata of the thread above names them, so that they are removed with it.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Principal } from "../access/Principal.ts"
+import type { Colleague } from "../assistants/Colleague.ts"
+import { ThreadId } from "../primitives/Ids.ts"
+import { keyedId } from "../primitives/KeyedId.ts"
+import { firstPage } from "../primitives/Page.ts"
+import type { Thread } from "../threads/Thread.ts"
+import { Removals } from "../threads/Removals.ts"
+import { Threads } from "../threads/Threads.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+
+/** The field of the upper thread's metadata, and that of the helper's own. */
+const field = "helper_threads"
+const parentField = "parent_thread_id"
+
+const decodeIds = Schema.decodeUnknownOption(Schema.Record(Schema.String, Schema.String))
+
+const idsIn = ({ metadata }: Pick<Thread, "metadata">): Readonly<Record<string, string>> =>
+  Option.getOrElse(decodeIds(metadata?.[field]), () => ({}))
+
+export const helperThreads = Effect.gen(function* () {
+  const store = yield* ThreadStore
+  const threads = yield* Threads
+  const removals = yield* Removals
+
+  const make = Effect.fnUntraced(function* (id: ThreadId, parent: ThreadId, { assistantId, name }: Colleague) {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const metadata = { [parentField]: parent, helper: name }
+    const thread: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: now, updatedAt: now }
+    yield* store.mergeMetadata(parent, (before) => ({ [field]: { ...idsIn({ metadata: before }), [name]: id } }))
+    const isStored = yield* store.insert(thread)
+    return isStored ? Option.some(id) : Option.none()
+  })
+
+  /** None: there is no such assistant any more. */
+  const find = Effect.fnUntraced(function* (parent: ThreadId, helper: Colleague) {
+    const { ownerId } = yield* Principal
+    const id = yield* keyedId(ThreadId, [ownerId, parent, helper.assistantId, helper.name])
+    if (Option.isSome(yield* store.get(id))) return Option.some(id)
+    // Two calls of one answer may come here at once; the second one finds the thread of the first.
+    return yield* Effect.catchDefect(make(id, parent, helper), (defect) =>
+      Effect.flatMap(store.get(id), (found) =>
+        Option.isSome(found) ? Effect.succeed(Option.some(id)) : Effect.die(defect)
+      )
+    )
+  })
+
+  /** A thread that was copied names helpers of another thread, which stay. */
+  const removeChildren = (parent: Thread) =>
+    Effect.forEach(
+      Object.values(idsIn(parent)),
+      Effect.fnUntraced(function* (text) {
+        const id = ThreadId.make(text)
+        const found = yield* store.get(id)
+        if (Option.isNone(found) || found.value.metadata?.[parentField] !== parent.id) return
+        yield* Effect.catchTags(threads.remove(id), {
+          ThreadNotFound: () => Effect.void,
+          // A voice session holds the helper's thread, which stays then, as any other thread would.
+          ThreadInSession: () => Effect.void
+        })
+      }),
+      { discard: true }
+    )
+
+  const allThreads = Effect.fnUntraced(function* (assistantId: Thread["assistantId"]) {
+    const { limit } = firstPage
+    const found: Array<Thread> = []
+    for (let skip = 0; ; skip += limit) {
+      const page = yield* store.list({ skip, limit }, assistantId)
+      found.push(...page.filter((thread) => Object.keys(idsIn(thread)).length > 0))
+      if (page.length < limit) return found
+    }
+  })
+
+  yield* removals.watch(
+    Effect.fnUntraced(function* (place) {
+      const found =
+        "threadId" in place ? Option.toArray(yield* store.get(place.threadId)) : yield* allThreads(place.assistantId)
+      return Effect.forEach(found, removeChildren, { discard: true })
+    })
+  )
+
+  return { find }
+})

@@ -1,0 +1,167 @@
+/**
+ * How helpers join a turn, as the part "helpers": each helper of the assistant is a hosted tool `name {message}`, whose call is a turn on the
+ * helper's own thread. What the helper says is the result of the call. A call that is cancelled, or that takes too long, cancels its turn.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Colleague, handoffPrefix } from "../assistants/Colleague.ts"
+import type { ThreadId } from "../primitives/Ids.ts"
+import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import type { BegunRun, ChildEnd } from "../tools/LiveTurn.ts"
+import { noUsage } from "../primitives/Usage.ts"
+import { childrenKey, mostDepth } from "../turns/ChildRuns.ts"
+import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
+import type { TurnReply } from "../turns/TurnReply.ts"
+import { Turns } from "../turns/TurnUseCases.ts"
+import { HelperSettings } from "./HelperSettings.ts"
+import { helperThreads } from "./HelperThreads.ts"
+
+export const helpersPartName = childrenKey
+
+const HelpersPlan = Schema.Struct({
+  helpers: Schema.Array(Colleague),
+  handoffs: Schema.Array(Colleague),
+  /** The conversation was handed over to this assistant. */
+  isActing: Schema.Boolean
+})
+type HelpersPlan = typeof HelpersPlan.Type
+
+/**
+ * A helper may ask its own helpers, but a conversation does not go down without end. It hands nothing over: the turn above waits for it.
+ * Null: there is nobody to ask.
+ */
+const planOf = ({ assistant, request, thread }: TurnCase): HelpersPlan | null => {
+  if (request.sendToModel === false) return null
+  const depth = request.child?.depth ?? 0
+  const plan = {
+    helpers: depth < mostDepth ? assistant.helpers : [],
+    handoffs: depth === 0 ? assistant.handoffs : [],
+    isActing: depth === 0 && assistant.id !== thread.assistantId
+  }
+  return plan.helpers.length + plan.handoffs.length > 0 || plan.isActing ? plan : null
+}
+
+export const makeHelpersPart = Effect.gen(function* () {
+  const turns = yield* Turns
+  const settings = yield* HelperSettings
+  const threads = yield* helperThreads
+
+  /** The usage of a turn that was cancelled is in the record of its run. */
+  const cancel = (threadId: ThreadId, { child, end }: BegunRun) =>
+    turns.cancel(threadId, child.runId).pipe(
+      Effect.matchEffect({
+        onFailure: () => Effect.sync(() => end(nothing)),
+        onSuccess: ({ usage }) => Effect.sync(() => end({ status: "CANCELLED", usage }))
+      })
+    )
+
+  const ask = Effect.fnUntraced(function* (helper: Colleague, message: string, call: HostedCall) {
+    const threadId = yield* Effect.mapError(threads.find(call.threadId, helper), failure)
+    if (Option.isNone(threadId)) return yield* failed("The assistant behind this tool was deleted. Answer without it.")
+    const { assistantId, name } = helper
+    const begun = yield* call.beginRun({ toolCallId: call.toolCallId, name, threadId: threadId.value, assistantId })
+    if (begun === null) return yield* failed("No more helpers can be asked in this turn. Answer without them.")
+    const { child, end } = begun
+    call.tell({
+      type: "helper_started",
+      data: {
+        tool_call_id: call.toolCallId,
+        name,
+        helper_thread_id: threadId.value,
+        helper_run_id: child.runId
+      }
+    })
+    const answer = Effect.gen(function* () {
+      const turn = yield* turns.start({ threadId: threadId.value, content: message, stream: false, child })
+      return yield* turn.reply
+    })
+    const reply = yield* answer.pipe(
+      Effect.onInterrupt(() => cancel(threadId.value, begun)),
+      Effect.tapError(() => Effect.sync(() => end(nothing))),
+      Effect.mapError(failure)
+    )
+    end({ status: childStatus(reply), usage: reply.usage })
+    return yield* childText(name, reply)
+  })
+
+  const helperTool = (helper: Colleague): HostedTool => ({
+    definition: { name: helper.name, description: helper.description, parameters },
+    isNamedByOwner: true,
+    timeout: settings.timeout,
+    run: ({ message }, call) =>
+      typeof message === "string" && message.trim() !== ""
+        ? ask(helper, message, call)
+        : failed("Give a `message`: what the helper is to do, in words.")
+  })
+
+  const part: TurnPart<HelpersPlan> = {
+    name: helpersPartName,
+    plan: HelpersPlan,
+    concerns: (turn) => planOf(turn) !== null,
+    decide: (turn) => {
+      const plan = planOf(turn)
+      return Effect.succeed(plan === null ? null : { plan })
+    },
+    tools: ({ handoffs, helpers, isActing }) => [
+      ...helpers.map(helperTool),
+      ...handoffs.map(({ assistantId, description, name }) =>
+        handOff(`${handoffPrefix}${name}`, `Hands the rest of the conversation over. ${description}`, assistantId)
+      ),
+      ...(isActing
+        ? [handOff("hand_back", "Gives the conversation back to the assistant that had it first.", null)]
+        : [])
+    ],
+    handOver: ({ handoffs, helpers }, isOwn) => ({ handoffs, helpers, isActing: !isOwn })
+  }
+  yield* (yield* TurnParts).register(part)
+})
+
+/** What the assistant that goes on reads in the place of the result. */
+const takenOver = (reason: string): string =>
+  `The conversation was handed over. From here on you are the assistant that it was handed to. Reason: ${reason} Answer the user now.`
+
+const handOff = (name: string, description: string, to: Colleague["assistantId"] | null): HostedTool => ({
+  definition: {
+    name,
+    description,
+    parameters: {
+      type: "object",
+      properties: { reason: { type: "string", description: "Why, in a sentence for the other assistant" } },
+      required: ["reason"]
+    }
+  },
+  isNamedByOwner: true,
+  run: Effect.fnUntraced(function* ({ reason }, call) {
+    const why = typeof reason === "string" && reason.trim() !== "" ? reason : "None was given."
+    const refusal = yield* Effect.mapError(call.handOver(to), failure)
+    if (refusal !== null) return yield* failed(`${refusal} Go on yourself.`)
+    call.tell({ type: "handed_over", data: { tool_call_id: call.toolCallId, name, reason: why } })
+    return takenOver(why)
+  })
+})
+
+const parameters = {
+  type: "object",
+  properties: {
+    message: { type: "string", description: "What you ask of it, with everything that it needs to know" }
+  },
+  required: ["message"]
+}
+
+const nothing: ChildEnd = { status: "FAILED", usage: noUsage }
+
+const childStatus = ({ status }: TurnReply): ChildEnd["status"] => (status === "IN_PROGRESS" ? "FAILED" : status)
+
+const childText = (name: string, { content, fault, status }: TurnReply): Effect.Effect<string, HostedToolFailed> => {
+  if (status === "COMPLETED") return Effect.succeed(content)
+  const why = fault?.message ?? (status === "CANCELLED" ? "It was cancelled." : "It waits for somebody.")
+  const said = content === "" ? "" : ` It had said so far: ${content}`
+  return failed(`${name} did not answer. ${why}${said}`)
+}
+
+const failure = ({ message }: { readonly message: string }) => new HostedToolFailed({ message })
+
+const failed = (message: string): Effect.Effect<never, HostedToolFailed> =>
+  Effect.fail(new HostedToolFailed({ message }))

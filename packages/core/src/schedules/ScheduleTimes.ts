@@ -1,0 +1,74 @@
+/** The times of a schedule, pure: reading an expression, the next times, and what is done when one has come. */
+import * as Cron from "effect/Cron"
+import * as Result from "effect/Result"
+import type { Schedule } from "./Schedule.ts"
+
+export interface TimeProblem {
+  readonly field: "cron" | "timezone"
+  readonly message: string
+}
+
+/** The most characters of an expression. */
+const longest = 200
+
+/** How many times a schedule shows. */
+const shownTimes = 5
+
+const isZone = (timezone: string): boolean =>
+  timezone.length <= longest && Result.isSuccess(Cron.parse("0 0 * * *", timezone))
+
+/** A cron expression with five fields, so that a schedule has at most one time a minute. */
+export const readTimes = (
+  { cron, timezone }: Pick<Schedule, "cron" | "timezone">,
+  now: Date
+): Result.Result<Cron.Cron, ReadonlyArray<TimeProblem>> => {
+  const zone: ReadonlyArray<TimeProblem> = isZone(timezone)
+    ? []
+    : [{ field: "timezone", message: "There is no such time zone. Give a name such as Europe/Berlin, or UTC." }]
+  const five = cron.length <= longest && cron.trim().split(/\s+/u).length === 5
+  const read = five ? Cron.parse(cron.trim(), zone.length === 0 ? timezone : "UTC") : undefined
+  if (read === undefined || Result.isFailure(read)) {
+    const message =
+      "This is no cron expression with five fields: minute, hour, day of the month, month, day of the week."
+    return Result.fail([{ field: "cron", message }, ...zone])
+  }
+  if (nextTime(read.success, now) === null) {
+    return Result.fail([{ field: "cron", message: "There is no day at which this expression has a time." }, ...zone])
+  }
+  return zone.length === 0 ? Result.succeed(read.success) : Result.fail(zone)
+}
+
+/** The first time after a moment; null: there is none. */
+export const nextTime = (cron: Cron.Cron, after: Date): Date | null => {
+  try {
+    return Cron.next(cron, after)
+  } catch {
+    return null
+  }
+}
+
+/** The next times after a moment, at most five. */
+export const nextTimes = (cron: Cron.Cron, after: Date): ReadonlyArray<Date> => {
+  const times: Array<Date> = []
+  for (let time = nextTime(cron, after); time !== null; time = nextTime(cron, time)) {
+    times.push(time)
+    if (times.length === shownTimes) break
+  }
+  return times
+}
+
+/** What is done at a time that has come: a turn, or nothing, with a sentence. `next` is the first time after now, so no time comes twice. */
+export interface Due {
+  readonly time: Date
+  readonly next: Date | null
+  readonly runs: boolean
+  readonly missed: string | null
+}
+
+export const dueOf = (schedule: Schedule, cron: Cron.Cron, time: Date, now: Date, graceMillis: number): Due => {
+  const next = nextTime(cron, now)
+  if (now.getTime() - time.getTime() <= graceMillis) return { time, next, runs: true, missed: null }
+  return schedule.onMissed === "once"
+    ? { time, next, runs: true, missed: null }
+    : { time, next, runs: false, missed: "No process was running at this time, and missed times are skipped." }
+}

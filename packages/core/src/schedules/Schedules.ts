@@ -1,0 +1,76 @@
+/** The use cases of schedules as a service; `SchedulesLayer` implements them. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantNotFound } from "../assistants/Assistant.ts"
+import type { AssistantId, ScheduleId, ThreadId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { IdempotencyKey } from "../runs/RunStore.ts"
+import type { Metadata } from "../threads/Thread.ts"
+import type { StartedTurn } from "../turns/StartedTurn.ts"
+import type { IdempotencyConflict } from "../turns/TurnErrors.ts"
+import type { StartError } from "../turns/TurnUseCases.ts"
+import type { OnMissed, Schedule, ScheduleNotFound, ScheduleRefused, TooManySchedules } from "./Schedule.ts"
+
+export interface NewSchedule {
+  /** Five fields: minute, hour, day of the month, month, day of the week. */
+  readonly cron: string
+  /** A name such as `Europe/Berlin`. */
+  readonly timezone: string
+  readonly content: string
+  /** A thread of the assistant; null or absent: each turn has a new one. */
+  readonly threadId?: ThreadId | null
+  /** Of the messages. */
+  readonly metadata?: Metadata | null
+  readonly paused?: boolean
+  /** Default `once`. */
+  readonly onMissed?: OnMissed
+}
+
+/** A schedule with its next times, at most five. */
+export interface ScheduleWithTimes {
+  readonly schedule: Schedule
+  readonly times: ReadonlyArray<Date>
+}
+
+export interface ScheduleList {
+  readonly schedules: ReadonlyArray<ScheduleWithTimes>
+  /** `after` of the next page; null: there is none. */
+  readonly next: ScheduleId | null
+}
+
+type Missing = ScheduleNotFound | StoreUnavailable
+
+export class Schedules extends Context.Service<
+  Schedules,
+  {
+    readonly create: (
+      assistantId: AssistantId,
+      schedule: NewSchedule,
+      idempotency?: IdempotencyKey
+    ) => Effect.Effect<
+      ScheduleWithTimes,
+      AssistantNotFound | IdempotencyConflict | ScheduleRefused | TooManySchedules | StoreUnavailable,
+      Principal
+    >
+    readonly get: (assistantId: AssistantId, id: ScheduleId) => Effect.Effect<ScheduleWithTimes, Missing, Principal>
+    /** Newest first. */
+    readonly list: (
+      assistantId: AssistantId,
+      page: { readonly limit: number; readonly after?: ScheduleId }
+    ) => Effect.Effect<ScheduleList, AssistantNotFound | StoreUnavailable, Principal>
+    /** Changes what is given. Other times, and the end of a pause, count from now: nothing of before is missed. */
+    readonly update: (
+      assistantId: AssistantId,
+      id: ScheduleId,
+      change: Partial<NewSchedule>
+    ) => Effect.Effect<ScheduleWithTimes, ScheduleRefused | Missing, Principal>
+    readonly remove: (assistantId: AssistantId, id: ScheduleId) => Effect.Effect<void, Missing, Principal>
+    /** Begins a turn of the schedule now, also while it is paused. Its times stay as they are. */
+    readonly run: (
+      assistantId: AssistantId,
+      id: ScheduleId,
+      idempotency?: IdempotencyKey
+    ) => Effect.Effect<StartedTurn, ScheduleNotFound | StartError, Principal>
+  }
+>()("@colloquy/core/schedules/Schedules") {}

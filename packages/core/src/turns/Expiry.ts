@@ -1,0 +1,42 @@
+/** The follow-up that rejects calls which nobody has approved in time. It is stored with the leg that asks, so any process does it. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
+import type { Lease } from "../runs/RunStore.ts"
+import type { MessageStatus } from "../threads/Message.ts"
+import type { RecordedLeg } from "./TurnRecorder.ts"
+
+export const expiryKind = "approval-expiry"
+
+export const ExpiryPayload = Schema.Struct({ threadId: ThreadId, runId: RunId, messageId: MessageId })
+
+export const expiriesOf = (
+  { messageId, openCalls }: Pick<RecordedLeg, "messageId" | "openCalls">,
+  status: MessageStatus,
+  { runId, threadId }: Lease
+): Effect.Effect<ReadonlyArray<NewFollowUp>> => {
+  const expiresAt =
+    status === "REQUIRES_ACTION" ? openCalls.find(({ approval }) => approval?.expiresAt != null) : undefined
+  if (expiresAt?.approval?.expiresAt == null) return Effect.succeed(none)
+  const due = Date.parse(expiresAt.approval.expiresAt)
+  return Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const id = yield* newId(FollowUpId)
+    const payload = { threadId, runId, messageId }
+    return [
+      {
+        id,
+        kind: expiryKind,
+        key: messageId,
+        payload,
+        sequence: null,
+        delayMillis: Math.max(0, due - now),
+        createdAt: new Date(now)
+      }
+    ]
+  })
+}
+
+const none: ReadonlyArray<NewFollowUp> = []

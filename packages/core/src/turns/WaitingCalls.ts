@@ -1,0 +1,83 @@
+/** The calls of an owner that wait for an approval, read from the runs that wait. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Principal } from "../access/Principal.ts"
+import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import type { Page } from "../primitives/Page.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Run } from "../runs/Run.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import type { OpenCall } from "../tools/ToolCall.ts"
+import { unanswered } from "./PrunedLog.ts"
+
+/** A call that waits for a person's decision. */
+export interface WaitingCall {
+  readonly threadId: ThreadId
+  readonly assistantId: AssistantId
+  readonly runId: RunId
+  /** The answer that made the call. */
+  readonly messageId: MessageId
+  readonly id: string
+  readonly name: string
+  /** JSON text, as the model wrote it. */
+  readonly arguments: string
+  readonly askedAt: Date
+  /** Null: it waits as long as its run does. */
+  readonly expiresAt: Date | null
+}
+
+/** How many runs are read at a time. */
+const runsAtOnce = 100
+
+export class WaitingCalls extends Context.Service<
+  WaitingCalls,
+  {
+    readonly waitingCalls: (page: Page) => Effect.Effect<ReadonlyArray<WaitingCall>, StoreUnavailable, Principal>
+  }
+>()("@colloquy/core/turns/WaitingCalls") {
+  static readonly layer: Layer.Layer<WaitingCalls, never, RunStore> = Layer.effect(
+    WaitingCalls,
+    RunStore.useSync((store) => {
+      const callsOf = (run: Run) =>
+        Effect.map(store.messages(run.id), (messages) => {
+          const asking = messages.find(({ id }) => id === run.answerId)
+          if (asking === undefined) return []
+          return unanswered(asking).flatMap((call) =>
+            call.approval === undefined ? [] : [waitingCall(run, call, asking.createdAt)]
+          )
+        })
+
+      return WaitingCalls.of({
+        waitingCalls: Effect.fnUntraced(function* ({ limit, skip }) {
+          const found: Array<WaitingCall> = []
+          let after: number | null | undefined
+          while (after !== null && found.length < skip + limit) {
+            const { next, runs } = yield* store.waiting({
+              limit: runsAtOnce,
+              ...(after === undefined ? {} : { after })
+            })
+            for (const run of runs) {
+              found.push(...(yield* callsOf(run)))
+              if (found.length >= skip + limit) break
+            }
+            after = next
+          }
+          return found.slice(skip, skip + limit)
+        })
+      })
+    })
+  )
+}
+
+const waitingCall = (run: Run, { approval, arguments: args, id, name }: OpenCall, askedAt: Date): WaitingCall => ({
+  threadId: run.threadId,
+  assistantId: run.assistantId,
+  runId: run.id,
+  messageId: run.answerId,
+  id,
+  name,
+  arguments: args,
+  askedAt,
+  expiresAt: approval?.expiresAt == null ? null : new Date(approval.expiresAt)
+})

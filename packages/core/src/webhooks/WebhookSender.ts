@@ -1,0 +1,41 @@
+/** Ports of the platform: sending to an address that a client gave, and encrypting the secrets that sign what is sent. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+
+export interface WebhookRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** There was no answer. */
+export class NotSent extends Schema.TaggedError<NotSent>()("NotSent", {
+  message: Schema.String,
+  /** True: another attempt would fail as well, for example because the address is a private one. */
+  isFinal: Schema.Boolean
+}) {}
+
+export class WebhookSender extends Context.Service<
+  WebhookSender,
+  {
+    /** Why nothing is sent to this address, as far as its text tells; null: it may be used. */
+    readonly problem: (url: string) => string | null
+    /**
+     * POSTs once and returns the status of the answer. A name is resolved, its addresses are checked, and the connection goes to a checked
+     * address only. Redirects are not followed, and the answer is not kept.
+     */
+    readonly send: (request: WebhookRequest) => Effect.Effect<number, NotSent>
+  }
+>()("@colloquy/core/webhooks/WebhookSender") {}
+
+export class WebhookSecrets extends Context.Service<
+  WebhookSecrets,
+  {
+    /** `place` is needed to open it again. */
+    readonly seal: (secret: Redacted.Redacted<string>, place: string) => Effect.Effect<string>
+    /** Null: it was sealed for another place, or under a key that the host no longer has. */
+    readonly open: (sealed: string, place: string) => Effect.Effect<Redacted.Redacted<string> | null>
+  }
+>()("@colloquy/core/webhooks/WebhookSecrets") {}

@@ -1,0 +1,75 @@
+/** The use cases of webhooks as a service; `WebhooksLayer` implements them. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import type { Principal } from "../access/Principal.ts"
+import type { DeliveryId, WebhookId } from "../primitives/Ids.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type {
+  Delivery,
+  DeliveryNotFound,
+  TooManyWebhooks,
+  Webhook,
+  WebhookEvent,
+  WebhookNotFound,
+  WebhookRefused
+} from "./Webhook.ts"
+import type { WebhookPage } from "./WebhookStore.ts"
+
+export interface NewWebhook {
+  readonly url: string
+  readonly events: ReadonlyArray<WebhookEvent>
+  readonly description?: string | null
+  /** Default false: no text of a conversation or of a file is sent. */
+  readonly includeContent?: boolean
+}
+
+/** A webhook with its secret, which is shown this once. */
+export interface WebhookWithSecret {
+  readonly webhook: Webhook
+  readonly secret: Redacted.Redacted<string>
+}
+
+export interface WebhookList {
+  readonly webhooks: ReadonlyArray<Webhook>
+  /** `after` of the next page; null: there is none. */
+  readonly next: WebhookId | null
+}
+
+export interface DeliveryList {
+  readonly deliveries: ReadonlyArray<Delivery>
+  /** Where older ones begin; null at the end. */
+  readonly next: DeliveryId | null
+}
+
+type Missing = WebhookNotFound | StoreUnavailable
+
+export class Webhooks extends Context.Service<
+  Webhooks,
+  {
+    readonly create: (
+      webhook: NewWebhook
+    ) => Effect.Effect<WebhookWithSecret, WebhookRefused | TooManyWebhooks | StoreUnavailable, Principal>
+    readonly get: (id: WebhookId) => Effect.Effect<Webhook, Missing, Principal>
+    /** Newest first. */
+    readonly list: (page: WebhookPage) => Effect.Effect<WebhookList, StoreUnavailable, Principal>
+    /** Changes what is given. */
+    readonly update: (
+      id: WebhookId,
+      change: Partial<NewWebhook>
+    ) => Effect.Effect<Webhook, WebhookRefused | Missing, Principal>
+    readonly remove: (id: WebhookId) => Effect.Effect<void, Missing, Principal>
+    /** A new secret. The one of before signs as well, for `WebhookSettings.overlap`. */
+    readonly rotate: (id: WebhookId) => Effect.Effect<WebhookWithSecret, Missing, Principal>
+    /** Newest first. */
+    readonly deliveries: (
+      id: WebhookId,
+      page: { readonly limit: number; readonly after?: DeliveryId }
+    ) => Effect.Effect<DeliveryList, Missing, Principal>
+    /** Sends a delivery again, in every state, with the pauses of a new one. */
+    readonly retry: (
+      id: WebhookId,
+      deliveryId: DeliveryId
+    ) => Effect.Effect<Delivery, DeliveryNotFound | Missing, Principal>
+  }
+>()("@colloquy/core/webhooks/Webhooks") {}

@@ -1,0 +1,86 @@
+/**
+ * The body of an import: JSON, or a message on each line. Its messages are given to the kernel as they are, with the kernel's names: the
+ * kernel checks them all and tells the index of what is wrong.
+ */
+import { type Steps } from "@colloquy/core/adapters"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { ValidationError } from "../wire/Errors.ts"
+import { isRecord, parsingJson } from "../wire/Json.ts"
+import type { Body } from "./RequestBody.ts"
+
+export interface ImportBody {
+  readonly metadata: Schema.JsonObject | null
+  readonly messages: () => Steps<ReadonlyArray<unknown>>
+}
+
+const isJsonObject = Schema.is(Schema.JsonObject)
+
+/** A line that is no JSON: the kernel tells that it is no message. */
+const notJson = null
+
+const isPieces = (value: unknown): value is ReadonlyArray<string> =>
+  Array.isArray(value) && value.every((piece) => typeof piece === "string")
+
+const problem = (loc: ReadonlyArray<string>, msg: string): ReadonlyArray<ValidationError> => [
+  { loc: ["body", ...loc], msg, type: "value_error" }
+]
+
+export const importBody: Body<ImportBody> = {
+  files: {},
+  decode: ({ value }) => {
+    if (isPieces(value)) return Result.succeed({ metadata: null, messages: () => parseLines(value) })
+    if (!isRecord(value)) return Result.fail(problem([], "Expected an object with messages"))
+    const { messages, metadata = null } = value
+    const wrong = metadata !== null && !isJsonObject(metadata) ? problem(["metadata"], "Expected an object") : []
+    if (!Array.isArray(messages))
+      return Result.fail([...wrong, ...problem(["messages"], "Expected a list of messages")])
+    if (wrong.length > 0) return Result.fail(wrong)
+    return Result.succeed({
+      metadata: isJsonObject(metadata) ? metadata : null,
+      messages: () => renamed(messages)
+    })
+  }
+}
+
+const atOnce = 64
+
+function* renamed(messages: ReadonlyArray<unknown>): Steps<ReadonlyArray<unknown>> {
+  const read: Array<unknown> = []
+  for (const message of messages) {
+    read.push(fromWire(message))
+    if (read.length % atOnce === 0) yield
+  }
+  return read
+}
+
+/** Empty lines are left out. The pieces of a text may break anywhere. */
+function* parseLines(pieces: ReadonlyArray<string>): Steps<ReadonlyArray<unknown>> {
+  const read: Array<unknown> = []
+  let rest = ""
+  for (const piece of [...pieces, "\n"]) {
+    const lines = (rest + piece).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) {
+      if (line.trim() === "") continue
+      const parsed = yield* parsingJson(line)
+      read.push(Result.isSuccess(parsed) ? fromWire(parsed.success) : notJson)
+      if (read.length % atOnce === 0) yield
+    }
+    yield
+  }
+  return read
+}
+
+const fromWire = (message: unknown): unknown => {
+  if (!isRecord(message)) return message
+  const { content = null, created_at, metadata, role, tool_call_id, tool_calls } = message
+  const calls = Array.isArray(tool_calls) ? tool_calls.map(callFromWire) : tool_calls
+  return { role, content, toolCalls: calls, toolCallId: tool_call_id, createdAt: created_at, metadata }
+}
+
+const callFromWire = (call: unknown): unknown => {
+  if (!isRecord(call)) return call
+  const made = isRecord(call["function"]) ? call["function"] : {}
+  return { id: call["id"], name: made["name"], arguments: made["arguments"] }
+}

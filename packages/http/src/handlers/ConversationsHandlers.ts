@@ -1,0 +1,139 @@
+/** Import, fork, rewind, regenerate and edit over HTTP: decode, call the use case, encode. */
+import {
+  AssistantId,
+  Conversations,
+  MessageId,
+  type Thread,
+  ThreadId,
+  Threads,
+  type TurnRequest,
+  Turns
+} from "@colloquy/core"
+import { runYielding, type Steps } from "@colloquy/core/adapters"
+import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { Api } from "../Api.ts"
+import type { RawBody } from "../bodies/RequestBody.ts"
+import { conversationBodies } from "../endpoints/ConversationsApi.ts"
+import { writeThread } from "../encoding/EncodeList.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
+import { Wings } from "../wings/Wings.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import { compact, given } from "../wire/Fields.ts"
+import { canonicalJson } from "../wire/Json.ts"
+import type { MessageBody } from "../wire/MessageBody.ts"
+import { acceptance, delivery } from "./Delivery.ts"
+import { readIdempotency } from "./Idempotency.ts"
+import { commonRequest, findIgnored } from "./MessageFields.ts"
+import { routingFromWire } from "./TurnOptions.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "conversations",
+  Effect.fnUntraced(function* (handlers) {
+    const conversations = yield* Conversations
+    const threads = yield* Threads
+    const turns = yield* Turns
+    const wings = yield* Wings
+    const read = yield* bodyReader
+    const deliver = yield* delivery
+    const accept = yield* acceptance
+
+    /** With its messages; none if the thread has gone since its first answer. */
+    const written = (thread: Thread, status: 200 | 201, fields: object = {}) =>
+      threads.show(thread.id).pipe(
+        Effect.map(({ messages }) => ({ thread, messages })),
+        Effect.catchTag("ThreadNotFound", () => Effect.succeed({ thread, messages: [] })),
+        Effect.flatMap((found) => writeThread(found, wings, fields)),
+        Effect.map((response) => HttpServerResponse.setStatus(response, status)),
+        Effect.mapError(toWireError)
+      )
+
+    const again = (
+      sent: Parameters<typeof readIdempotency>[0],
+      params: { readonly thread_id: string; readonly message_id: string },
+      {
+        raw,
+        value
+      }: { readonly raw: RawBody; readonly value: (MessageBody & { readonly in?: "place" | "fork" | null }) | null },
+      edited?: string
+    ) =>
+      Effect.gen(function* () {
+        const body = value ?? {}
+        const request: TurnRequest = {
+          ...commonRequest(body),
+          ...compact({
+            options: wings.options(body, raw),
+            ignored: findIgnored(wings, body),
+            routing: routingFromWire(body.router)
+          }),
+          threadId: ThreadId.make(params.thread_id),
+          instead: {
+            messageId: MessageId.make(params.message_id),
+            in: body.in ?? "place",
+            without: wings.named(raw.value),
+            ...compact({ edited })
+          }
+        }
+        const repeat = yield* readIdempotency(sent, () =>
+          body.background === true ? { ...request, background: true } : request
+        )
+        const started = turns.start({ ...request, ...repeat })
+        return body.background === true ? yield* accept(started) : yield* deliver(started, body.stream === true)
+      })
+
+    return handlers
+      .handleRaw("import", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(conversationBodies.import, raw)
+          const messages = yield* runYielding(value.messages())
+          const { metadata } = value
+          const said = raw.headers["idempotency-key"] === undefined ? "" : yield* runYielding(writeJsonText(messages))
+          const repeat = yield* readIdempotency(raw, () => ({ metadata, said }))
+          const order = { assistantId: AssistantId.make(raw.params.assistant_id), messages, ...repeat }
+          const made = conversations.import(metadata === null ? order : { ...order, metadata })
+          return yield* written(yield* Effect.mapError(made, toWireError), 201)
+        })
+      )
+      .handleRaw("fork", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(conversationBodies.fork, raw)
+          const asked = compact({ messageId: messageIdOrNone(value?.message_id), metadata: given(value?.metadata) })
+          const repeat = yield* readIdempotency(raw, () => asked)
+          const fork = conversations.fork({ threadId: ThreadId.make(raw.params.thread_id), ...asked, ...repeat })
+          return yield* written(yield* Effect.mapError(fork, toWireError), 201)
+        })
+      )
+      .handleRaw("rewind", (raw) =>
+        Effect.gen(function* () {
+          const { value } = yield* read(conversationBodies.rewind, raw)
+          const { forget, keep, message_id } = value
+          const asked = { messageId: MessageId.make(message_id), keep: keep !== false, forget: forget === true }
+          const repeat = yield* readIdempotency(raw, () => asked)
+          const rewind = conversations.rewind({ threadId: ThreadId.make(raw.params.thread_id), ...asked, ...repeat })
+          const { keptAs, thread } = yield* Effect.mapError(rewind, toWireError)
+          return yield* written(thread, 200, { kept_as: keptAs })
+        })
+      )
+      .handleRaw("regenerate", (raw) =>
+        Effect.flatMap(read(conversationBodies.regenerate, raw), (body) => again(raw, raw.params, body))
+      )
+      .handleRaw("edit", (raw) =>
+        Effect.flatMap(read(conversationBodies.edit, raw), (body) => again(raw, raw.params, body, body.value.content))
+      )
+  })
+)
+
+/** What a repeat is recognized by. */
+function* writeJsonText(messages: ReadonlyArray<unknown>): Steps<string> {
+  const texts: Array<string> = []
+  for (const message of messages) {
+    texts.push(canonicalJson(message))
+    if (texts.length % 16 === 0) yield
+  }
+  return texts.join("\n")
+}
+
+const messageIdOrNone = (id: string | null | undefined): MessageId | undefined =>
+  typeof id === "string" ? MessageId.make(id) : undefined

@@ -1,0 +1,104 @@
+/** Schedules over HTTP. A host that has not installed `Schedules.layer()` answers 501. */
+import { AssistantId, ThreadId } from "@colloquy/core"
+import { ScheduleId } from "@colloquy/core/adapters"
+import { type NewSchedule, scheduleRecord, Schedules } from "@colloquy/core/wings"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Option from "effect/Option"
+import { Api } from "../Api.ts"
+import { scheduleBodies } from "../endpoints/SchedulesApi.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
+import { NotImplemented } from "../wire/Errors.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import { compact, given } from "../wire/Fields.ts"
+import type { ScheduleUpdate } from "../wire/ScheduleRecords.ts"
+import { acceptance } from "./Delivery.ts"
+import { readIdempotency } from "./Idempotency.ts"
+import { sha256 } from "./Hash.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "schedules",
+  Effect.fnUntraced(function* (handlers) {
+    const read = yield* bodyReader
+    const accept = yield* acceptance
+    const schedules = Option.match(yield* Effect.serviceOption(Schedules), {
+      onNone: () => Effect.fail(new NotImplemented({ detail })),
+      onSome: (service) => Effect.succeed(service)
+    })
+
+    return handlers
+      .handleRaw("create", (raw) =>
+        Effect.gen(function* () {
+          const { create } = yield* schedules
+          const { value } = yield* read(scheduleBodies.create, raw)
+          const { content, cron, timezone } = value
+          const { idempotency } = yield* readIdempotency(raw, () => value)
+          const schedule = { content, cron, timezone, ...fieldsOf(value) }
+          const made = create(AssistantId.make(raw.params.assistant_id), schedule, idempotency)
+          const record = scheduleRecord(yield* Effect.mapError(made, toWireError))
+          return HttpServerResponse.jsonUnsafe(record, { status: 201 })
+        })
+      )
+      .handle("list", ({ params, query: { cursor, limit = 20 } }) =>
+        Effect.gen(function* () {
+          const { list } = yield* schedules
+          const page = { limit, ...compact({ after: cursor === undefined ? undefined : ScheduleId.make(cursor) }) }
+          const found = yield* Effect.mapError(list(AssistantId.make(params.assistant_id), page), toWireError)
+          return { schedules: found.schedules.map(scheduleRecord), next_cursor: found.next }
+        })
+      )
+      .handle("get", ({ params }) =>
+        Effect.gen(function* () {
+          const { get } = yield* schedules
+          return scheduleRecord(yield* Effect.mapError(get(...placeOf(params)), toWireError))
+        })
+      )
+      .handleRaw("update", (raw) =>
+        Effect.gen(function* () {
+          const { update } = yield* schedules
+          const { value } = yield* read(scheduleBodies.update, raw)
+          const { content, cron, timezone } = value
+          const words = compact({ content: given(content), cron: given(cron), timezone: given(timezone) })
+          const changed = update(...placeOf(raw.params), { ...words, ...fieldsOf(value) })
+          return HttpServerResponse.jsonUnsafe(scheduleRecord(yield* Effect.mapError(changed, toWireError)))
+        })
+      )
+      .handle("remove", ({ params }) =>
+        Effect.gen(function* () {
+          const { remove } = yield* schedules
+          yield* Effect.mapError(remove(...placeOf(params)), toWireError)
+          const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
+          return { message: "The schedule was deleted.", schedule_id: params.schedule_id, deleted_at }
+        })
+      )
+      .handle("run", ({ headers, params }) =>
+        Effect.gen(function* () {
+          const { run } = yield* schedules
+          const key = headers["idempotency-key"]
+          const fingerprint = yield* sha256(`schedule ${params.schedule_id}`)
+          return yield* accept(run(...placeOf(params), key === undefined ? undefined : { key, fingerprint }))
+        })
+      )
+  })
+)
+
+const detail = "Schedules are not available on this server: its host has not installed them."
+
+const placeOf = (params: { readonly assistant_id: string; readonly schedule_id: string }) =>
+  [AssistantId.make(params.assistant_id), ScheduleId.make(params.schedule_id)] as const
+
+const fieldsOf = (body: ScheduleUpdate): Partial<NewSchedule> =>
+  compact({
+    paused: given(body.paused),
+    metadata: body.metadata,
+    onMissed: given(body.on_missed),
+    threadId:
+      body.thread === undefined || body.thread === null
+        ? undefined
+        : body.thread === "new"
+          ? null
+          : ThreadId.make(body.thread.thread_id)
+  })

@@ -1,0 +1,124 @@
+/** Webhooks over HTTP. A host that has not installed `Webhooks.layer()` answers 501. */
+import { DeliveryId, WebhookId } from "@colloquy/core/adapters"
+import { type Delivery, type Webhook as KernelWebhook, Webhooks, type WebhookWithSecret } from "@colloquy/core/wings"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { Api } from "../Api.ts"
+import { webhookBodies } from "../endpoints/WebhooksApi.ts"
+import { bodyReader } from "../wings/BodyReader.ts"
+import { NotImplemented } from "../wire/Errors.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+import { compact, given, writeTimestamp } from "../wire/Fields.ts"
+import type { Webhook, WebhookDelivery } from "../wire/WebhookRecords.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "webhooks",
+  Effect.fnUntraced(function* (handlers) {
+    const read = yield* bodyReader
+    const webhooks = Option.match(yield* Effect.serviceOption(Webhooks), {
+      onNone: () => Effect.fail(new NotImplemented({ detail })),
+      onSome: (service) => Effect.succeed(service)
+    })
+
+    return handlers
+      .handleRaw("create", (raw) =>
+        Effect.gen(function* () {
+          const { create } = yield* webhooks
+          const { description, events, include_content, url } = (yield* read(webhookBodies.create, raw)).value
+          const fields = compact({ description, includeContent: given(include_content) })
+          const made = yield* Effect.mapError(create({ url, events, ...fields }), toWireError)
+          return HttpServerResponse.jsonUnsafe(withSecret(made), { status: 201 })
+        })
+      )
+      .handle("list", ({ query: { cursor, limit = 20 } }) =>
+        Effect.gen(function* () {
+          const { list } = yield* webhooks
+          const after = cursor === undefined ? undefined : WebhookId.make(cursor)
+          const found = yield* Effect.mapError(list({ limit, ...compact({ after }) }), toWireError)
+          return { webhooks: found.webhooks.map(toWire), next_cursor: found.next }
+        })
+      )
+      .handle("get", ({ params }) =>
+        Effect.gen(function* () {
+          const { get } = yield* webhooks
+          return toWire(yield* Effect.mapError(get(idOf(params)), toWireError))
+        })
+      )
+      .handleRaw("update", (raw) =>
+        Effect.gen(function* () {
+          const { update } = yield* webhooks
+          const { description, events, include_content, url } = (yield* read(webhookBodies.update, raw)).value
+          const change = compact({
+            description,
+            url: given(url),
+            events: given(events),
+            includeContent: given(include_content)
+          })
+          const changed = yield* Effect.mapError(update(idOf(raw.params), change), toWireError)
+          return HttpServerResponse.jsonUnsafe(toWire(changed))
+        })
+      )
+      .handle("remove", ({ params }) =>
+        Effect.gen(function* () {
+          const { remove } = yield* webhooks
+          yield* Effect.mapError(remove(idOf(params)), toWireError)
+          const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
+          return { message: "The webhook was deleted.", webhook_id: params.webhook_id, deleted_at }
+        })
+      )
+      .handle("rotate", ({ params }) =>
+        Effect.gen(function* () {
+          const { rotate } = yield* webhooks
+          return withSecret(yield* Effect.mapError(rotate(idOf(params)), toWireError))
+        })
+      )
+      .handle("deliveries", ({ params, query: { cursor, limit = 20 } }) =>
+        Effect.gen(function* () {
+          const { deliveries } = yield* webhooks
+          const after = cursor === undefined ? undefined : DeliveryId.make(cursor)
+          const found = yield* Effect.mapError(deliveries(idOf(params), { limit, ...compact({ after }) }), toWireError)
+          return { deliveries: found.deliveries.map(deliveryToWire), next_cursor: found.next }
+        })
+      )
+      .handle("retry", ({ params }) =>
+        Effect.gen(function* () {
+          const { retry } = yield* webhooks
+          const again = retry(idOf(params), DeliveryId.make(params.delivery_id))
+          return deliveryToWire(yield* Effect.mapError(again, toWireError))
+        })
+      )
+  })
+)
+
+const detail = "Webhooks are not available on this server: its host has not installed them."
+
+const idOf = (params: { readonly webhook_id: string }) => WebhookId.make(params.webhook_id)
+
+const toWire = (webhook: KernelWebhook): Webhook => ({
+  webhook_id: webhook.id,
+  url: webhook.url,
+  events: webhook.events,
+  description: webhook.description,
+  include_content: webhook.includeContent,
+  created_at: writeTimestamp(webhook.createdAt),
+  updated_at: writeTimestamp(webhook.updatedAt)
+})
+
+const withSecret = ({ secret, webhook }: WebhookWithSecret) => ({ ...toWire(webhook), secret: Redacted.value(secret) })
+
+const deliveryToWire = (delivery: Delivery): WebhookDelivery => ({
+  delivery_id: delivery.id,
+  event_id: delivery.eventId,
+  type: delivery.type,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  last_status: delivery.lastStatus,
+  error: delivery.error,
+  created_at: writeTimestamp(delivery.createdAt),
+  updated_at: writeTimestamp(delivery.updatedAt)
+})

@@ -1,0 +1,2 @@
+/** `docsPage` of `@colloquy/http/docs-page`. */
+export type DocsPage = (api: never) => unknown

@@ -1,0 +1,1 @@
+export type NonEmptyReadonlyArray<Item> = readonly [Item, ...Array<Item>]

@@ -1,0 +1,3 @@
+export interface Scope {
+  readonly "~effect/Scope": "~effect/Scope"
+}

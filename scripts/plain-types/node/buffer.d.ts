@@ -1,0 +1,1 @@
+export interface Buffer extends Uint8Array {}

@@ -1,0 +1,4 @@
+export interface Duplex {
+  readonly readable: boolean
+  readonly writable: boolean
+}
