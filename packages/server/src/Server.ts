@@ -30,7 +30,7 @@ import { Voice } from "@colloquy/core/voice"
 import { WebSearch } from "@colloquy/core/web-search"
 import { webHandler, type WebHandler } from "@colloquy/http"
 import { Images, Videos } from "@colloquy/core/media"
-import { docsPage } from "@colloquy/http/docs-page"
+import { docsPageWith } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { openai } from "@colloquy/http/openai"
 import { type Studio, studio } from "@colloquy/studio"
@@ -182,7 +182,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     signingKey,
     linkPeriod: settings.mediaUrls
   }
-  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPage, wings: [openai] })
+  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPageWith(docsLinks), wings: [openai] })
   try {
     await api.ready()
   } catch (error) {
@@ -190,6 +190,12 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
   }
   return { api, isStoreUp, newKey, voice, listensAt: (url: string) => void (address = url) }
 }
+
+/** The page of the API is at `<base>/docs`, the guide below it, and the studio at the root. */
+const docsLinks = [
+  { title: "Guide", href: "docs/guide" },
+  { title: "Studio", href: "/" }
+]
 
 /** The signing key of addresses also encrypts the secrets of webhooks. A server that keeps nothing makes one for itself. */
 const webhookPorts = (

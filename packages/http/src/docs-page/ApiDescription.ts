@@ -126,6 +126,20 @@ const hostHeaders = ["authorization", "x_session_token"].map((name) => ({
   schema: { type: "string" }
 }))
 
+const isHostHeader = (parameter: unknown): boolean =>
+  hostHeaders.some(({ name }) => recordOrEmpty(parameter)["name"] === name)
+
+/** The description without the headers that only a host reads. */
+export const withoutHostHeaders = (document: JsonRecord): JsonRecord => ({
+  ...document,
+  paths: mapRecord(document["paths"], (path) =>
+    mapRecord(path, (operation) => {
+      const { parameters, ...rest } = recordOrEmpty(operation)
+      return { ...rest, parameters: Array.isArray(parameters) ? parameters.filter((each) => !isHostHeader(each)) : [] }
+    })
+  )
+})
+
 const allowsNull = (schema: unknown): boolean => {
   const choices = recordOrEmpty(schema)["anyOf"]
   return Array.isArray(choices) && choices.some((choice) => recordOrEmpty(choice)["type"] === "null")

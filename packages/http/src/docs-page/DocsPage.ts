@@ -1,35 +1,81 @@
 /**
  * The page at `/docs` as one file: the program that shows API descriptions is part of it, so it works without a network. Its content
- * security policy lets it run its own scripts and call its own server, and forbids frames.
+ * security policy lets it run its own scripts and call its own server, and forbids frames. A host may put links above it.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Layer from "effect/Layer"
+import type { Api } from "../Api.ts"
+import { withoutHostHeaders } from "./ApiDescription.ts"
 import type { DocsPage } from "./DocsRoutes.ts"
+import { repairs, styles } from "./Repairs.ts"
 
-const scalar = { withDefaultFonts: false }
+export interface DocsLink {
+  readonly title: string
+  /** A path of the same server, or one relative to the page. */
+  readonly href: string
+}
 
-/** Answers with the page, under the policy that fits it. */
-export const docsPage: DocsPage = Effect.fnUntraced(function* (api) {
-  // A router of its own: the host's knows this address already.
-  const router = yield* HttpRouter.make
-  const route = HttpApiScalar.layer(api, { path: "/", scalar })
-  yield* Layer.build(Layer.fresh(Layer.provide(route, Layer.succeed(HttpRouter.HttpRouter, router))))
-  const request = HttpServerRequest.fromWeb(new Request("http://localhost/"))
-  const answer = Effect.provideService(router.asHttpEffect(), HttpServerRequest.HttpServerRequest, request)
-  const response = yield* Effect.orDie(answer)
-  const { body } = response
-  const html = body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
-  const hashes = yield* Effect.forEach(scriptTexts(html), scriptHash)
-  return HttpServerResponse.setHeaders(response, {
-    "content-security-policy": contentPolicy(hashes),
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer"
+/**
+ * The reader asks for the API key first and keeps it in the browser. What its vendor offers beside the description is off: tools for
+ * developers, a client in another place, and reports.
+ */
+const scalar = {
+  withDefaultFonts: false,
+  authentication: { preferredSecurityScheme: "apiKey" },
+  persistAuth: true,
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  telemetry: false,
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  customCss: styles
+}
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"]/gu, (sign) => `&#${sign.codePointAt(0)};`)
+
+const linkList = (links: ReadonlyArray<DocsLink>): string =>
+  `<nav class="docs-links" aria-label="Colloquy"><b>API</b>${links
+    .map(({ href, title }) => `<a href="${escaped(href)}">${escaped(title)}</a>`)
+    .join("")}</nav>`
+
+/** The API without the headers that only a host reads: every sample of a request would have them, and empty. */
+const shortened = (api: typeof Api): typeof Api => {
+  const before = Context.getOrUndefined(api.annotations, OpenApi.Transform)
+  return api.annotate(OpenApi.Transform, (document) => withoutHostHeaders(before?.(document) ?? document))
+}
+
+/** The page with links above it, for example to a guide. It answers under the policy that fits it. */
+export const docsPageWith = (links: ReadonlyArray<DocsLink>): DocsPage =>
+  Effect.fnUntraced(function* (api) {
+    // A router of its own: the host's knows this address already.
+    const router = yield* HttpRouter.make
+    const route = HttpApiScalar.layer(shortened(api), { path: "/", scalar })
+    yield* Layer.build(Layer.fresh(Layer.provide(route, Layer.succeed(HttpRouter.HttpRouter, router))))
+    const request = HttpServerRequest.fromWeb(new Request("http://localhost/"))
+    const answer = Effect.provideService(router.asHttpEffect(), HttpServerRequest.HttpServerRequest, request)
+    const { body } = yield* Effect.orDie(answer)
+    const read = body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
+    const html = read
+      .replace("<html>", '<html lang="en">')
+      .replace("</head>", () => `<link rel="icon" href="data:," />${open}${repairs}${close}</head>`)
+      .replace("<body>", () => `<body>${links.length === 0 ? "" : linkList(links)}`)
+    const hashes = yield* Effect.forEach(scriptTexts(html), scriptHash)
+    return HttpServerResponse.html(html).pipe(
+      HttpServerResponse.setHeaders({
+        "content-security-policy": contentPolicy(hashes),
+        "x-frame-options": "DENY",
+        "referrer-policy": "no-referrer"
+      })
+    )
   })
-})
+
+/** The page alone. */
+export const docsPage: DocsPage = docsPageWith([])
 
 const open = "<script>"
 const close = "</script>"

@@ -1,4 +1,7 @@
-/** `/openapi.json`, and `/docs` where the host gave a page for it. Both are made when they are first asked for. */
+/**
+ * `/openapi.json`, and `/docs` where the host gave a page for it. Both are made when they are first asked for, and hold nothing of an
+ * owner.
+ */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -6,6 +9,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Scope from "effect/Scope"
 import { Api } from "../Api.ts"
 import { describe, withMessageFields } from "./ApiDescription.ts"
+import { packed } from "./Packed.ts"
 import type { Wing } from "../wings/Wing.ts"
 
 /** Makes the page that reads the description of this API. `docsPage` of `@colloquy/http/docs-page` is one. */
@@ -20,23 +24,17 @@ const mountedAt = (basePath: string, wings: ReadonlyArray<Wing>) => {
   return api.annotate(OpenApi.Transform, (document) => withMessageFields(describe(document), fields))
 }
 
-/** These answers hold nothing of an owner. */
-const forEverybody = HttpServerResponse.setHeader("cache-control", "no-cache")
-
 export const docsRoutes = (basePath: string, page: DocsPage | true, wings: ReadonlyArray<Wing>) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const api = mountedAt(basePath, wings)
       const scope = yield* Scope.Scope
       const description = yield* Effect.cached(
-        Effect.sync(() => forEverybody(HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
+        Effect.suspend(() => packed(HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
       )
-      yield* router.add("GET", "/openapi.json", description)
+      yield* router.add("GET", "/openapi.json", Effect.flatten(description))
       if (page === true) return
-      yield* router.add(
-        "GET",
-        "/docs",
-        yield* Effect.cached(Effect.suspend(() => Effect.map(Scope.provide(page(api), scope), forEverybody)))
-      )
+      const shown = yield* Effect.cached(Effect.suspend(() => Effect.flatMap(Scope.provide(page(api), scope), packed)))
+      yield* router.add("GET", "/docs", Effect.flatten(shown))
     })
   )
