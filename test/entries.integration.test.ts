@@ -24,7 +24,7 @@ const filesOfCore = async (...entries: ReadonlyArray<string>): Promise<ReadonlyA
 }
 
 const wings =
-  /^(retrieval|documents|memory|summaries|answers|helpers|outputs|media|web-search|voice|realtime|inspection|retention|schedules|webhooks)\//
+  /^(retrieval|documents|memory|summaries|answers|helpers|outputs|media|web-search|voice|realtime|inspection|retention|schedules|webhooks|evals)\//
 
 describe("what is loaded", () => {
   it("with the kernel: nothing of any wing", async () => {

@@ -10,7 +10,7 @@ interface PackageRule {
 
 const effectRoot = /^effect\/[A-Z]\w*$/
 const core =
-  /^@colloquy\/core(\/(adapters|wings|prepare|promises|retrieval|documents|memory|summaries|answers|helpers|outputs|media|web-search|voice|realtime|inspection|retention|schedules|webhooks))?$/
+  /^@colloquy\/core(\/(adapters|wings|prepare|promises|retrieval|documents|memory|summaries|answers|helpers|outputs|media|web-search|voice|realtime|inspection|retention|schedules|webhooks|evals))?$/
 const node = /^node:/
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
@@ -93,7 +93,8 @@ export const wings: Readonly<Record<string, ReadonlyArray<string>>> = {
   inspection: [],
   retention: [],
   schedules: [],
-  webhooks: []
+  webhooks: [],
+  evals: ["answers", "documents", "inspection"]
 }
 
 /** A folder of http may import itself and the folders before it. The files beside the folders are not in the order. */

@@ -69,7 +69,7 @@ const judgeQuestion = (cases: ReadonlyArray<Outcome>): ReadonlyArray<QuestionRep
   const [first] = cases
   if (first === undefined) return []
   const right = cases.filter(isRight).length
-  const reliability = tabulate(cases.map(readPrediction))
+  const { calibrationError, reliability } = calibrate(cases.map(readPrediction))
   return [
     {
       question: first.question,
@@ -79,10 +79,30 @@ const judgeQuestion = (cases: ReadonlyArray<Outcome>): ReadonlyArray<QuestionRep
       accuracyInterval: wilsonInterval(right, cases.length),
       brierScore: average(cases.map(outcomeBrier)),
       logLoss: average(cases.map(outcomeLogLoss)),
-      calibrationError: expectedError(reliability),
+      calibrationError,
       reliability
     }
   ]
+}
+
+/** How well probabilities of one event each fit what came true. */
+export interface Calibration {
+  readonly cases: number
+  /** The mean of (p - y)^2. */
+  readonly brierScore: number
+  readonly calibrationError: number
+  readonly reliability: ReadonlyArray<ReliabilityBin>
+}
+
+/** Of at least one prediction. */
+export const calibrate = (predictions: ReadonlyArray<Prediction>): Calibration => {
+  const reliability = tabulate(predictions)
+  return {
+    cases: predictions.length,
+    brierScore: average(predictions.map(({ cameTrue, probability }) => (probability - Number(cameTrue)) ** 2)),
+    calibrationError: expectedError(reliability),
+    reliability
+  }
 }
 
 const average = (values: ReadonlyArray<number>): number => values.reduce((sum, value) => sum + value, 0) / values.length
@@ -103,7 +123,8 @@ const outcomeLogLoss = ({ distribution, outcome }: Outcome): number => {
   return -Math.log(Math.min(1, Math.max(1e-15, probability)))
 }
 
-interface Prediction {
+/** The probability of an event, and whether it happened. */
+export interface Prediction {
   readonly probability: number
   readonly cameTrue: boolean
 }

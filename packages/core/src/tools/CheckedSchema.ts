@@ -131,7 +131,7 @@ export const isJsonObject = (value: unknown): value is Schema.JsonObject =>
 const isList = (value: unknown): value is ReadonlyArray<Schema.Json> => Array.isArray(value)
 
 /** Does not recurse: what is asked is whether recursion would be safe. */
-const isDeeper = (value: unknown, levels: number): boolean => {
+export const isDeeper = (value: unknown, levels: number): boolean => {
   let level: ReadonlyArray<unknown> = [value]
   for (let depth = 0; depth <= levels; depth++) {
     level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []))
