@@ -7,11 +7,11 @@ import type { S3Blobs } from "@colloquy/adapters/s3"
 import type { Quota, TurnSettings } from "@colloquy/core"
 import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
 import type { RetentionSettings } from "@colloquy/core/retention"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 import {
@@ -104,7 +104,9 @@ interface RealtimeSettings {
   readonly models: ReadonlyArray<string>
 }
 
-export class SettingsRefused extends Data.TaggedError("SettingsRefused")<{ readonly problems: ReadonlyArray<string> }> {
+export class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
+  problems: Schema.Array(Schema.String)
+}) {
   override get message() {
     return `The environment is not right:\n${this.problems.map((problem) => `  - ${problem}`).join("\n")}`
   }

@@ -2,12 +2,12 @@
  * Why the server cannot start, as one sentence for the operator: what is wrong and which variable to change. It never contains addresses of
  * databases or keys.
  */
+import * as Schema from "effect/Schema"
 import { Pglite } from "@colloquy/adapters/pglite"
 import { StoreUnavailable } from "@colloquy/core"
-import * as Data from "effect/Data"
 import type { Settings } from "./Settings.ts"
 
-export class StartRefused extends Data.TaggedError("StartRefused")<{ readonly message: string }> {}
+export class StartRefused extends Schema.TaggedError<StartRefused>()("StartRefused", { message: Schema.String }) {}
 
 /** Codes of the operating system and of Postgres that operators meet. */
 const meanings: Readonly<Record<string, string>> = {

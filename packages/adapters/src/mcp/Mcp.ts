@@ -11,7 +11,6 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { McpError, ResultSchema, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import * as Config from "effect/Config"
-import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,6 +18,7 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { boundedFetch, isTooLarge, messageCounter, type Misbehaved, mostBytes, problemOfProgram } from "./Bounds.ts"
 import { fits, type OfferedTool, offeredTools, readResult, resultText, asSentence } from "./McpTools.ts"
@@ -72,7 +72,9 @@ const listTimeout = "30 seconds"
 /** Between two readings of a list: a server may say again and again that it has changed. */
 const pauseBetweenLists = "1 second"
 
-class ServerUnreachable extends Data.TaggedError("ServerUnreachable")<{ readonly cause: unknown }> {}
+class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
+  cause: Schema.Unknown
+}) {}
 
 interface ServerTransport {
   readonly transport: Transport

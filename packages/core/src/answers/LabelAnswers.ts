@@ -6,13 +6,13 @@
  * If a model does not report log-probabilities, the fallback driver answers in words, and the reply says so.
  */
 import * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { NextTokenDriver } from "../models/NextTokenDriver.ts"
 import { estimateTokens } from "../models/EstimateTokens.ts"
-import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import { addUsage, noUsage, Usage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import {
   byOption,
@@ -71,7 +71,7 @@ const answerByLabels = (nextToken: NextTokenDriver, request: AnswerRequest, sett
   )
 
 /** The answer came without log-probabilities. Its usage is paid for all the same. */
-class NoLogProbabilities extends Data.TaggedError("NoLogProbabilities")<{ readonly usage: Usage }> {}
+class NoLogProbabilities extends Schema.TaggedError<NoLogProbabilities>()("NoLogProbabilities", { usage: Usage }) {}
 
 const answerByFallback = (
   fallback: AnswerDriver | undefined,

@@ -12,9 +12,9 @@
  * Used by `ModelLoop`. Events are passed to a plain function, array by array, because a stream stage costs more than a delta.
  */
 import type * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { traced } from "../primitives/Traced.ts"
 import { type DeadlinesPort, makeDeadlines } from "../primitives/Deadlines.ts"
@@ -139,7 +139,7 @@ interface Heard {
 }
 
 /** Ends the reading of a stream after its `Finished` event. */
-class Finished extends Data.TaggedError("Finished") {}
+class Finished extends Schema.TaggedError<Finished>()("Finished", {}) {}
 
 /** Made once, because every step ends with it and making an error captures the stack. */
 const finished = Effect.fail(new Finished())

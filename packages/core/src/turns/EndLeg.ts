@@ -5,11 +5,11 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { LiveRun, StopReason } from "../runs/LiveRuns.ts"
@@ -25,15 +25,15 @@ import { faultFromError, type LegError, type LegOutcome } from "./ModelLoop.ts"
 import { TurnLogs } from "./RunningTurns.ts"
 import { type LegEnd, makeSettlement, terminalEvent } from "./Settlement.ts"
 import { Settlements } from "./Settlements.ts"
-import type { ThreadBusy } from "./TurnErrors.ts"
+import { ThreadBusy } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 
 /** Another process has taken the run over, or the run was deleted. The work on it must stop. */
-export class LeaseLost extends Data.TaggedError("LeaseLost") {}
+export class LeaseLost extends Schema.TaggedError<LeaseLost>()("LeaseLost", {}) {}
 
 /** The run never began and no record of it is left, so there is no leg to settle. */
-export class Withdrawn extends Data.TaggedError("Withdrawn")<{ readonly busy: ThreadBusy }> {}
+export class Withdrawn extends Schema.TaggedError<Withdrawn>()("Withdrawn", { busy: ThreadBusy }) {}
 
 type LegExit = Exit.Exit<LegOutcome, LegError | LeaseLost | Withdrawn>
 

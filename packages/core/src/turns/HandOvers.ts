@@ -3,11 +3,11 @@
  * (memory, search) stays, and each part may change its own plan (`TurnPart.handOver`).
  */
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
@@ -28,7 +28,9 @@ import { TurnSettings } from "./TurnSettings.ts"
 export const mostHandOvers = 4
 
 /** The text goes to the model that wanted to hand over. */
-export class HandOverRefused extends Data.TaggedError("HandOverRefused")<{ readonly message: string }> {}
+export class HandOverRefused extends Schema.TaggedError<HandOverRefused>()("HandOverRefused", {
+  message: Schema.String
+}) {}
 
 export interface HandedLeg {
   readonly assistant: Assistant

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { converseWithin } from "../models/ChatModel.ts"
@@ -46,16 +47,16 @@ export type LegOutcome = Data.TaggedEnum<{
 export const LegOutcome = Data.taggedEnum<LegOutcome>()
 
 /** The model needs more rounds than the host allows, for hosted tools or to continue its answer. */
-export class TooManyRounds extends Data.TaggedError("TooManyRounds")<{ readonly rounds: number }> {
+export class TooManyRounds extends Schema.TaggedError<TooManyRounds>()("TooManyRounds", { rounds: Schema.Int }) {
   override get message() {
     return `The model was not done after ${this.rounds} rounds. Ask for less at once, or raise hostedRounds.`
   }
 }
 
 /** The model produced no text, only output that this kernel cannot keep. */
-export class OutputNotSupported extends Data.TaggedError("OutputNotSupported")<{
-  readonly kind: "media" | "broken media" | "sources"
-}> {
+export class OutputNotSupported extends Schema.TaggedError<OutputNotSupported>()("OutputNotSupported", {
+  kind: Schema.Literals(["media", "broken media", "sources"])
+}) {
   override get message() {
     return outputProblems[this.kind]
   }

@@ -5,13 +5,13 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { type Amount, admissionRequest } from "../metering/Budget.ts"
@@ -68,7 +68,7 @@ export interface AskedRun {
 type AnswerOptions = Pick<ToolOutputsRequest, "idempotency" | "stream" | "thinking" | "tools">
 
 /** Another caller has answered a call of this run, or the run was cancelled, since this caller read it. */
-export class AnsweredMeanwhile extends Data.TaggedError("AnsweredMeanwhile") {}
+export class AnsweredMeanwhile extends Schema.TaggedError<AnsweredMeanwhile>()("AnsweredMeanwhile", {}) {}
 
 export type PlanError = ProviderNotFound | ToolNameTaken | TurnRefused | StoreUnavailable
 

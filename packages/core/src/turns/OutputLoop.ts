@@ -2,17 +2,17 @@
  * Step 7 of a turn whose answer has to be one JSON value: how the model is asked for it, and whether what it wrote is taken. Used by
  * `ModelLoop`.
  */
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { ChatMessage, ChatRequest } from "../models/ChatRequest.ts"
-import type { RunFault } from "../threads/Message.ts"
+import { RunFault } from "../threads/Message.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
 import { lastAnswer, type RecordedLeg } from "./TurnRecorder.ts"
 import type { WantedOutput } from "./WantedOutput.ts"
 
 /** The answer is not the JSON value that was asked for, also after the model was told why. */
-export class OutputUnusable extends Data.TaggedError("OutputUnusable")<{ readonly fault: RunFault }> {
+export class OutputUnusable extends Schema.TaggedError<OutputUnusable>()("OutputUnusable", { fault: RunFault }) {
   override get message() {
     return this.fault.message
   }

@@ -4,10 +4,10 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import { type Assistant, AssistantNotFound, AssistantVersionUnknown } from "../assistants/Assistant.ts"
 import { embeddingFor, newAssistant } from "../assistants/AssistantFields.ts"
@@ -39,7 +39,7 @@ export const pinOf = ({ assistant, thread }: Place): number | null =>
   assistant.id === thread.assistantId ? thread.assistantVersion : null
 
 /** The turn was decided or refused on a remembered place that is outdated. It must be decided again, on the place as it is now. */
-export class PlaceOutdated extends Data.TaggedError("PlaceOutdated") {}
+export class PlaceOutdated extends Schema.TaggedError<PlaceOutdated>()("PlaceOutdated", {}) {}
 
 /** The records of a place. */
 export class PlaceRecords extends Context.Service<

@@ -1,18 +1,18 @@
 /** What the review of an answer may come to, with what happens when the reviewing part fails. */
-import * as Data from "effect/Data"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { ReviewedPiece, Review, Verdict } from "./Review.ts"
 
 /** A part stopped the answer. */
-export class ReviewStopped extends Data.TaggedError("ReviewStopped")<{ readonly reason: string }> {
+export class ReviewStopped extends Schema.TaggedError<ReviewStopped>()("ReviewStopped", { reason: Schema.String }) {
   override get message() {
     return this.reason
   }
 }
 
 /** An answer could not be reviewed, so the rest of it is not told. */
-export class ReviewFailed extends Data.TaggedError("ReviewFailed")<{ readonly isLate: boolean }> {
+export class ReviewFailed extends Schema.TaggedError<ReviewFailed>()("ReviewFailed", { isLate: Schema.Boolean }) {
   override get message() {
     return this.isLate
       ? "The answer was not checked in time, so the rest of it is withheld. Send the message again."

@@ -4,9 +4,9 @@
  * the store refuses, the leg ends as FAILED `budget_exceeded` with what was said. Legs of owners without such limits have no budget.
  */
 import * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import {
   type Amount,
@@ -21,7 +21,7 @@ import {
 } from "../metering/Budget.ts"
 import { outOfBudget } from "../metering/DayBudget.ts"
 import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
-import { type OverLimit, overLimit, type Quota, type Quotas, type Refusal } from "../metering/Quota.ts"
+import { OverLimit, overLimit, type Quota, type Quotas, type Refusal } from "../metering/Quota.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
@@ -30,7 +30,7 @@ import type { Lease, RunStore } from "../runs/RunStore.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 /** The budget does not permit the rest of the answer. */
-export class BudgetExceeded extends Data.TaggedError("BudgetExceeded")<{ readonly reason: OverLimit }> {
+export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("BudgetExceeded", { reason: OverLimit }) {
   override get message() {
     return `The answer was stopped. ${this.reason.message}`
   }

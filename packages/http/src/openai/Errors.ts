@@ -2,24 +2,24 @@
  * Errors as OpenAI's clients know them: `{"error": {"message", "type", "param", "code"}}`, and a status by which the client chooses its
  * class. What the kernel and the API's own guards refuse comes here through the table of the native API, so that no error is forgotten.
  */
-import * as Data from "effect/Data"
+import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { RunFault } from "@colloquy/core/adapters"
 import type { ValidationError } from "../wire/Errors.ts"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { ownWingPlace } from "../wings/Wings.ts"
 
-export class OpenAiError extends Data.TaggedError("OpenAiError")<{
-  readonly status: number
-  readonly message: string
+export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
+  status: Schema.Int,
+  message: Schema.String,
   /** The field that is wrong, as a path. */
-  readonly param?: string | null
-  readonly code?: string | null
+  param: Schema.optional(Schema.NullOr(Schema.String)),
+  code: Schema.optional(Schema.NullOr(Schema.String)),
   /** Whether the client may send the same request again by itself. Absent: what it thinks of the status. */
-  readonly mayRetry?: boolean
+  mayRetry: Schema.optional(Schema.Boolean),
   /** Seconds. */
-  readonly retryAfter?: number
-}> {}
+  retryAfter: Schema.optional(Schema.Number)
+}) {}
 
 const types: Readonly<Record<number, string>> = {
   401: "authentication_error",

@@ -3,13 +3,13 @@ import { Principal } from "@colloquy/core"
 import { BlobId, newId } from "@colloquy/core/adapters"
 import { BlobStore } from "@colloquy/core/wings"
 import { assert, layer } from "@effect/vitest"
-import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { asNewOwner } from "./Samples.ts"
 
@@ -239,7 +239,7 @@ export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unkn
     )
   })
 
-class Broken extends Data.TaggedError("Broken") {}
+class Broken extends Schema.TaggedError<Broken>()("Broken", {}) {}
 
 /** Ids that would leave a folder, or have a meaning in a statement, an address or a file system. */
 const strangeIds = ["..", "../x", "a/b", "%2e%2e", "'; --", "\0", "con", "?uploads", " ", "x".repeat(2000)]
