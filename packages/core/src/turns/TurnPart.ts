@@ -269,7 +269,10 @@ export interface TurnPart<Plan> {
   readonly decide: (
     turn: TurnCase
   ) => Effect.Effect<PartDecision<Plan> | null, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
-  /** 5 recall: called in the first leg, in parallel with the other parts. A recall that fails or is late is left out, with a note. */
+  /**
+   * 5 recall: called in the first leg, in parallel with the other parts. A recall that fails or is late is left out, with a note. What it
+   * returns MUST have a weight above 0 and each name once.
+   */
   readonly recall?: (
     plan: Plan,
     turn: LiveTurn,
@@ -304,17 +307,21 @@ export interface TurnPart<Plan> {
    * effects.
    */
   readonly output?: (plan: Plan) => WantedOutput
-  /** 5 to 7: answers instead of the model, if `decide` said so. The `usage` of an error is charged. */
+  /**
+   * 5 to 7: answers instead of the model, if `decide` said so: a part that says so MUST have this step, and answer with words or fail. The
+   * `usage` of an error is charged.
+   */
   readonly answer?: (plan: Plan, turn: LiveTurn, history: History) => Effect.Effect<PartAnswer, ModelError, Principal>
   /**
    * 7 converse: reviews the answer, a model's or a part's, before anybody reads it: the stream, the log, parts that speak, the client's
    * tools, the stored message. Called once for a leg. Several parts review in the order of their names, each what the one before it let
-   * pass. A review that fails or exceeds `TurnSettings.reviewTimeout` ends the run as `review_failed`. A model's reasoning is not shown.
+   * pass. A review that fails or exceeds `TurnSettings.reviewTimeout` ends the run as `review_failed`, so it MUST judge any text without a
+   * defect. A model's reasoning is not shown.
    */
   readonly review?: (plan: Plan, turn: LiveTurn) => Review
   /**
-   * Hears the text of the answer while it is written; the leg waits for it between the last word and the terminal event, for as long as
-   * `TurnSettings.speakTimeout` allows.
+   * Hears the text of the answer while it is written. It MUST end when the words end, also where there are none: the leg waits for it between
+   * the last word and the terminal event, for as long as `TurnSettings.speakTimeout` allows.
    */
   readonly speak?: (plan: Plan, turn: LiveTurn, words: Stream.Stream<string>) => Effect.Effect<void, never, Principal>
   /**

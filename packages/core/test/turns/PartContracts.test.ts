@@ -1,5 +1,5 @@
 // The parts of the wings, and parts as hosts write them, keep the contract of parts. That of documents joins only where a file is stored.
-import { Providers } from "@colloquy/core"
+import { Providers, type TurnPart, TurnParts } from "@colloquy/core"
 import { Answers } from "@colloquy/core/answers"
 import { DocumentLinks } from "@colloquy/core/documents"
 import { Images, Videos } from "@colloquy/core/media"
@@ -11,6 +11,7 @@ import { say, scripted, ScriptedVideo } from "@colloquy/testing"
 import { turnPartSuite } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { newDeeds, toyOptions, toyParts } from "../support/ToyParts.ts"
 import { voiceProvider } from "../voice/VoiceRoom.ts"
 import { painted, png } from "../media/Painter.ts"
@@ -62,6 +63,20 @@ turnPartSuite("voice", {
   providers,
   turns: [{ options: { tts: { provider: "toy" } } }, {}]
 })
+
+/** Reviews by sentence, and takes whatever it cannot read as harmless. */
+const softener: TurnPart<null> = {
+  name: "softener",
+  plan: Schema.Null,
+  decide: () => Effect.succeed({ plan: null }),
+  review: () => ({
+    by: "sentence",
+    judge: ({ text }) =>
+      Effect.succeed(text.includes("awful") ? { _tag: "Change", text: text.replace("awful", "bad") } : { _tag: "Pass" })
+  })
+}
+
+turnPartSuite("a review", { part: TurnParts.part(softener), turns: [{}] })
 
 turnPartSuite("three toys", {
   part: toyParts(newDeeds()),

@@ -3,8 +3,26 @@
  * a kernel in memory. What a part does in a conversation is tested with `TestKernel`.
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Kernel, type Message, type Principal, type Providers, type TurnPart, TurnParts } from "@colloquy/core"
-import { AssistantStore, describeModel, type SavedMessage, type TurnCase } from "@colloquy/core/adapters"
+import {
+  Kernel,
+  type LiveTurn,
+  type Message,
+  type Principal,
+  PromptPart,
+  type Providers,
+  type TurnPart,
+  TurnParts,
+  Usage
+} from "@colloquy/core"
+import {
+  AssistantStore,
+  describeModel,
+  type History,
+  noCharge,
+  noUsage,
+  type SavedMessage,
+  type TurnCase
+} from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -12,6 +30,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { ScriptedModel } from "../scripted/ScriptedModel.ts"
 import { asNewOwner, awkwardJson, longText, sampleBegin } from "./Samples.ts"
 import { openThread } from "./Scenes.ts"
@@ -80,6 +99,38 @@ const decideOn = <Plan>(part: TurnPart<Plan>, turn: TurnCase) =>
     yield* part.refuse?.(turn) ?? Effect.void
     return yield* part.decide(turn)
   })
+
+/** A leg that answers the turn. What the part tells and keeps must be JSON. */
+const openLeg = Effect.fnUntraced(function* ({ assistant, content, provider, thread }: TurnCase) {
+  const { message, run } = yield* sampleBegin(thread.id, { message: { content } })
+  const kept: Array<Schema.Json> = []
+  const asStored = (value: Schema.Json): Schema.Json => {
+    const stored: Schema.Json = JSON.parse(JSON.stringify(value))
+    assert.deepStrictEqual(stored, value)
+    return stored
+  }
+  const live: LiveTurn = {
+    threadId: thread.id,
+    assistantId: assistant.id,
+    runId: run.id,
+    content,
+    metadata: null,
+    answerId: run.answerId,
+    provider,
+    model: "scripted-model",
+    tell: ({ data }) => void asStored(data),
+    keep: (supplement) => void kept.push(asStored(supplement)),
+    kept: () => kept.at(-1) ?? null,
+    spend: () => {},
+    beginCharge: noCharge,
+    beginRun: () => Effect.succeed(null),
+    handOver: () => Effect.succeed(null),
+    journal: () => Effect.void,
+    ensureCredit: () => Effect.void
+  }
+  const history: History = { messages: [{ ...message, sequence: 1 }], older: { messages: 0, tokens: 0 } }
+  return { live, history }
+})
 
 const expectNoDefect = <A, E>(exit: Exit.Exit<A, E>, what: string) => {
   if (Exit.isFailure(exit)) assert.isFalse(Cause.hasDies(exit.cause), `${what}: ${Cause.pretty(exit.cause)}`)
@@ -161,6 +212,60 @@ const planChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<SampleTurn>
       }
     }),
 
+    recalls: Effect.gen(function* () {
+      for (const { decision, turn } of yield* joined) {
+        const { history, live } = yield* openLeg(turn)
+        const exit = yield* Effect.exit(part.recall?.(decision.plan, live, history) ?? Effect.succeed([]))
+        expectNoDefect(exit, "recall")
+        if (Exit.isFailure(exit)) continue
+        const names = exit.value.map(({ name }) => name)
+        assert.strictEqual(new Set(names).size, names.length)
+        for (const recalled of exit.value) {
+          assert.deepStrictEqual(yield* Schema.decodeUnknownEffect(PromptPart)(recalled), recalled)
+          assert.isAbove(recalled.weight, 0)
+        }
+      }
+    }),
+
+    answers: Effect.gen(function* () {
+      for (const { decision, turn } of yield* joined) {
+        if (decision.answers === undefined) continue
+        if (part.answer === undefined) return assert.fail("The part says that it answers, and has no such step.")
+        const { history, live } = yield* openLeg(turn)
+        const exit = yield* Effect.exit(part.answer(decision.plan, live, history))
+        expectNoDefect(exit, "answer")
+        if (Exit.isFailure(exit)) continue
+        assert.isNotEmpty(exit.value.content)
+        yield* Schema.decodeUnknownEffect(Usage)(exit.value.usage ?? noUsage)
+      }
+    }),
+
+    reviews: Effect.gen(function* () {
+      for (const { decision, turn } of yield* joined) {
+        const { live } = yield* openLeg(turn)
+        const review = part.review?.(decision.plan, live)
+        if (review === undefined) continue
+        let before = ""
+        for (const text of oddTexts) {
+          for (const piece of [
+            { text, before, tool: null },
+            { text: JSON.stringify({ text }), before, tool: "some_tool" }
+          ])
+            expectNoDefect(yield* Effect.exit(review.judge(piece)), JSON.stringify(text.slice(0, 20)))
+          before += text
+        }
+      }
+    }),
+
+    speaks: Effect.gen(function* () {
+      for (const { decision, turn } of yield* joined) {
+        for (const words of [[], ["Hello ", "there. ", "Again"], [""], ["\ud800"]]) {
+          const { live } = yield* openLeg(turn)
+          yield* part.speak?.(decision.plan, live, Stream.fromIterable(words)) ?? Effect.void
+        }
+      }
+    }),
+
     ordersFollowUps: Effect.gen(function* () {
       for (const { decision, turn } of yield* joined) {
         const { message, run } = yield* sampleBegin(turn.thread.id, { message: { content: turn.content } })
@@ -215,6 +320,10 @@ export const turnPartSuite = (name: string, { part, providers, turns }: TurnPart
     it.effect("MUST have no defect on any text", () => withPart("takesOddTexts"))
     it.effect("MUST offer the same tools for the same plan, each name once", () => withPart("offersTools"))
     it.effect("MUST render the same for the same supplement", () => withPart("renders"))
+    it.effect("MUST recall without a defect what the window can share out, each name once", () => withPart("recalls"))
+    it.effect("MUST answer with words, or fail, where it said that it answers", () => withPart("answers"))
+    it.effect("MUST review any text without a defect", () => withPart("reviews"))
+    it.effect("MUST end when the words end, also where there are none", () => withPart("speaks"))
     it.effect("MUST order the same follow-ups for the same message, as JSON", () => withPart("ordersFollowUps"))
   })
 }
