@@ -14,7 +14,6 @@ import * as FakeVendor from "../../adapters/test/providers/FakeVendor.ts"
 import type { Said } from "@colloquy/testing/contracts"
 import { model, usage } from "../../adapters/test/providers/Scenarios.ts"
 import { type Vendor, vendors } from "../../adapters/test/providers/Vendors.ts"
-import { effectAi } from "../../adapters/test/providers/vendors/EffectAi.ts"
 import { openAi } from "../../adapters/test/providers/vendors/OpenAiChat.ts"
 import { webHandler } from "../src/index.ts"
 import { allEvents, type Answer, named, readEvents, type SseEvent, tool } from "./Service.ts"
@@ -38,7 +37,7 @@ interface Case {
   readonly embellish?: (frames: string) => string
 }
 
-const known = new Map([...vendors, effectAi, deepSeek].map((vendor) => [vendor.name, vendor]))
+const known = new Map([...vendors, deepSeek].map((vendor) => [vendor.name, vendor]))
 
 const about = (name: string, rest: Omit<Case, "vendor">): Case => ({
   vendor: known.get(name) ?? assert.fail(`no vendor ${name}`),

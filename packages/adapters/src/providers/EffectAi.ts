@@ -46,7 +46,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type BridgedAnswer, isReadable, makeAnswer, withoutDefects } from "../protocols/BridgedAnswer.ts"
 import { type EmbeddingLimits, estimate } from "../protocols/Embeddings.ts"
-import { faultOfStatus, machineCode, tellsContextTooLong } from "../protocols/Fault.ts"
+import { faultOfStatus, machineCode, retryHeaders, tellsContextTooLong } from "../protocols/Fault.ts"
 import { readArguments, noteForUnreadableFile, systemWithJson, textOfFile } from "../protocols/Lowering.ts"
 import { type AnswerPart, replayedParts } from "../protocols/Replay.ts"
 import { count, finite, lookUp, record } from "../protocols/Wire.ts"
@@ -165,6 +165,7 @@ const lowerTool = ({ name, description, parameters, strict }: ToolDefinition) =>
 interface AnswerState {
   readonly answer: BridgedAnswer
   model: string | null
+  hasBegun: boolean
 }
 
 /** Adds the kernel's events for one part to `events`. Returns the error when the provider failed inside its answer. */
@@ -263,6 +264,7 @@ const modelErrorFrom = (error: unknown, request: RequestedModel): ModelError => 
     reason,
     ...readStatus(error.reason),
     ...readCode(error.reason),
+    ...readPause(error.reason),
     ...(error.retryAfter === undefined ? {} : { retryAfterMillis: Duration.toMillis(error.retryAfter) }),
     ...(reason === "unknown" ? { shouldRetry: error.isRetryable } : {})
   })
@@ -271,7 +273,8 @@ const modelErrorFrom = (error: unknown, request: RequestedModel): ModelError => 
 const modelErrorReason = (reason: AiError.AiErrorReason): ModelErrorReason => {
   const tagged = reasonsOfTags[reason._tag]
   if (tagged !== "invalid_request" && tagged !== "unknown") return tagged
-  if (tellsContextTooLong(reason.message)) return "context_too_long"
+  if (tellsContextTooLong(reason.message) || readCode(reason).code === "context_length_exceeded")
+    return "context_too_long"
   const { status } = readStatus(reason)
   return status === undefined ? tagged : faultOfStatus(status).reason
 }
@@ -279,6 +282,16 @@ const modelErrorReason = (reason: AiError.AiErrorReason): ModelErrorReason => {
 const readStatus = (reason: AiError.AiErrorReason): { readonly status?: number } => {
   const status = "http" in reason ? reason.http?.response?.status : undefined
   return status === undefined ? {} : { status }
+}
+
+/** What the vendor's headers say about retries. A date is compared with the vendor's own clock. */
+const readPause = (reason: AiError.AiErrorReason) => {
+  const headers: { readonly [name: string]: unknown } = ("http" in reason && reason.http?.response?.headers) || {}
+  const get = (name: string) => {
+    const value = headers[name]
+    return typeof value === "string" ? value : null
+  }
+  return retryHeaders({ get }, Date.parse(get("date") ?? ""))
 }
 
 const readCode = (reason: AiError.AiErrorReason): { readonly code?: string } => {
@@ -327,9 +340,13 @@ const chatDriver =
     ).pipe((events) => withoutDefects(events, request))
 
 const answer = (model: LanguageModel.LanguageModel, request: ChatRequest) => {
-  const state: AnswerState = { answer: makeAnswer(request), model: null }
+  const state: AnswerState = { answer: makeAnswer(request), model: null, hasBegun: false }
+  const lostConnection = (error: unknown) =>
+    state.hasBegun && AiError.isAiError(error) && error.reason._tag === "NetworkError"
   return streamText(model, request).pipe(
+    Stream.mapError((error) => (lostConnection(error) ? failure(request, "cut_off") : error)),
     Stream.mapEffect((part) => {
+      state.hasBegun = true
       const events: Array<ChatEvent> = []
       const error = step(state, part, request, events)
       return error === undefined ? Effect.succeed(events) : Effect.fail(error)

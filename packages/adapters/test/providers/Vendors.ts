@@ -8,6 +8,7 @@ import type { TransportSettings } from "../../src/protocols/Transport.ts"
 import type { RefusedWith, Said } from "@colloquy/testing/contracts"
 import { aiSdk } from "./vendors/AiSdk.ts"
 import { anthropic } from "./vendors/Anthropic.ts"
+import { effectAi } from "./vendors/EffectAi.ts"
 import { gemini } from "./vendors/Gemini.ts"
 import { openAi, openAiCompatible, openRouter } from "./vendors/OpenAiChat.ts"
 import { openAiResponses } from "./vendors/OpenAiResponses.ts"
@@ -43,5 +44,6 @@ export const vendors: ReadonlyArray<Vendor> = [
   openAiResponses,
   anthropic,
   gemini,
-  aiSdk
+  aiSdk,
+  effectAi
 ]

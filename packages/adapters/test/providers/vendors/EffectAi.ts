@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as EffectAi from "../../../src/providers/EffectAi.ts"
-import { list, record } from "../../../src/protocols/Wire.ts"
+import { list, parseJson, record } from "../../../src/protocols/Wire.ts"
 import type { Said } from "@colloquy/testing/contracts"
 import type { Vendor } from "../Vendors.ts"
 import { refuse } from "./OpenAiChat.ts"
@@ -21,24 +21,46 @@ type Finish = Extract<Said, { readonly finish: unknown }>
 
 const failure = (reason: AiError.AiErrorReason) => AiError.make({ module: "Lines", method: "streamText", reason })
 
-const failureOf = ({ status }: globalThis.Response) =>
-  failure(
+/** A refusal as the packages of vendors tell it: by status and code, with what HTTP said. */
+const refusal = async (response: globalThis.Response): Promise<AiError.AiError> => {
+  const { headers, status } = response
+  const body = await response.text()
+  const error = record(record(parseJson(body)).error)
+  const metadata = { vendor: { errorCode: String(error.code), errorType: String(error.type) } }
+  const http = { response: { status, headers: Object.fromEntries(headers) }, body }
+  const pause = Number(headers.get("retry-after") ?? Number.NaN)
+  if (error.code === "insufficient_quota") return failure(new AiError.QuotaExhaustedError({ metadata, http }))
+  return failure(
     status === 429
-      ? new AiError.RateLimitError({ retryAfter: Duration.zero })
-      : AiError.reasonFromHttpStatus({ status, description: "no" })
+      ? new AiError.RateLimitError({ metadata, http, ...(pause >= 0 ? { retryAfter: Duration.seconds(pause) } : {}) })
+      : AiError.reasonFromHttpStatus({ status, description: "no", metadata, http })
   )
+}
 
-const parse = (line: string): Part => JSON.parse(line)
+const broken = () =>
+  failure(new AiError.NetworkError({ reason: "TransportError", method: "POST", url: "http://127.0.0.1/model" }))
 
-const partsOf = (response: globalThis.Response): Stream.Stream<Part, AiError.AiError> => {
+const overloaded = failure(new AiError.InternalProviderError({ description: "no" }))
+
+const readLine = (line: string): Effect.Effect<Part, AiError.AiError> => {
+  const part: Part = JSON.parse(line)
+  return part.type === "error" ? Effect.fail(overloaded) : Effect.succeed(part)
+}
+
+const readParts = (response: globalThis.Response): Stream.Stream<Part, AiError.AiError> => {
   const { body } = response
-  if (!response.ok || body === null) return Stream.fail(failureOf(response))
-  const broken = () => failure(new AiError.UnknownError({ description: "the connection broke" }))
+  if (!response.ok || body === null)
+    return Stream.fromEffect(
+      Effect.flatMap(
+        Effect.promise(() => refusal(response)),
+        Effect.fail
+      )
+    )
   return Stream.fromReadableStream({ evaluate: () => body, onError: broken }).pipe(
     Stream.decodeText,
     Stream.splitLines,
     Stream.filter((line) => line !== ""),
-    Stream.map(parse)
+    Stream.mapEffect(readLine)
   )
 }
 
@@ -51,8 +73,8 @@ const modelAt = (url: string, model: string, key: Redacted.Redacted<string> | nu
       return Stream.unwrap(
         Effect.tryPromise({
           try: (signal) => fetch(url, { method: "POST", headers, body, signal }),
-          catch: () => failure(new AiError.UnknownError({ description: "no connection" }))
-        }).pipe(Effect.map(partsOf))
+          catch: broken
+        }).pipe(Effect.map(readParts))
       )
     }
   })
@@ -80,21 +102,25 @@ const finish = ({ finish: reason, usage }: Finish): Part => ({
   response: undefined
 })
 
-/** Calls come whole, before the end; every thought is signed. */
+/** Calls come whole, before the end; every thought is signed, at its last piece. */
 const render = (says: ReadonlyArray<Said>): ReadonlyArray<string> =>
-  says.map((said, index) => {
-    const id = String(index)
-    return partsFor(said, id, says)
+  says.map((said, index) =>
+    partsFor(said, index, says)
       .map((part) => `${JSON.stringify(part)}\n`)
       .join("")
-  })
+  )
 
-const partsFor = (said: Said, id: string, says: ReadonlyArray<Said>): ReadonlyArray<Part> => {
+const isThought = (said: Said | undefined) => said !== undefined && "reasoning" in said
+
+const partsFor = (said: Said, index: number, says: ReadonlyArray<Said>): ReadonlyArray<Part> => {
+  const id = String(index)
   if ("reasoning" in said) {
+    const thought = "thought"
+    const metadata = { vendor: { signature: "c2ln" } }
     return [
-      { type: "reasoning-start", id },
-      { type: "reasoning-delta", id, delta: said.reasoning },
-      { type: "reasoning-end", id, metadata: { vendor: { signature: "c2ln" } } }
+      ...(isThought(says[index - 1]) ? [] : [{ type: "reasoning-start", id: thought } as const]),
+      { type: "reasoning-delta", id: thought, delta: said.reasoning },
+      ...(isThought(says[index + 1]) ? [] : [{ type: "reasoning-end", id: thought, metadata } as const])
     ]
   }
   if ("text" in said || "refusal" in said) {
@@ -105,6 +131,7 @@ const partsFor = (said: Said, id: string, says: ReadonlyArray<Said>): ReadonlyAr
       { type: "text-end", id }
     ]
   }
+  if ("error" in said) return [{ type: "error", error: said.error }]
   return "finish" in said ? [...says.flatMap((each) => callsFor(each, says)), finish(said)] : []
 }
 
