@@ -132,11 +132,12 @@ export {
   DeliveryStatus,
   Webhook,
   WebhookEvent,
+  type SecretUnreadable,
   type TooManyWebhooks,
   type WebhookRefused
 } from "./webhooks/Webhook.ts"
 export { type NewWebhook, Webhooks, type WebhookWithSecret } from "./webhooks/Webhooks.ts"
-export { WebhookStore } from "./webhooks/WebhookStore.ts"
+export { type WebhookChange, WebhookStore } from "./webhooks/WebhookStore.ts"
 
 /** retention: the kinds of records that may be deleted by age. */
 export { type Prunable, RetentionStore } from "./retention/RetentionStore.ts"

@@ -1,9 +1,10 @@
 /** `WebhookStore` in memory. */
 import type { OwnerId } from "@colloquy/core"
-import type { DeliveryId, WebhookId } from "@colloquy/core/adapters"
+import type { AnsweredOnce, DeliveryId, WebhookId } from "@colloquy/core/adapters"
 import { WebhookStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { storeFollowUps } from "./FollowUpStore.ts"
+import { findKey, keepAnswer } from "./IdempotencyKeys.ts"
 import { insertNew, ownedStep, ownedWrite, type State, step } from "./State.ts"
 
 const pageOf = <Row extends { readonly id: string }>(rows: ReadonlyArray<Row>, limit: number, after?: Row["id"]) => {
@@ -22,14 +23,18 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
     return row?.ownerId === ownerId ? row : undefined
   }
   const all = (ownerId: OwnerId) => [...state.webhooks.values()].filter((row) => row.ownerId === ownerId)
+  const isRepeated = (ownerId: OwnerId, once: AnsweredOnce | null, now: number) =>
+    once !== null && findKey(state, ownerId, once.key, now) !== undefined
   const deliveriesOf = (webhookId: WebhookId) =>
     [...state.deliveries.values()].map(({ delivery }) => delivery).filter((each) => each.webhookId === webhookId)
 
   return WebhookStore.of({
-    insert: (webhook, most) =>
-      ownedWrite(state, "WebhookStore.insert", (ownerId) => {
+    insert: (webhook, most, once) =>
+      ownedWrite(state, "WebhookStore.insert", (ownerId, now) => {
+        if (isRepeated(ownerId, once, now)) return "repeated"
         if (all(ownerId).length >= most) return "too_many"
         insertNew(state.webhooks, webhook.id, { ownerId, mark: ++state.webhookMark, webhook })
+        keepAnswer(state, ownerId, once, now)
         return "stored"
       }),
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(find(ownerId, id)?.webhook)),
@@ -41,12 +46,14 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
           after
         )
       ),
-    replace: (webhook) =>
-      ownedWrite(state, "WebhookStore.replace", (ownerId) => {
+    replace: (webhook, once) =>
+      ownedWrite(state, "WebhookStore.replace", (ownerId, now) => {
+        if (isRepeated(ownerId, once, now)) return "repeated"
         const row = find(ownerId, webhook.id)
-        if (row?.webhook.revision !== webhook.revision - 1) return false
+        if (row?.webhook.revision !== webhook.revision - 1) return "changed"
         row.webhook = webhook
-        return true
+        keepAnswer(state, ownerId, once, now)
+        return "stored"
       }),
     remove: (id) =>
       ownedStep((ownerId) => {
@@ -82,13 +89,15 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
         row.delivery = { ...row.delivery, attempts, error, lastStatus, status, updatedAt }
         return true
       }),
-    retry: ({ id, round }, followUp) =>
+    retry: ({ id, round }, followUp, once) =>
       ownedWrite(state, "WebhookStore.retry", (ownerId, now) => {
+        if (isRepeated(ownerId, once, now)) return "repeated"
         const row = findDelivery(ownerId, id)
-        if (row?.delivery.round !== round) return false
+        if (row?.delivery.round !== round) return "changed"
         row.delivery = { ...row.delivery, status: "pending", attempts: 0, round: round + 1 }
         storeFollowUps(state, ownerId, now, [followUp])
-        return true
+        keepAnswer(state, ownerId, once, now)
+        return "stored"
       })
   })
 }

@@ -1,11 +1,12 @@
 /** `WebhookStore` on PostgreSQL. A webhook is one JSON text; a delivery is two: what is sent, and what came of it. */
 import { OwnerId, Principal } from "@colloquy/core"
-import { Delivery, Webhook, WebhookStore } from "@colloquy/core/wings"
+import { Delivery, Webhook, type WebhookChange, WebhookStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Arguments, call, type Database, type Parameter } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
+import { onceArguments } from "./PostgresBranches.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
 
@@ -31,15 +32,16 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
   const isFound = (rows: ReadonlyArray<object>) => rows.length > 0
 
   return WebhookStore.of({
-    insert: (webhook, most) =>
+    insert: (webhook, most, once) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const outcome = yield* calls<"stored" | "too_many">("WebhookStore.insert", "insert_webhook", {
+        const outcome = yield* calls<"stored" | "too_many" | "repeated">("WebhookStore.insert", "insert_webhook", {
           owner: toText(ownerId),
           id: newRowId(webhook.id),
           revision: webhook.revision,
           body: textOfWebhook(webhook),
-          most
+          most,
+          ...onceArguments(once)
         })
         return outcome ?? "too_many"
       }),
@@ -63,15 +65,18 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
         ),
         (rows) => rows.map(toWebhook)
       ),
-    replace: (webhook) =>
-      Effect.map(
-        owned(
-          "WebhookStore.replace",
-          `update ${webhooks} set revision = $3, body = $4 where owner = $1 and id = $2 and revision = $3 - 1 returning id`,
-          [knownId(webhook.id), webhook.revision, textOfWebhook(webhook)]
-        ),
-        isFound
-      ),
+    replace: (webhook, once) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const outcome = yield* calls<WebhookChange>("WebhookStore.replace", "replace_webhook", {
+          owner: toText(ownerId),
+          id: knownId(webhook.id),
+          revision: webhook.revision,
+          body: textOfWebhook(webhook),
+          ...onceArguments(once)
+        })
+        return outcome ?? "changed"
+      }),
     remove: (id) =>
       Effect.map(
         owned("WebhookStore.remove", `delete from ${webhooks} where owner = $1 and id = $2 returning id`, [
@@ -133,16 +138,17 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
         ),
         isFound
       ),
-    retry: ({ id, round }, followUp) =>
+    retry: ({ id, round }, followUp, once) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const isAgain = yield* calls<boolean>("WebhookStore.retry", "retry_webhook_delivery", {
+        const outcome = yield* calls<WebhookChange>("WebhookStore.retry", "retry_webhook_delivery", {
           owner: toText(ownerId),
           id: knownId(id),
           round,
-          follow_ups: followUpsArgument([followUp])
+          follow_ups: followUpsArgument([followUp]),
+          ...onceArguments(once)
         })
-        return isAgain === true
+        return outcome ?? "changed"
       })
   })
 }

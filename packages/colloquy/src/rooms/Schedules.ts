@@ -44,7 +44,7 @@ export interface ScheduleCalls {
   readonly remove: (place: SchedulePlace, options?: CallOptions) => Promise<void>
   /** Begins a turn now, also while the schedule is paused. */
   readonly run: (
-    place: SchedulePlace,
+    place: SchedulePlace & { readonly idempotency?: IdempotencyKey },
     options?: CallOptions
   ) => Promise<{ readonly threadId: string; readonly runId: string }>
 }
@@ -85,8 +85,11 @@ const functions = Effect.gen(function* () {
     update: ({ assistantId, scheduleId, ...change }, options) =>
       run(() => service.update(...placeOf({ assistantId, scheduleId }), withIds(change)), options),
     remove: (place, options) => run(() => service.remove(...placeOf(place)), options),
-    run: (place, options) =>
-      run(() => Effect.map(service.run(...placeOf(place)), ({ runId, threadId }) => ({ runId, threadId })), options)
+    run: ({ idempotency, ...place }, options) =>
+      run(
+        () => Effect.map(service.run(...placeOf(place), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
+        options
+      )
   })
   return { name: "schedules", calls: (run: RunCall) => ({ schedules: calls(run) }) }
 })

@@ -11,7 +11,7 @@ import {
   Webhooks,
   type WebhookSettings
 } from "@colloquy/core/webhooks"
-import type { DeepPartial } from "@colloquy/core/adapters"
+import type { DeepPartial, IdempotencyKey } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -35,8 +35,13 @@ export interface CreatedWebhook {
   readonly secret: string
 }
 
+/** With `idempotency`, a repeat within a day gives the first answer. */
+interface Repeatable {
+  readonly idempotency?: IdempotencyKey
+}
+
 export interface WebhookCalls {
-  readonly create: (webhook: NewWebhook, options?: CallOptions) => Promise<CreatedWebhook>
+  readonly create: (webhook: NewWebhook & Repeatable, options?: CallOptions) => Promise<CreatedWebhook>
   readonly get: (webhookId: string, options?: CallOptions) => Promise<Webhook>
   /** Newest first. */
   readonly list: (
@@ -46,14 +51,14 @@ export interface WebhookCalls {
   readonly update: (webhookId: string, change: Partial<NewWebhook>, options?: CallOptions) => Promise<Webhook>
   readonly remove: (webhookId: string, options?: CallOptions) => Promise<void>
   /** A new secret. The old one signs as well for 24 hours. */
-  readonly rotate: (webhookId: string, options?: CallOptions) => Promise<CreatedWebhook>
+  readonly rotate: (webhookId: string, options?: CallOptions & Repeatable) => Promise<CreatedWebhook>
   /** Newest first. */
   readonly deliveries: (
     page: { readonly webhookId: string; readonly limit?: number; readonly after?: string },
     options?: CallOptions
   ) => Promise<DeliveryList>
   readonly retry: (
-    place: { readonly webhookId: string; readonly deliveryId: string },
+    place: { readonly webhookId: string; readonly deliveryId: string } & Repeatable,
     options?: CallOptions
   ) => Promise<Delivery>
 }
@@ -86,13 +91,14 @@ const functions = Effect.gen(function* () {
     secret: Redacted.value(secret)
   }))
   const calls = (run: RunCall): WebhookCalls => ({
-    create: (webhook, options) => run(() => shown(service.create(webhook)), options),
+    create: ({ idempotency, ...webhook }, options) => run(() => shown(service.create(webhook, idempotency)), options),
     get: (id, options) => run(() => service.get(readId(WebhookId, id)), options),
     list: ({ after, limit = 20 } = {}, options) =>
       run(() => service.list({ limit, ...(after === undefined ? {} : { after: readId(WebhookId, after) }) }), options),
     update: (id, change, options) => run(() => service.update(readId(WebhookId, id), change), options),
     remove: (id, options) => run(() => service.remove(readId(WebhookId, id)), options),
-    rotate: (id, options) => run(() => shown(service.rotate(readId(WebhookId, id))), options),
+    rotate: (id, { idempotency, ...options } = {}) =>
+      run(() => shown(service.rotate(readId(WebhookId, id), idempotency)), options),
     deliveries: ({ after, limit = 20, webhookId }, options) =>
       run(
         () =>
@@ -102,8 +108,8 @@ const functions = Effect.gen(function* () {
           }),
         options
       ),
-    retry: ({ deliveryId, webhookId }, options) =>
-      run(() => service.retry(readId(WebhookId, webhookId), readId(DeliveryId, deliveryId)), options)
+    retry: ({ deliveryId, idempotency, webhookId }, options) =>
+      run(() => service.retry(readId(WebhookId, webhookId), readId(DeliveryId, deliveryId), idempotency), options)
   })
   return { name: "webhooks", calls: (run: RunCall) => ({ webhooks: calls(run) }) }
 })

@@ -44,6 +44,11 @@ type Missing = ScheduleNotFound | StoreUnavailable
 export class Schedules extends Context.Service<
   Schedules,
   {
+    /** What is wrong with these fields; `create` and `update` refuse it. For transports that list it beside problems of their own. */
+    readonly problems: (
+      assistantId: AssistantId,
+      fields: Partial<NewSchedule>
+    ) => Effect.Effect<ScheduleRefused["problems"], StoreUnavailable, Principal>
     readonly create: (
       assistantId: AssistantId,
       schedule: NewSchedule,

@@ -77,20 +77,31 @@ export const layerSchedules: Layer.Layer<
       return found.value
     })
 
+    const problems = Effect.fnUntraced(function* (
+      assistantId: AssistantId,
+      { content, cron, threadId = null, timezone }: Partial<NewSchedule>
+    ) {
+      const found: Array<ScheduleRefused["problems"][number]> = []
+      if (cron !== undefined || timezone !== undefined) {
+        const times = readTimes({ cron: cron ?? "* * * * *", timezone: timezone ?? "UTC" }, yield* now)
+        if (Result.isFailure(times)) found.push(...times.failure)
+      }
+      if (content?.trim() === "") found.push({ field: "content", message: "The message has no content." })
+      if (content !== undefined && content.length > settings.longestContent)
+        found.push({ field: "content", message: `The message has more than ${settings.longestContent} characters.` })
+      if (threadId !== null) {
+        const thread = yield* threads.get(threadId)
+        if (Option.isNone(thread) || thread.value.assistantId !== assistantId)
+          found.push({ field: "threadId", message: "The assistant has no such thread." })
+      }
+      return found
+    })
+
     /** With its next time, or every problem of it. */
     const checked = Effect.fnUntraced(function* (schedule: Schedule, at: Date) {
-      const problems: Array<ScheduleRefused["problems"][number]> = []
+      const found = yield* problems(schedule.assistantId, schedule)
       const times = readTimes(schedule, at)
-      if (Result.isFailure(times)) problems.push(...times.failure)
-      if (schedule.content.trim() === "") problems.push({ field: "content", message: "The message has no content." })
-      if (schedule.content.length > settings.longestContent)
-        problems.push({ field: "content", message: `The message has more than ${settings.longestContent} characters.` })
-      if (schedule.threadId !== null) {
-        const thread = yield* threads.get(schedule.threadId)
-        if (Option.isNone(thread) || thread.value.assistantId !== schedule.assistantId)
-          problems.push({ field: "threadId", message: "The assistant has no such thread." })
-      }
-      if (problems.length > 0 || Result.isFailure(times)) return yield* new ScheduleRefused({ problems })
+      if (found.length > 0 || Result.isFailure(times)) return yield* new ScheduleRefused({ problems: found })
       return { ...schedule, next: schedule.paused ? null : nextTime(times.success, at) }
     })
 
@@ -155,11 +166,11 @@ export const layerSchedules: Layer.Layer<
       const cron = readTimes(schedule, at)
       if (time === null) return false
       const due = Result.match(cron, {
-        onFailure: (problems) => ({
+        onFailure: (wrong) => ({
           time,
           next: null,
           runs: false,
-          missed: problems.map(({ message }) => message).join(" ")
+          missed: wrong.map(({ message }) => message).join(" ")
         }),
         onSuccess: (times) => dueOf(schedule, times, time, at, grace)
       })
@@ -202,6 +213,7 @@ export const layerSchedules: Layer.Layer<
     )
 
     return Schedules.of({
+      problems,
       create: tracedFn("Schedules.create")(function* (
         assistantId: AssistantId,
         asked: NewSchedule,

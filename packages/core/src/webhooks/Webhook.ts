@@ -67,6 +67,15 @@ export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("De
   }
 }
 
+/** A repeated request cannot get the secret of its first answer: the host has another key to encrypt secrets by now. */
+export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
+  webhookId: WebhookId
+}) {
+  override get message() {
+    return `The secret of the webhook ${this.webhookId} cannot be read any more. Rotate it with a new idempotency key.`
+  }
+}
+
 /** A webhook cannot be as it was asked for. `problems` name its fields. */
 export class WebhookRefused extends Schema.TaggedError<WebhookRefused>()("WebhookRefused", {
   problems: Schema.Array(

@@ -5,6 +5,7 @@ import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import type { DeliveryId, OwnerId, WebhookId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { AnsweredOnce } from "../runs/Branches.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Delivery, Webhook } from "./Webhook.ts"
 
@@ -33,14 +34,22 @@ export interface WebhookOwner {
   readonly mark: number
 }
 
+/** `changed`: the record is gone, or another caller has changed it. `repeated`: the idempotency key was used before. */
+export type WebhookChange = "stored" | "changed" | "repeated"
+
 export class WebhookStore extends Context.Service<
   WebhookStore,
   {
-    /** MUST store the webhook, unless the principal has `most` already; then MUST store nothing. */
+    /**
+     * MUST store the webhook, unless the principal has `most` already; then MUST store nothing. With `once`, MUST store the answer for
+     * `RunStore.findAnswered` in the same step; when the key was used within the last 24 hours, MUST store nothing and return "repeated". So do
+     * `replace` and `retry`.
+     */
     readonly insert: (
       webhook: Webhook,
-      most: number
-    ) => Effect.Effect<"stored" | "too_many", StoreUnavailable, Principal>
+      most: number,
+      once: AnsweredOnce | null
+    ) => Effect.Effect<"stored" | "too_many" | "repeated", StoreUnavailable, Principal>
 
     /** MUST return none both for an unknown id and for another owner's id. */
     readonly get: (id: WebhookId) => Effect.Effect<Option.Option<Webhook>, StoreUnavailable, Principal>
@@ -48,8 +57,11 @@ export class WebhookStore extends Context.Service<
     /** MUST return the principal's webhooks, newest first, at most `limit`. With `after`, MUST return those that come after it. */
     readonly list: (page: WebhookPage) => Effect.Effect<ReadonlyArray<Webhook>, StoreUnavailable, Principal>
 
-    /** MUST replace the webhook whose revision is one below the given one; false, and nothing changes, if the principal has none such. */
-    readonly replace: (webhook: Webhook) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST replace the webhook whose revision is one below the given one; "changed", and nothing is stored, if the principal has none such. */
+    readonly replace: (
+      webhook: Webhook,
+      once: AnsweredOnce | null
+    ) => Effect.Effect<WebhookChange, StoreUnavailable, Principal>
 
     /** MUST delete the webhook with its deliveries; false if the principal has none with this id. */
     readonly remove: (id: WebhookId) => Effect.Effect<boolean, StoreUnavailable, Principal>
@@ -80,12 +92,13 @@ export class WebhookStore extends Context.Service<
     readonly record: (outcome: DeliveryOutcome) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /**
-     * MUST make the delivery of this round pending, without attempts and in the next round, and store the follow-up in the same step; false,
-     * and nothing changes, if it is gone or in another round. Of concurrent callers one MUST succeed.
+     * MUST make the delivery of this round pending, without attempts and in the next round, and store the follow-up in the same step; "changed",
+     * and nothing is stored, if it is gone or in another round. Of concurrent callers one MUST succeed.
      */
     readonly retry: (
       delivery: Pick<Delivery, "id" | "round">,
-      followUp: NewFollowUp
-    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+      followUp: NewFollowUp,
+      once: AnsweredOnce | null
+    ) => Effect.Effect<WebhookChange, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/webhooks/WebhookStore") {}

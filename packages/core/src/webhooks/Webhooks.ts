@@ -5,9 +5,12 @@ import type * as Redacted from "effect/Redacted"
 import type { Principal } from "../access/Principal.ts"
 import type { DeliveryId, WebhookId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { IdempotencyKey } from "../runs/RunStore.ts"
+import type { IdempotencyConflict } from "../turns/TurnErrors.ts"
 import type {
   Delivery,
   DeliveryNotFound,
+  SecretUnreadable,
   TooManyWebhooks,
   Webhook,
   WebhookEvent,
@@ -43,13 +46,18 @@ export interface DeliveryList {
 }
 
 type Missing = WebhookNotFound | StoreUnavailable
+/** What a repeat of a request with its idempotency key can fail with. */
+type NotAgain = IdempotencyConflict | SecretUnreadable
 
 export class Webhooks extends Context.Service<
   Webhooks,
   {
+    /** What is wrong with these fields; `create` and `update` refuse it. For transports that list it beside problems of their own. */
+    readonly problems: (fields: Partial<NewWebhook>) => WebhookRefused["problems"]
     readonly create: (
-      webhook: NewWebhook
-    ) => Effect.Effect<WebhookWithSecret, WebhookRefused | TooManyWebhooks | StoreUnavailable, Principal>
+      webhook: NewWebhook,
+      idempotency?: IdempotencyKey
+    ) => Effect.Effect<WebhookWithSecret, WebhookRefused | TooManyWebhooks | NotAgain | StoreUnavailable, Principal>
     readonly get: (id: WebhookId) => Effect.Effect<Webhook, Missing, Principal>
     /** Newest first. */
     readonly list: (page: WebhookPage) => Effect.Effect<WebhookList, StoreUnavailable, Principal>
@@ -60,7 +68,10 @@ export class Webhooks extends Context.Service<
     ) => Effect.Effect<Webhook, WebhookRefused | Missing, Principal>
     readonly remove: (id: WebhookId) => Effect.Effect<void, Missing, Principal>
     /** A new secret. The one of before signs as well, for `WebhookSettings.overlap`. */
-    readonly rotate: (id: WebhookId) => Effect.Effect<WebhookWithSecret, Missing, Principal>
+    readonly rotate: (
+      id: WebhookId,
+      idempotency?: IdempotencyKey
+    ) => Effect.Effect<WebhookWithSecret, Missing | NotAgain, Principal>
     /** Newest first. */
     readonly deliveries: (
       id: WebhookId,
@@ -69,7 +80,8 @@ export class Webhooks extends Context.Service<
     /** Sends a delivery again, in every state, with the pauses of a new one. */
     readonly retry: (
       id: WebhookId,
-      deliveryId: DeliveryId
-    ) => Effect.Effect<Delivery, DeliveryNotFound | Missing, Principal>
+      deliveryId: DeliveryId,
+      idempotency?: IdempotencyKey
+    ) => Effect.Effect<Delivery, DeliveryNotFound | IdempotencyConflict | Missing, Principal>
   }
 >()("@colloquy/core/webhooks/Webhooks") {}

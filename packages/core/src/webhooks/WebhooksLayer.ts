@@ -14,15 +14,20 @@ import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { InboxStore } from "../runs/InboxStore.ts"
 import { OwnerEvents } from "../runs/OwnerEvents.ts"
+import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
+import { answeredBefore, keptAnswer } from "../turns/AnsweredBefore.ts"
+import { IdempotencyConflict } from "../turns/TurnErrors.ts"
 import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { deliveryWork, eventKind, type EventPayload, now, placeOfSecret, registerWorkers } from "./Deliveries.ts"
 import { newSecret } from "./Signature.ts"
 import {
+  Delivery,
   DeliveryNotFound,
+  SecretUnreadable,
   TooManyWebhooks,
-  type Webhook,
+  Webhook,
   WebhookEvent,
   WebhookNotFound,
   WebhookRefused
@@ -41,14 +46,23 @@ const mostSecrets = 4
 const isEvent = Schema.is(WebhookEvent)
 const Plan = Schema.Struct({})
 
+/** The answers that a repeat gets. A webhook is kept with its encrypted secrets, of which the first one was shown. */
+const webhookAnswer = Schema.toCodecJson(Webhook)
+const encodeWebhook = Schema.encodeSync(webhookAnswer)
+const decodeWebhook = Schema.decodeUnknownOption(webhookAnswer)
+const deliveryAnswer = Schema.toCodecJson(Delivery)
+const encodeDelivery = Schema.encodeSync(deliveryAnswer)
+const decodeDelivery = Schema.decodeUnknownOption(deliveryAnswer)
+
 export const layerWebhooks: Layer.Layer<
   Webhooks,
   never,
-  FollowUps | InboxStore | OwnerEvents | TurnParts | WebhookSecrets | WebhookSender | WebhookStore
+  FollowUps | InboxStore | OwnerEvents | RunStore | TurnParts | WebhookSecrets | WebhookSender | WebhookStore
 > = Layer.effect(
   Webhooks,
   Effect.gen(function* () {
     const store = yield* WebhookStore
+    const runs = yield* RunStore
     const sender = yield* WebhookSender
     const secrets = yield* WebhookSecrets
     const followUps = yield* FollowUps
@@ -115,16 +129,22 @@ export const layerWebhooks: Layer.Layer<
       return Option.isSome(found) ? found.value : yield* new WebhookNotFound({ webhookId: id })
     })
 
+    const problems = ({ description, events, url }: Partial<NewWebhook>): WebhookRefused["problems"] => {
+      const found: Array<WebhookRefused["problems"][number]> = []
+      if (url !== undefined) {
+        const message = url.length > longestUrl ? `It has more than ${longestUrl} characters.` : sender.problem(url)
+        if (message !== null) found.push({ field: "url", message })
+      }
+      if (events !== undefined && (events.length === 0 || !events.every(isEvent)))
+        found.push({ field: "events", message: `Give at least one of ${WebhookEvent.literals.join(", ")}.` })
+      if ((description?.length ?? 0) > longestDescription)
+        found.push({ field: "description", message: `It has more than ${longestDescription} characters.` })
+      return found
+    }
+
     const checked = (webhook: Webhook): Effect.Effect<Webhook, WebhookRefused> => {
-      const problems: Array<WebhookRefused["problems"][number]> = []
-      const url =
-        webhook.url.length > longestUrl ? `It has more than ${longestUrl} characters.` : sender.problem(webhook.url)
-      if (url !== null) problems.push({ field: "url", message: url })
-      if (webhook.events.length === 0 || !webhook.events.every(isEvent))
-        problems.push({ field: "events", message: `Give at least one of ${WebhookEvent.literals.join(", ")}.` })
-      if ((webhook.description?.length ?? 0) > longestDescription)
-        problems.push({ field: "description", message: `It has more than ${longestDescription} characters.` })
-      return problems.length === 0 ? Effect.succeed(webhook) : Effect.fail(new WebhookRefused({ problems }))
+      const found = problems(webhook)
+      return found.length === 0 ? Effect.succeed(webhook) : Effect.fail(new WebhookRefused({ problems: found }))
     }
 
     const sealed = Effect.fnUntraced(function* (id: WebhookId) {
@@ -133,20 +153,42 @@ export const layerWebhooks: Layer.Layer<
       return { secret, kept: { sealed: yield* secrets.seal(secret, placeOfSecret(ownerId, { id })), until: null } }
     })
 
+    /** The webhook of an answer with its secret, as it was then. */
+    const shownAgain = Effect.fnUntraced(function* (webhook: Webhook) {
+      const { ownerId } = yield* Principal
+      const [kept] = webhook.secrets
+      const secret = kept === undefined ? null : yield* secrets.open(kept.sealed, placeOfSecret(ownerId, webhook))
+      return secret === null ? yield* new SecretUnreadable({ webhookId: webhook.id }) : { webhook, secret }
+    })
+
+    /** The first answer to the key, after a store has found that there is one. */
+    const firstAnswer = <A>(idempotency: IdempotencyKey | undefined, read: (json: unknown) => Option.Option<A>) =>
+      Effect.flatMap(answeredBefore(runs, idempotency, read), (answer) =>
+        answer === undefined ? Effect.fail(new IdempotencyConflict()) : Effect.succeed(answer)
+      )
+
     /** Of two changes at once the later one is made to what the other has left. */
-    const changed = <E, R>(id: WebhookId, change: (webhook: Webhook, at: Date) => Effect.Effect<Webhook, E, R>) =>
+    const changed = <E, R>(
+      id: WebhookId,
+      change: (webhook: Webhook, at: Date) => Effect.Effect<Webhook, E, R>,
+      idempotency?: IdempotencyKey
+    ) =>
       Effect.gen(function* () {
         while (true) {
           const before = yield* find(id)
           const at = yield* now
           const made = yield* change(before, at)
           const after = { ...made, revision: before.revision + 1, updatedAt: at }
-          if (yield* store.replace(after)) return after
+          const stored = yield* store.replace(after, keptAnswer(idempotency, encodeWebhook(after)))
+          if (stored !== "changed") return { after, isRepeated: stored === "repeated" }
         }
       })
 
     return Webhooks.of({
-      create: tracedFn("Webhooks.create")(function* (asked: NewWebhook) {
+      problems,
+      create: tracedFn("Webhooks.create")(function* (asked: NewWebhook, idempotency?: IdempotencyKey) {
+        const answered = yield* answeredBefore(runs, idempotency, decodeWebhook)
+        if (answered !== undefined) return yield* shownAgain(answered)
         const { ownerId } = yield* Principal
         const at = yield* now
         const id = yield* newId(WebhookId)
@@ -162,8 +204,9 @@ export const layerWebhooks: Layer.Layer<
           createdAt: at,
           updatedAt: at
         })
-        if ((yield* store.insert(webhook, settings.most)) === "too_many")
-          return yield* new TooManyWebhooks({ limit: settings.most })
+        const stored = yield* store.insert(webhook, settings.most, keptAnswer(idempotency, encodeWebhook(webhook)))
+        if (stored === "repeated") return yield* shownAgain(yield* firstAnswer(idempotency, decodeWebhook))
+        if (stored === "too_many") return yield* new TooManyWebhooks({ limit: settings.most })
         owners.add(ownerId)
         return { webhook, secret }
       }),
@@ -176,7 +219,7 @@ export const layerWebhooks: Layer.Layer<
         return { webhooks, next: found.length > webhooks.length ? (webhooks.at(-1)?.id ?? null) : null }
       }),
       update: tracedFn("Webhooks.update")(function* (id: WebhookId, change: Partial<NewWebhook>) {
-        return yield* changed(id, (before) =>
+        const { after } = yield* changed(id, (before) =>
           checked({
             ...before,
             url: change.url ?? before.url,
@@ -185,20 +228,26 @@ export const layerWebhooks: Layer.Layer<
             includeContent: change.includeContent ?? before.includeContent
           })
         )
+        return after
       }),
       remove: tracedFn("Webhooks.remove")(function* (id: WebhookId) {
         if (!(yield* store.remove(id))) return yield* new WebhookNotFound({ webhookId: id })
       }),
-      rotate: tracedFn("Webhooks.rotate")(function* (id: WebhookId) {
+      rotate: tracedFn("Webhooks.rotate")(function* (id: WebhookId, idempotency?: IdempotencyKey) {
+        const answered = yield* answeredBefore(runs, idempotency, decodeWebhook)
+        if (answered !== undefined) return yield* shownAgain(answered)
         const { kept, secret } = yield* sealed(id)
-        const webhook = yield* changed(id, (before, at) => {
+        const withSecret = (before: Webhook, at: Date) => {
           const until = new Date(at.getTime() + Duration.toMillis(settings.overlap))
           const earlier = before.secrets
             .map((each) => ({ ...each, until: each.until ?? until }))
             .filter((each) => each.until > at)
           return Effect.succeed({ ...before, secrets: [kept, ...earlier.slice(0, mostSecrets)] })
-        })
-        return { webhook, secret }
+        }
+        const { after, isRepeated } = yield* changed(id, withSecret, idempotency)
+        return isRepeated
+          ? yield* shownAgain(yield* firstAnswer(idempotency, decodeWebhook))
+          : { webhook: after, secret }
       }),
       deliveries: tracedFn("Webhooks.deliveries")(function* (
         id: WebhookId,
@@ -209,15 +258,26 @@ export const layerWebhooks: Layer.Layer<
         const deliveries = found.slice(0, page.limit)
         return { deliveries, next: found.length > deliveries.length ? (deliveries.at(-1)?.id ?? null) : null }
       }),
-      retry: tracedFn("Webhooks.retry")(function* (id: WebhookId, deliveryId: DeliveryId) {
+      retry: tracedFn("Webhooks.retry")(function* (
+        id: WebhookId,
+        deliveryId: DeliveryId,
+        idempotency?: IdempotencyKey
+      ) {
+        const answered = yield* answeredBefore(runs, idempotency, decodeDelivery)
+        if (answered !== undefined) return answered
         yield* find(id)
-        const found = Option.getOrUndefined(yield* store.getDelivery(deliveryId))
-        if (found?.webhookId !== id) return yield* new DeliveryNotFound({ deliveryId })
-        // Another caller that asks at the same moment has the delivery sent again too.
-        yield* store.retry(found, yield* deliveryWork(deliveryId, found.round + 1))
-        followUps.wake()
-        const after = yield* store.getDelivery(deliveryId)
-        return Option.isSome(after) ? after.value : yield* new DeliveryNotFound({ deliveryId })
+        while (true) {
+          const found = Option.getOrUndefined(yield* store.getDelivery(deliveryId))
+          if (found?.webhookId !== id) return yield* new DeliveryNotFound({ deliveryId })
+          const round = found.round + 1
+          const again: Delivery = { ...found, status: "pending", attempts: 0, round }
+          const once = keptAnswer(idempotency, encodeDelivery(again))
+          const stored = yield* store.retry(found, yield* deliveryWork(deliveryId, round), once)
+          if (stored === "repeated") return yield* firstAnswer(idempotency, decodeDelivery)
+          followUps.wake()
+          // Another caller at the same moment began another round: this one begins the next.
+          if (stored === "stored") return again
+        }
       })
     })
   })

@@ -8,6 +8,7 @@ export {
   Delivery,
   DeliveryNotFound,
   DeliveryStatus,
+  SecretUnreadable,
   TooManyWebhooks,
   Webhook,
   WebhookEvent,
@@ -20,6 +21,7 @@ export type { WebhookSettings } from "./WebhookSettings.ts"
 export {
   type DeliveryOutcome,
   type DeliveryPage,
+  type WebhookChange,
   type WebhookOwner,
   type WebhookPage,
   WebhookStore

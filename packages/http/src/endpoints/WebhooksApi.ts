@@ -4,7 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
-import { NotFound, NotImplemented, ServiceUnavailable, TooManyRequests } from "../wire/Errors.ts"
+import { Conflict, NotFound, NotImplemented, ServiceUnavailable, TooManyRequests } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
 import {
@@ -18,6 +18,7 @@ import {
   WebhookRotated,
   WebhookUpdate
 } from "../wire/WebhookRecords.ts"
+import { IdempotencyHeader } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
 
 const ofWebhook = { webhook_id: Uuid }
@@ -32,9 +33,10 @@ export const webhookBodies = { create: jsonOrFormBody(WebhookRequest), update: j
 export const WebhooksApi = HttpApiGroup.make("webhooks")
   .add(
     HttpApiEndpoint.post("create", "/webhooks", {
+      headers: IdempotencyHeader,
       payload: WebhookRequest,
       success: WebhookCreated,
-      error: [...unreadable, TooManyRequests, NotImplemented, ServiceUnavailable]
+      error: [...unreadable, Conflict, TooManyRequests, NotImplemented, ServiceUnavailable]
     })
       .annotate(DeclaredBody, webhookBodies.create)
       .annotate(NeedsScope, "write")
@@ -67,8 +69,9 @@ export const WebhooksApi = HttpApiGroup.make("webhooks")
       .annotate(OpenApi.Summary, "Delete a webhook with its deliveries"),
     HttpApiEndpoint.post("rotate", "/webhooks/:webhook_id/rotate", {
       params: ofWebhook,
+      headers: IdempotencyHeader,
       success: WebhookRotated,
-      error: errors
+      error: [Conflict, ...errors]
     })
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Make a new secret; the old one signs as well for 24 hours"),
@@ -82,8 +85,9 @@ export const WebhooksApi = HttpApiGroup.make("webhooks")
       .annotate(OpenApi.Summary, "List what was sent, is sent again, or could not be sent, newest first"),
     HttpApiEndpoint.post("retry", "/webhooks/:webhook_id/deliveries/:delivery_id/retry", {
       params: { ...ofWebhook, delivery_id: Uuid },
+      headers: IdempotencyHeader,
       success: WebhookDeliveryRetried,
-      error: errors
+      error: [Conflict, ...errors]
     })
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Send a delivery again")

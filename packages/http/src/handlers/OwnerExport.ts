@@ -12,7 +12,7 @@ import {
   type Thread,
   Threads
 } from "@colloquy/core"
-import type { ScheduleId, VersionedAssistant } from "@colloquy/core/adapters"
+import type { ScheduleId, VersionedAssistant, WebhookId } from "@colloquy/core/adapters"
 import {
   type Document,
   Documents,
@@ -20,7 +20,9 @@ import {
   type MemoryRecord,
   scheduleRecord,
   Schedules,
-  type ScheduleWithTimes
+  type ScheduleWithTimes,
+  type Webhook,
+  Webhooks
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -28,6 +30,7 @@ import * as Stream from "effect/Stream"
 import { assistantToWire, messageToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { documentToWire } from "../encoding/EncodeDocuments.ts"
 import { memoryToWire } from "../encoding/EncodeMemories.ts"
+import { webhookToWire } from "../encoding/EncodeWebhooks.ts"
 import { usageToWire } from "../encoding/EncodeModels.ts"
 import { compact } from "../wire/Fields.ts"
 import { tarEnd, tarHeader, tarPadding } from "../streams/Tar.ts"
@@ -59,6 +62,7 @@ export const ownerExport = Effect.gen(function* () {
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const memories = Option.getOrNull(yield* Effect.serviceOption(Memories))
   const schedules = Option.getOrNull(yield* Effect.serviceOption(Schedules))
+  const webhooks = Option.getOrNull(yield* Effect.serviceOption(Webhooks))
 
   const allAssistants: Stream.Stream<Assistant, StoreUnavailable, Principal> = pages((skip) =>
     assistants.list({ skip, limit: atOnce })
@@ -111,6 +115,15 @@ export const ownerExport = Effect.gen(function* () {
           ).pipe(
             // An assistant that was deleted meanwhile has none.
             Effect.catchTag("AssistantNotFound", () => Effect.succeed([[], Option.none<ScheduleId>()] as const))
+          )
+        )
+  const allWebhooks: Stream.Stream<Webhook, StoreUnavailable, Principal> =
+    webhooks === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: WebhookId | undefined) =>
+          Effect.map(
+            webhooks.list({ limit: atOnce, ...compact({ after }) }),
+            (found) => [found.webhooks, Option.fromNullishOr(found.next)] as const
           )
         )
   const usage = pages((skip) => Effect.map(billing.recentUsage({ skip, limit: atOnce }), ({ days }) => days))
@@ -188,6 +201,7 @@ export const ownerExport = Effect.gen(function* () {
           ? Stream.empty
           : file("schedules.jsonl", jsonLines(Stream.flatMap(allAssistants, assistantSchedules), scheduleRecord))
       ),
+      Stream.concat(webhooks === null ? Stream.empty : file("webhooks.jsonl", jsonLines(allWebhooks, webhookToWire))),
       Stream.concat(file("documents.jsonl", jsonLines(allDocuments, documentToWire))),
       Stream.concat(
         Stream.flatMap(allDocuments, (document) =>

@@ -9,9 +9,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
 import { scheduleBodies } from "../endpoints/SchedulesApi.ts"
-import { bodyReader } from "../wings/BodyReader.ts"
+import { checkedBodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
-import { toWireError } from "../wire/ErrorStatus.ts"
+import { scheduleProblem, toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given } from "../wire/Fields.ts"
 import type { ScheduleUpdate } from "../wire/ScheduleRecords.ts"
 import { acceptance } from "./Delivery.ts"
@@ -22,22 +22,33 @@ export const layer = HttpApiBuilder.group(
   Api,
   "schedules",
   Effect.fnUntraced(function* (handlers) {
-    const read = yield* bodyReader
+    const read = yield* checkedBodyReader
     const accept = yield* acceptance
     const schedules = Option.match(yield* Effect.serviceOption(Schedules), {
       onNone: () => Effect.fail(new NotImplemented({ detail })),
       onSome: (service) => Effect.succeed(service)
     })
 
+    const problems = (assistantId: AssistantId) =>
+      Effect.map(
+        schedules,
+        (service) => (body: ScheduleUpdate) =>
+          service.problems(assistantId, changeOf(body)).pipe(
+            Effect.map((found) => found.map(scheduleProblem)),
+            Effect.mapError(toWireError)
+          )
+      )
+
     return handlers
       .handleRaw("create", (raw) =>
         Effect.gen(function* () {
           const { create } = yield* schedules
-          const { value } = yield* read(scheduleBodies.create, raw)
+          const assistantId = AssistantId.make(raw.params.assistant_id)
+          const value = yield* read(scheduleBodies.create, scheduleBodies.update, raw, yield* problems(assistantId))
           const { content, cron, timezone } = value
           const { idempotency } = yield* readIdempotency(raw, () => value)
           const schedule = { content, cron, timezone, ...fieldsOf(value) }
-          const made = create(AssistantId.make(raw.params.assistant_id), schedule, idempotency)
+          const made = create(assistantId, schedule, idempotency)
           const record = scheduleRecord(yield* Effect.mapError(made, toWireError))
           return HttpServerResponse.jsonUnsafe(record, { status: 201 })
         })
@@ -59,10 +70,9 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("update", (raw) =>
         Effect.gen(function* () {
           const { update } = yield* schedules
-          const { value } = yield* read(scheduleBodies.update, raw)
-          const { content, cron, timezone } = value
-          const words = compact({ content: given(content), cron: given(cron), timezone: given(timezone) })
-          const changed = update(...placeOf(raw.params), { ...words, ...fieldsOf(value) })
+          const place = placeOf(raw.params)
+          const value = yield* read(scheduleBodies.update, scheduleBodies.update, raw, yield* problems(place[0]))
+          const changed = update(...place, changeOf(value))
           return HttpServerResponse.jsonUnsafe(scheduleRecord(yield* Effect.mapError(changed, toWireError)))
         })
       )
@@ -89,6 +99,11 @@ const detail = "Schedules are not available on this server: its host has not ins
 
 const placeOf = (params: { readonly assistant_id: string; readonly schedule_id: string }) =>
   [AssistantId.make(params.assistant_id), ScheduleId.make(params.schedule_id)] as const
+
+const changeOf = (body: ScheduleUpdate): Partial<NewSchedule> => ({
+  ...compact({ content: given(body.content), cron: given(body.cron), timezone: given(body.timezone) }),
+  ...fieldsOf(body)
+})
 
 const fieldsOf = (body: ScheduleUpdate): Partial<NewSchedule> =>
   compact({

@@ -1,6 +1,6 @@
 /** Webhooks over HTTP. A host that has not installed `Webhooks.layer()` answers 501. */
 import { DeliveryId, WebhookId } from "@colloquy/core/adapters"
-import { type Delivery, type Webhook as KernelWebhook, Webhooks, type WebhookWithSecret } from "@colloquy/core/wings"
+import { type Delivery, type NewWebhook, Webhooks, type WebhookWithSecret } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -8,30 +8,39 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { Api } from "../Api.ts"
+import { webhookToWire } from "../encoding/EncodeWebhooks.ts"
 import { webhookBodies } from "../endpoints/WebhooksApi.ts"
-import { bodyReader } from "../wings/BodyReader.ts"
+import { checkedBodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
-import { toWireError } from "../wire/ErrorStatus.ts"
+import { toWireError, webhookProblem } from "../wire/ErrorStatus.ts"
 import { compact, given, writeTimestamp } from "../wire/Fields.ts"
-import type { Webhook, WebhookDelivery } from "../wire/WebhookRecords.ts"
+import { readIdempotency } from "./Idempotency.ts"
+import type { WebhookDelivery, WebhookUpdate } from "../wire/WebhookRecords.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "webhooks",
   Effect.fnUntraced(function* (handlers) {
-    const read = yield* bodyReader
+    const read = yield* checkedBodyReader
     const webhooks = Option.match(yield* Effect.serviceOption(Webhooks), {
       onNone: () => Effect.fail(new NotImplemented({ detail })),
       onSome: (service) => Effect.succeed(service)
     })
 
+    const problems = Effect.map(
+      webhooks,
+      (service) => (body: WebhookUpdate) => Effect.sync(() => service.problems(fieldsOf(body)).map(webhookProblem))
+    )
+
     return handlers
       .handleRaw("create", (raw) =>
         Effect.gen(function* () {
           const { create } = yield* webhooks
-          const { description, events, include_content, url } = (yield* read(webhookBodies.create, raw)).value
+          const asked = yield* read(webhookBodies.create, webhookBodies.update, raw, yield* problems)
+          const { description, events, include_content, url } = asked
           const fields = compact({ description, includeContent: given(include_content) })
-          const made = yield* Effect.mapError(create({ url, events, ...fields }), toWireError)
+          const { idempotency } = yield* readIdempotency(raw, () => asked)
+          const made = yield* Effect.mapError(create({ url, events, ...fields }, idempotency), toWireError)
           return HttpServerResponse.jsonUnsafe(withSecret(made), { status: 201 })
         })
       )
@@ -40,27 +49,21 @@ export const layer = HttpApiBuilder.group(
           const { list } = yield* webhooks
           const after = cursor === undefined ? undefined : WebhookId.make(cursor)
           const found = yield* Effect.mapError(list({ limit, ...compact({ after }) }), toWireError)
-          return { webhooks: found.webhooks.map(toWire), next_cursor: found.next }
+          return { webhooks: found.webhooks.map(webhookToWire), next_cursor: found.next }
         })
       )
       .handle("get", ({ params }) =>
         Effect.gen(function* () {
           const { get } = yield* webhooks
-          return toWire(yield* Effect.mapError(get(idOf(params)), toWireError))
+          return webhookToWire(yield* Effect.mapError(get(idOf(params)), toWireError))
         })
       )
       .handleRaw("update", (raw) =>
         Effect.gen(function* () {
           const { update } = yield* webhooks
-          const { description, events, include_content, url } = (yield* read(webhookBodies.update, raw)).value
-          const change = compact({
-            description,
-            url: given(url),
-            events: given(events),
-            includeContent: given(include_content)
-          })
-          const changed = yield* Effect.mapError(update(idOf(raw.params), change), toWireError)
-          return HttpServerResponse.jsonUnsafe(toWire(changed))
+          const asked = yield* read(webhookBodies.update, webhookBodies.update, raw, yield* problems)
+          const changed = yield* Effect.mapError(update(idOf(raw.params), fieldsOf(asked)), toWireError)
+          return HttpServerResponse.jsonUnsafe(webhookToWire(changed))
         })
       )
       .handle("remove", ({ params }) =>
@@ -71,10 +74,11 @@ export const layer = HttpApiBuilder.group(
           return { message: "The webhook was deleted.", webhook_id: params.webhook_id, deleted_at }
         })
       )
-      .handle("rotate", ({ params }) =>
+      .handle("rotate", (sent) =>
         Effect.gen(function* () {
           const { rotate } = yield* webhooks
-          return withSecret(yield* Effect.mapError(rotate(idOf(params)), toWireError))
+          const { idempotency } = yield* readIdempotency(sent, () => ({}))
+          return withSecret(yield* Effect.mapError(rotate(idOf(sent.params), idempotency), toWireError))
         })
       )
       .handle("deliveries", ({ params, query: { cursor, limit = 20 } }) =>
@@ -85,10 +89,11 @@ export const layer = HttpApiBuilder.group(
           return { deliveries: found.deliveries.map(deliveryToWire), next_cursor: found.next }
         })
       )
-      .handle("retry", ({ params }) =>
+      .handle("retry", (sent) =>
         Effect.gen(function* () {
           const { retry } = yield* webhooks
-          const again = retry(idOf(params), DeliveryId.make(params.delivery_id))
+          const { idempotency } = yield* readIdempotency(sent, () => ({}))
+          const again = retry(idOf(sent.params), DeliveryId.make(sent.params.delivery_id), idempotency)
           return deliveryToWire(yield* Effect.mapError(again, toWireError))
         })
       )
@@ -99,17 +104,13 @@ const detail = "Webhooks are not available on this server: its host has not inst
 
 const idOf = (params: { readonly webhook_id: string }) => WebhookId.make(params.webhook_id)
 
-const toWire = (webhook: KernelWebhook): Webhook => ({
-  webhook_id: webhook.id,
-  url: webhook.url,
-  events: webhook.events,
-  description: webhook.description,
-  include_content: webhook.includeContent,
-  created_at: writeTimestamp(webhook.createdAt),
-  updated_at: writeTimestamp(webhook.updatedAt)
-})
+const fieldsOf = ({ description, events, include_content, url }: WebhookUpdate): Partial<NewWebhook> =>
+  compact({ description, url: given(url), events: given(events), includeContent: given(include_content) })
 
-const withSecret = ({ secret, webhook }: WebhookWithSecret) => ({ ...toWire(webhook), secret: Redacted.value(secret) })
+const withSecret = ({ secret, webhook }: WebhookWithSecret) => ({
+  ...webhookToWire(webhook),
+  secret: Redacted.value(secret)
+})
 
 const deliveryToWire = (delivery: Delivery): WebhookDelivery => ({
   delivery_id: delivery.id,

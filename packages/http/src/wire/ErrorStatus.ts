@@ -178,6 +178,7 @@ const table = {
   TooManySchedules: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   WebhookNotFound: notFound,
   DeliveryNotFound: notFound,
+  SecretUnreadable: (error) => new Conflict(detailFromError(error)),
   WebhookRefused: (error) => invalid(...error.problems.map(webhookProblem)),
   TooManyWebhooks: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   InvalidKey: (error) => new Unauthorized(detailFromError(error)),
@@ -234,13 +235,13 @@ const nameField = {
   embeddingModel: "embedding_model_name"
 } as const
 
-const scheduleProblem = ({ field, message }: ScheduleRefused["problems"][number]): ValidationError => ({
+export const scheduleProblem = ({ field, message }: ScheduleRefused["problems"][number]): ValidationError => ({
   loc: field === "threadId" ? ["body", "thread", "thread_id"] : ["body", field],
   msg: message,
   type: "value_error"
 })
 
-const webhookProblem = ({ field, message }: WebhookRefused["problems"][number]): ValidationError => ({
+export const webhookProblem = ({ field, message }: WebhookRefused["problems"][number]): ValidationError => ({
   loc: ["body", field],
   msg: message,
   type: "value_error"

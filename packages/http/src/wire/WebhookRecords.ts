@@ -22,6 +22,7 @@ export const WebhookUpdate = Schema.Struct({
   description: maybe(Schema.String),
   include_content: maybe(Schema.Boolean)
 }).annotate({ identifier: "WebhookUpdate" })
+export type WebhookUpdate = typeof WebhookUpdate.Type
 
 const webhook = {
   webhook_id: Id,

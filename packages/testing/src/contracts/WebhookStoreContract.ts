@@ -6,6 +6,7 @@ import {
   FollowUpStore,
   newId,
   type OwnerStore,
+  RunStore,
   type ThreadStore,
   type AssistantStore,
   WebhookId
@@ -15,10 +16,12 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { asNewOwner, moment } from "./Samples.ts"
+import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
-type Needed = AssistantStore | FollowUpStore | OwnerStore | ThreadStore | WebhookStore
+const nine = <A>(each: A): ReadonlyArray<A> => Array.from({ length: 9 }, () => each)
+
+type Needed = AssistantStore | FollowUpStore | OwnerStore | RunStore | ThreadStore | WebhookStore
 
 const kind = "webhooks.sample"
 
@@ -40,7 +43,7 @@ const sample = Effect.fnUntraced(function* (fields: Partial<Webhook> = {}) {
 
 const stored = Effect.fnUntraced(function* (fields: Partial<Webhook> = {}) {
   const webhook = yield* sample(fields)
-  assert.strictEqual(yield* (yield* WebhookStore).insert(webhook, 100), "stored")
+  assert.strictEqual(yield* (yield* WebhookStore).insert(webhook, 100, null), "stored")
   return webhook
 })
 
@@ -106,7 +109,7 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         assert.deepStrictEqual(yield* store.list({ limit: 10 }), [two, one])
         assert.deepStrictEqual(yield* store.list({ limit: 1, after: two.id }), [one])
         assert.deepStrictEqual(yield* store.list({ limit: 1, after: yield* newId(WebhookId) }), [])
-        const outcomes = yield* tenTimes(Effect.flatMap(sample(), (webhook) => store.insert(webhook, 5)))
+        const outcomes = yield* tenTimes(Effect.flatMap(sample(), (webhook) => store.insert(webhook, 5, null)))
         assert.strictEqual(outcomes.filter((outcome) => outcome === "stored").length, 3)
         assert.strictEqual((yield* store.list({ limit: 100 })).length, 5)
       })
@@ -118,14 +121,14 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         const store = yield* WebhookStore
         const webhook = yield* stored()
         const change: Webhook = { ...webhook, url: "https://example.com/other", revision: 2, updatedAt: moment(3) }
-        const replaced = yield* tenTimes(store.replace(change))
-        assert.strictEqual(replaced.filter(Boolean).length, 1)
+        const replaced = yield* tenTimes(store.replace(change, null))
+        assert.deepStrictEqual(replaced.toSorted(), [...nine("changed"), "stored"])
         assert.deepStrictEqual(yield* find(webhook.id), change)
         const delivery = yield* sampleDelivery(webhook.id)
         assert.isTrue(yield* insertOf(delivery))
         assert.isTrue(yield* store.remove(webhook.id))
         assert.isFalse(yield* store.remove(webhook.id))
-        assert.isFalse(yield* store.replace({ ...change, revision: 3 }))
+        assert.strictEqual(yield* store.replace({ ...change, revision: 3 }, null), "changed")
         assert.isUndefined(yield* find(webhook.id))
         assert.isUndefined(yield* findDelivery(delivery.id))
         assert.isFalse(yield* insertOf(yield* sampleDelivery(webhook.id)))
@@ -190,14 +193,49 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         const dead: Delivery = { ...delivery, ...outcome, status: "dead" }
         assert.deepStrictEqual(yield* findDelivery(id), dead)
         const again = yield* tenTimes(
-          Effect.flatMap(work(`${id}:2`), (followUp) => store.retry({ id, round: 1 }, followUp))
+          Effect.flatMap(work(`${id}:2`), (followUp) => store.retry({ id, round: 1 }, followUp, null))
         )
-        assert.strictEqual(again.filter(Boolean).length, 1)
+        assert.deepStrictEqual(again.toSorted(), [...nine("changed"), "stored"])
         assert.deepStrictEqual(yield* keys, [`${id}:2`, id])
         assert.deepInclude(yield* findDelivery(id), { status: "pending", attempts: 0, round: 2 })
         assert.isFalse(yield* store.record({ ...outcome, status: "delivered" }))
         assert.isFalse(yield* store.record({ ...outcome, id: yield* newId(DeliveryId), status: "delivered" }))
         assert.isTrue(yield* store.record({ ...outcome, round: 2, status: "delivered" }))
+      })
+    )
+
+    test(
+      "MUST insert, replace and retry once for a key, with the answer that a repeat finds, and keep none when nothing is stored",
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { findAnswered } = yield* RunStore
+        const once = (key: string) => ({ key, fingerprint: "f", answer: awkwardJson })
+        const answerTo = (key: string) => Effect.map(findAnswered(key), Option.getOrUndefined)
+        assert.strictEqual(yield* store.insert(yield* sample(), 0, once("insert")), "too_many")
+        assert.isUndefined(yield* answerTo("insert"))
+        const inserted = yield* tenTimes(Effect.flatMap(sample(), (each) => store.insert(each, 1, once("insert"))))
+        assert.deepStrictEqual(inserted.toSorted(), [...nine("repeated"), "stored"])
+        const [webhook, ...others] = yield* store.list({ limit: 10 })
+        assert.deepStrictEqual(others, [])
+        const change = { ...webhook!, revision: 2 }
+        const early = yield* store.replace({ ...change, revision: 3 }, once("replace"))
+        assert.deepStrictEqual([early, yield* answerTo("replace")], ["changed", undefined])
+        const replaced = yield* tenTimes(store.replace(change, once("replace")))
+        assert.deepStrictEqual(replaced.toSorted(), [...nine("repeated"), "stored"])
+        const delivery = yield* sampleDelivery(change.id)
+        yield* insertOf(delivery)
+        const retry = (round: number) =>
+          Effect.flatMap(work(`${delivery.id}:2`), (followUp) =>
+            store.retry({ id: delivery.id, round }, followUp, once("retry"))
+          )
+        assert.deepStrictEqual([yield* retry(2), yield* answerTo("retry")], ["changed", undefined])
+        assert.deepStrictEqual((yield* tenTimes(retry(1))).toSorted(), [...nine("repeated"), "stored"])
+        assert.deepInclude(yield* findDelivery(delivery.id), { round: 2 })
+        assert.isTrue(yield* store.remove(change.id))
+        for (const key of ["insert", "replace", "retry"]) {
+          const { answer, fingerprint } = (yield* answerTo(key))!
+          assert.deepStrictEqual({ answer, fingerprint }, { answer: awkwardJson, fingerprint: "f" })
+        }
       })
     )
 
@@ -212,22 +250,22 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
           Effect.gen(function* () {
             assert.isUndefined(yield* find(webhook.id))
             assert.deepStrictEqual(yield* store.list({ limit: 10 }), [])
-            assert.isFalse(yield* store.replace({ ...webhook, revision: 2 }))
+            assert.strictEqual(yield* store.replace({ ...webhook, revision: 2 }, null), "changed")
             assert.isFalse(yield* store.remove(webhook.id))
             assert.isFalse(yield* insertOf(yield* sampleDelivery(webhook.id)))
             assert.isUndefined(yield* findDelivery(delivery.id))
             assert.deepStrictEqual(yield* store.listDeliveries({ webhookId: webhook.id, limit: 10 }), [])
             assert.isFalse(yield* store.record({ ...delivery, status: "dead" }))
-            assert.isFalse(yield* store.retry(delivery, yield* work("theirs")))
+            assert.strictEqual(yield* store.retry(delivery, yield* work("theirs"), null), "changed")
           })
         )
         assert.deepStrictEqual(yield* find(webhook.id), webhook)
         assert.deepStrictEqual(yield* findDelivery(delivery.id), delivery)
         yield* refusedWhileErasing(
-          store.insert(yield* sample(), 100),
-          store.replace({ ...webhook, revision: 2 }),
+          store.insert(yield* sample(), 100, null),
+          store.replace({ ...webhook, revision: 2 }, null),
           insertOf(yield* sampleDelivery(webhook.id)),
-          store.retry(delivery, yield* work("late"))
+          store.retry(delivery, yield* work("late"), null)
         )
       })
     )

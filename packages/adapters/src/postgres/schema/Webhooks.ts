@@ -38,12 +38,32 @@ export const webhookTables: Migration = {
 /** Inserts take turns, over all owners, so that the ordinals are committed in their order. */
 const insertWebhook = sqlFunction(
   "insert_webhook",
-  `(p_owner text, p_id uuid, p_revision integer, p_body text, p_most integer) returns text language plpgsql as $$
+  `(p_owner text, p_id uuid, p_revision integer, p_body text, p_most integer, p_key text, p_fingerprint text, p_answer text)
+returns text language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(2003134053);
-  if (select count(*) from {schema}.webhooks where owner = p_owner) >= p_most then return 'too_many'; end if;
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
+  if (select count(*) from {schema}.webhooks where owner = p_owner) >= p_most then
+    delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
+    return 'too_many';
+  end if;
   insert into {schema}.webhooks (owner, id, revision, body) values (p_owner, p_id, p_revision, p_body);
   return 'stored';
+end $$`
+)
+
+/** Requests with one key take turns at the row of the webhook. */
+const replaceWebhook = sqlFunction(
+  "replace_webhook",
+  `(p_owner text, p_id uuid, p_revision integer, p_body text, p_key text, p_fingerprint text, p_answer text)
+returns text language plpgsql as $$
+begin
+  perform from {schema}.webhooks where owner = p_owner and id = p_id for no key update;
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
+  update {schema}.webhooks set revision = p_revision, body = p_body where owner = p_owner and id = p_id and revision = p_revision - 1;
+  if found then return 'stored'; end if;
+  delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
+  return 'changed';
 end $$`
 )
 
@@ -68,16 +88,27 @@ end $$`
 
 const retryDelivery = sqlFunction(
   "retry_webhook_delivery",
-  `(p_owner text, p_id uuid, p_round integer, p_follow_ups text) returns boolean language plpgsql as $$
+  `(p_owner text, p_id uuid, p_round integer, p_follow_ups text, p_key text, p_fingerprint text, p_answer text)
+returns text language plpgsql as $$
 begin
+  perform from {schema}.webhook_deliveries where owner = p_owner and id = p_id for no key update;
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
   update {schema}.webhook_deliveries
     set round = p_round + 1, at_rest = false,
         outcome = (outcome::jsonb || '{"status": "pending", "attempts": 0}'::jsonb)::text
     where owner = p_owner and id = p_id and round = p_round;
-  if not found then return false; end if;
+  if not found then
+    delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
+    return 'changed';
+  end if;
   perform {schema}.add_follow_ups(p_owner, p_follow_ups);
-  return true;
+  return 'stored';
 end $$`
 )
 
-export const webhookFunctions: ReadonlyArray<SqlFunction> = [insertWebhook, insertDelivery, retryDelivery]
+export const webhookFunctions: ReadonlyArray<SqlFunction> = [
+  insertWebhook,
+  replaceWebhook,
+  insertDelivery,
+  retryDelivery
+]
