@@ -105,8 +105,13 @@ export const Expectation = Schema.Union([
   Judged,
   /** The cosine of the vectors of both texts. Default of `at_least`: 0.8. */
   Schema.Struct({ kind: Schema.Literal("similar"), text: Text, at_least: Schema.optionalKey(Share) }),
-  /** A scorer of the host, by its name. */
-  Schema.Struct({ kind: Schema.Literal("custom"), name: Name, settings: Schema.optionalKey(Schema.Json) })
+  /** A scorer of the host, by its name. Default of `at_least`: 0.5. */
+  Schema.Struct({
+    kind: Schema.Literal("custom"),
+    name: Name,
+    settings: Schema.optionalKey(Schema.Json),
+    at_least: Schema.optionalKey(Share)
+  })
 ])
 export type Expectation = typeof Expectation.Type
 

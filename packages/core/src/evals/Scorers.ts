@@ -33,7 +33,7 @@ export const isAnswered = ({ status }: Pick<JudgedTurn, "status">): boolean =>
   status === "COMPLETED" || status === "REQUIRES_ACTION"
 
 /** The score of an answer that was not given; null if there is one to look at. */
-const scoreOfFailure = (expectation: Expectation, turn: JudgedTurn): Score | null => {
+export const scoreOfFailure = (expectation: Expectation, turn: JudgedTurn): Score | null => {
   if (isAnswered(turn) || (expectation.kind === "refuses" && isStopped(turn))) return null
   const reason =
     turn.status === "FAILED"

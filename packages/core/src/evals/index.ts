@@ -3,8 +3,20 @@ export { type Attempt, CaseResult, failedResult, scoredResult } from "./CaseResu
 export { compare, type ComparedCase, type Comparison, differenceInWords, type Judgement } from "./Comparison.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
 export { JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
+export { judgeCalibration, judgeOutcome } from "./Judge.ts"
 export { isPassed, Score } from "./Score.ts"
 export { type Finding, isAnswered, scorePlain, toScore } from "./Scorers.ts"
+export {
+  type ExpectationOf,
+  type Found,
+  type HostScorer,
+  scorer,
+  type Scored,
+  type ScoredTurn,
+  ScoringFailed,
+  type ScoringTools
+} from "./Scorer.ts"
+export { scoreAll, Scoring, type ScoringSettings } from "./Scoring.ts"
 export {
   type BootstrapOptions,
   type Calibration,
