@@ -59,8 +59,8 @@ describe("the guide", () => {
     const known = Object.entries(api.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${plain(path)}`)
     )
-    // Of the standalone server alone, and of OpenAI's endpoints, which have no description of ours.
-    const others = /^GET \/(?:healthz|readyz)$|^\w+ \/v1\//u
+    // Of the standalone server alone, and of wings, which a host registers.
+    const others = /^GET \/(?:healthz|readyz)$|^\w+ \/(?:v1|ag-ui)\//u
     const isThere = (method: string, path: string) => {
       const asked = `${method} ${plain(path)}`
       if (others.test(asked)) return true

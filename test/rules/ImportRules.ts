@@ -109,6 +109,7 @@ export const foldersOfHttp = [
   "guards",
   "handlers",
   "openai",
+  "ag-ui",
   "docs-page",
   "client",
   "ai-sdk",

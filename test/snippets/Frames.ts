@@ -512,6 +512,7 @@ await ai.dispose()
     ],
     prints: "1 2 3\n"
   },
+  { page: "docs/ag-ui.md", has: "new HttpAgent({", prints: "Hello, Ada. completed\n" },
   {
     page: "docs/use-chat.md",
     has: "new ColloquyTransport(",

@@ -32,6 +32,7 @@ import { webHandler, type WebHandler } from "@colloquy/http"
 import { Images, Videos } from "@colloquy/core/media"
 import { docsPageWith } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
+import { agUi } from "@colloquy/http/ag-ui"
 import { openai } from "@colloquy/http/openai"
 import { type Studio, studio } from "@colloquy/studio"
 import { realtimeSocket } from "@colloquy/ws"
@@ -182,7 +183,14 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     signingKey,
     linkPeriod: settings.mediaUrls
   }
-  const api = webHandler({ ...access, ...links, kernel, bodyTimeout, docs: docsPageWith(docsLinks), wings: [openai] })
+  const api = webHandler({
+    ...access,
+    ...links,
+    kernel,
+    bodyTimeout,
+    docs: docsPageWith(docsLinks),
+    wings: [openai, agUi]
+  })
   try {
     await api.ready()
   } catch (error) {

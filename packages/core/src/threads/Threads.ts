@@ -5,8 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { tracedFn } from "../primitives/Traced.ts"
-import type { Principal } from "../access/Principal.ts"
+import { Principal } from "../access/Principal.ts"
 import { type AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
+import { keyedId } from "../primitives/KeyedId.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ListedMessage } from "./ListedMessage.ts"
@@ -37,6 +38,14 @@ export class Threads extends Context.Service<
       assistantId: AssistantId,
       metadata: Metadata | null,
       assistantVersion?: number | null
+    ) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
+    /**
+     * The thread of this assistant that has this name outside of the kernel, such as the id that a client has made for a conversation. The
+     * same name finds the same thread in every process; the first call creates it. None when the principal has no such assistant.
+     */
+    readonly named: (
+      assistantId: AssistantId,
+      name: string
     ) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
     readonly get: (id: ThreadId) => Effect.Effect<ThreadWithMessages, ThreadNotFound | StoreUnavailable, Principal>
     readonly list: (
@@ -72,16 +81,34 @@ export class Threads extends Context.Service<
       const messages: typeof store.messages = (ids) => Effect.flatMap(store.messages(ids), texts.messages)
       const listed: typeof store.listed = (ids) => Effect.flatMap(store.listed(ids), texts.messages)
 
+      const insert = Effect.fnUntraced(function* (
+        id: ThreadId,
+        { assistantId, assistantVersion, metadata }: Pick<Thread, "assistantId" | "assistantVersion" | "metadata">
+      ) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const thread: Thread = { id, assistantId, metadata, assistantVersion, createdAt: now, updatedAt: now }
+        return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
+      })
+
       return Threads.of({
         create: tracedFn("Threads.create")(function* (
           assistantId: AssistantId,
           metadata: Metadata | null,
           assistantVersion: number | null = null
         ) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          const id = yield* newId(ThreadId)
-          const thread: Thread = { id, assistantId, metadata, assistantVersion, createdAt: now, updatedAt: now }
-          return (yield* store.insert(thread)) ? Option.some(thread) : Option.none()
+          return yield* insert(yield* newId(ThreadId), { assistantId, metadata, assistantVersion })
+        }),
+        named: tracedFn("Threads.named")(function* (assistantId: AssistantId, name: string) {
+          const { ownerId } = yield* Principal
+          const id = yield* keyedId(ThreadId, ["named", ownerId, assistantId, name])
+          const found = yield* store.get(id)
+          if (Option.isSome(found)) return found
+          // Two calls may come here at once; the second one finds the thread of the first.
+          return yield* Effect.catchDefect(
+            insert(id, { assistantId, metadata: null, assistantVersion: null }),
+            (defect) =>
+              Effect.flatMap(store.get(id), (made) => (Option.isSome(made) ? Effect.succeed(made) : Effect.die(defect)))
+          )
         }),
         get: getWith(store, messages),
         list: listWith(store, messages),

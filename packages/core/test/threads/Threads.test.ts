@@ -1,8 +1,9 @@
-import { Assistants, Threads, Turns } from "@colloquy/core"
+import { Assistants, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { gate, say, ScriptedModel } from "@colloquy/testing"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { failureOf, messagesOf, story, transcript } from "../support/Story.ts"
 
 describe("a thread", () => {
@@ -14,6 +15,28 @@ describe("a thread", () => {
       const thread = yield* (yield* Assistants).createThread(id, { topic: "rain" })
       assert.deepStrictEqual(yield* (yield* Threads).get(thread.id), { thread, messages: [] })
       assert.deepStrictEqual([thread.assistantId, thread.metadata], [id, { topic: "rain" }])
+    })
+  )
+
+  story(
+    "is found by a name from outside, made at the first call, for each assistant and owner by itself",
+    [],
+    Effect.gen(function* () {
+      const threads = yield* Threads
+      const [a, b] = [
+        yield* (yield* Assistants).create({ name: "a" }),
+        yield* (yield* Assistants).create({ name: "b" })
+      ]
+      const both = yield* Effect.all([threads.named(a.id, "chat"), threads.named(a.id, "chat")], { concurrency: 2 })
+      const ids = both.map((found) => Option.getOrThrow(found).id)
+      assert.strictEqual(ids[0], ids[1])
+      assert.lengthOf(yield* threads.list({ page: firstPage, includeMessages: false }), 1)
+      const other = Option.getOrThrow(yield* threads.named(b.id, "chat"))
+      assert.notStrictEqual(other.id, ids[0])
+      const stranger = threads.named(a.id, "chat").pipe(Principal.provide("stranger"))
+      assert.isTrue(Option.isNone(yield* stranger), "an assistant that the owner does not have")
+      yield* threads.remove(other.id)
+      assert.strictEqual(Option.getOrThrow(yield* threads.named(b.id, "chat")).id, other.id)
     })
   )
 

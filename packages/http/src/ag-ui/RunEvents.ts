@@ -1,0 +1,395 @@
+/**
+ * The events of a leg as events of AG-UI 1.0. Each leg of a run is a run of AG-UI: one that needs an approval ends with an interrupt, and the
+ * run that answers it is the next leg. Pure: the same log gives the same events, live or again.
+ */
+import { isTerminal, type TurnEvent } from "@colloquy/core"
+import { totalTokens } from "@colloquy/core/adapters"
+import type { Event, Interrupt, Message, RunFinishedEvent } from "@ag-ui/core"
+import type * as Schema from "effect/Schema"
+import type { Shown } from "../streams/Sse.ts"
+import { compact } from "../wire/Fields.ts"
+import { isRecord } from "../wire/Json.ts"
+import { withoutLineEnds } from "../streams/LineEnds.ts"
+import { assistantMessage, partId, resultId } from "./Messages.ts"
+import { ownKey } from "./RunInput.ts"
+
+/** The constants of the official package are an enumeration; on the wire they are texts. */
+type OnTheWire<E> = E extends { readonly type: infer Type extends string }
+  ? Omit<E, "type"> & { readonly type: `${Type}` }
+  : never
+export type AgUiEvent =
+  | Exclude<OnTheWire<Event>, { readonly type: "MESSAGES_SNAPSHOT" }>
+  /** Messages of the client go back as they came. */
+  | { readonly type: "MESSAGES_SNAPSHOT"; readonly messages: ReadonlyArray<unknown> }
+
+type Outcome = NonNullable<RunFinishedEvent["outcome"]>
+type End = Extract<TurnEvent, { readonly _tag: "RunEnded" | "ToolSubmitRequired" | "RunFailed" | "RunCancelled" }>
+
+/** What the stream consists of: its head, the events of the leg, and what takes their place where there is no leg. */
+export type Told =
+  | TurnEvent
+  | { readonly _tag: "Begun" }
+  | { readonly _tag: "AtRest"; readonly outcome: Outcome }
+  | { readonly _tag: "Lost"; readonly message: string }
+
+export interface Beginning {
+  readonly threadId: string
+  readonly runId: string
+  /** The conversation before the events. */
+  readonly base: ReadonlyArray<unknown>
+  /** When the client is told the conversation: at once, when the answer begins (its messages may hold a piece of it), or only if something is corrected. */
+  readonly snapshot: "first" | "answer" | "none"
+  /** A client keeps the order of the messages that it has: where that is another one, it forgets them first. */
+  readonly isReordered: boolean
+  /** Null: the application's state has no place for ours. */
+  readonly state: Schema.JsonObject | null
+  readonly own: Schema.JsonObject
+  readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>
+}
+
+interface Answer {
+  readonly id: string
+  text: string
+  /** As the log has it, with the separator from what was said before. */
+  logged: string
+  readonly calls: Array<{ readonly id: string; readonly name: string; readonly arguments: string }>
+}
+
+const separator = "\n\n"
+
+export const protocolVersion = "1.0"
+
+export const eventText = (event: AgUiEvent): string => `data: ${withoutLineEnds(JSON.stringify(event))}\n\n`
+
+export class RunEvents {
+  private readonly beginning: Beginning
+  private readonly shown: Shown
+  private base: ReadonlyArray<unknown>
+  private messageId = ""
+  /** What this leg has said, in order. */
+  private said: Array<Answer | Message> = []
+  private answers = 0
+  private open: { readonly kind: "text" | "reasoning"; readonly id: string } | null = null
+  private readonly openCalls = new Set<string>()
+  private readonly children = new Set<string>()
+  private steps = 0
+  private hasOpenStep = false
+  private thoughts = 0
+  private isCorrected = false
+
+  constructor(beginning: Beginning, shown: Shown) {
+    this.beginning = beginning
+    this.base = beginning.base
+    this.shown = shown
+  }
+
+  readonly encode = (batch: ReadonlyArray<Told>): string =>
+    batch
+      .flatMap((each) => this.take(each))
+      .map(eventText)
+      .join("")
+
+  private take(event: Told): ReadonlyArray<AgUiEvent> {
+    switch (event._tag) {
+      case "Begun":
+        return this.begun()
+      case "AtRest":
+        return [this.finished(event.outcome)]
+      case "Lost":
+        return [{ type: "RUN_ERROR", message: event.message, code: "stream_lost" }]
+      case "RunStarted":
+      case "RunContinuing":
+        this.messageId = event.messageId
+        return this.beginning.snapshot === "answer" ? this.baseBefore(event.messageId) : []
+      case "StepStarted":
+        this.hasOpenStep = true
+        return [{ type: "STEP_STARTED", stepName: `model call ${++this.steps}` }]
+      case "StepEnded":
+        return [...this.close(), ...this.endStep()]
+      case "ReasoningDelta":
+        return [...this.begin("reasoning"), this.delta("REASONING_MESSAGE_CONTENT", event.text)]
+      case "ReasoningEnded":
+        return this.close()
+      case "TextDelta":
+        return this.text(event.text)
+      case "ToolCallStart":
+        return [...this.close(), ...this.startCall(event.toolCallId, event.name)]
+      case "ToolCallReady":
+        return this.call(event.call)
+      case "HostedResult":
+        return [...this.close(), ...this.result(event.toolCallId, event.output)]
+      case "AnswerWithdrawn":
+        return this.withdraw()
+      case "PartTold":
+        return this.told(this.shown.event(event))
+      case "ChildBegan":
+        this.children.add(event.child.runId)
+        return [
+          {
+            type: "SUBAGENT_STARTED",
+            subagentRunId: event.child.runId,
+            name: event.child.name,
+            parentToolCallId: event.child.toolCallId
+          }
+        ]
+      case "ChildEnded":
+        return this.endChild(event.runId, event.end.status === "COMPLETED" ? null : `It ended as ${event.end.status}.`)
+      case "ToolSubmitRequired":
+      case "RunEnded":
+      case "RunFailed":
+      case "RunCancelled":
+        return this.end(event)
+      default:
+        return isTerminal(event) ? [this.finished({ type: "success" })] : []
+    }
+  }
+
+  private begun(): ReadonlyArray<AgUiEvent> {
+    const { own, results, runId, snapshot, state, threadId } = this.beginning
+    return [
+      { type: "RUN_STARTED", threadId, runId, protocolVersion },
+      ...(snapshot === "first" ? this.conversation() : []),
+      ...(state === null
+        ? []
+        : [{ type: "STATE_SNAPSHOT", snapshot: Object.assign({}, state, { [ownKey]: own }) } as const]),
+      ...results.flatMap(({ content, toolCallId }) => this.result(toolCallId, content))
+    ]
+  }
+
+  /** The client may hold a piece of this answer already: it begins anew. */
+  private baseBefore(messageId: string): ReadonlyArray<AgUiEvent> {
+    const place = this.base.findIndex((message) => isRecord(message) && message["id"] === messageId)
+    if (place !== -1) this.base = this.base.slice(0, place)
+    return this.conversation()
+  }
+
+  private conversation(): ReadonlyArray<AgUiEvent> {
+    const forget = { type: "MESSAGES_SNAPSHOT", messages: [] } as const
+    return this.beginning.isReordered ? [forget, this.snapshot()] : [this.snapshot()]
+  }
+
+  private snapshot(): AgUiEvent {
+    const said = this.said.map((each) => ("role" in each ? each : assistantMessage(each.id, each.text, each.calls)))
+    return { type: "MESSAGES_SNAPSHOT", messages: [...this.base, ...said] }
+  }
+
+  private delta(type: "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT", delta: string): AgUiEvent {
+    return { type, messageId: this.open?.id ?? "", delta }
+  }
+
+  private begin(kind: "text" | "reasoning"): ReadonlyArray<AgUiEvent> {
+    if (this.open?.kind === kind) return []
+    const closed = this.close()
+    if (kind === "text") {
+      const { id } = this.answer()
+      this.open = { kind, id }
+      return [...closed, { type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" }]
+    }
+    const id = `${this.messageId}-reasoning-${this.thoughts++}`
+    this.open = { kind, id }
+    return [
+      ...closed,
+      { type: "REASONING_START", messageId: id },
+      { type: "REASONING_MESSAGE_START", messageId: id, role: "reasoning" }
+    ]
+  }
+
+  private close(): ReadonlyArray<AgUiEvent> {
+    if (this.open === null) return []
+    const { id: messageId, kind } = this.open
+    this.open = null
+    return kind === "text"
+      ? [{ type: "TEXT_MESSAGE_END", messageId }]
+      : [
+          { type: "REASONING_MESSAGE_END", messageId },
+          { type: "REASONING_END", messageId }
+        ]
+  }
+
+  /** The message that is being written. */
+  private answer(): Answer {
+    const last = this.said.at(-1)
+    if (last !== undefined && !("role" in last)) return last
+    const made: Answer = { id: partId(this.messageId, this.answers++), text: "", logged: "", calls: [] }
+    this.said.push(made)
+    return made
+  }
+
+  /** The kernel separates the text after a call from that before; here it stands in a message of its own. */
+  private text(text: string): ReadonlyArray<AgUiEvent> {
+    const begun = this.begin("text")
+    const answer = this.answer()
+    const isFirst = answer.text === "" && this.answers > 1
+    const words = isFirst && text.startsWith(separator) ? text.slice(separator.length) : text
+    answer.text += words
+    answer.logged += text
+    return [...begun, this.delta("TEXT_MESSAGE_CONTENT", words)]
+  }
+
+  private startCall(toolCallId: string, toolCallName: string): ReadonlyArray<AgUiEvent> {
+    if (this.openCalls.has(toolCallId)) return []
+    this.openCalls.add(toolCallId)
+    return [{ type: "TOOL_CALL_START", toolCallId, toolCallName, parentMessageId: this.answer().id }]
+  }
+
+  private call(call: Answer["calls"][number]): ReadonlyArray<AgUiEvent> {
+    const begun = [...this.close(), ...this.startCall(call.id, call.name)]
+    this.openCalls.delete(call.id)
+    this.answer().calls.push(call)
+    return [
+      ...begun,
+      { type: "TOOL_CALL_ARGS", toolCallId: call.id, delta: call.arguments },
+      { type: "TOOL_CALL_END", toolCallId: call.id }
+    ]
+  }
+
+  private result(toolCallId: string, content: string): ReadonlyArray<AgUiEvent> {
+    const messageId = resultId(toolCallId)
+    // The conversation that the client was told has it.
+    if (this.base.some((message) => isRecord(message) && message["id"] === messageId)) return []
+    this.said.push({ id: messageId, role: "tool", toolCallId, content })
+    return [{ type: "TOOL_CALL_RESULT", messageId, toolCallId, content, role: "tool" }]
+  }
+
+  /** What was said since the last result is no part of the answer. The client learns so by the conversation that is told at the end. */
+  private withdraw(): ReadonlyArray<AgUiEvent> {
+    const closed = this.close()
+    const last = this.said.at(-1)
+    if (last !== undefined && !("role" in last) && last.calls.length === 0) this.said.pop()
+    this.isCorrected = true
+    return closed
+  }
+
+  private told({ type = "", ...value }: Schema.JsonObject): ReadonlyArray<AgUiEvent> {
+    if (type === "output_streaming") return this.changed({ output: value["partial"] ?? null })
+    return [{ type: "CUSTOM", name: typeof type === "string" ? type : "", value }]
+  }
+
+  private changed(fields: Schema.JsonObject): ReadonlyArray<AgUiEvent> {
+    if (this.beginning.state === null) return []
+    const delta = Object.entries(fields).map(([name, value]) => ({
+      op: "add" as const,
+      path: `/${ownKey}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+      value
+    }))
+    return [{ type: "STATE_DELTA", delta }]
+  }
+
+  private endStep(): ReadonlyArray<AgUiEvent> {
+    if (!this.hasOpenStep) return []
+    this.hasOpenStep = false
+    return [{ type: "STEP_FINISHED", stepName: `model call ${this.steps}` }]
+  }
+
+  private endChild(subagentRunId: string, fault: string | null): ReadonlyArray<AgUiEvent> {
+    if (!this.children.delete(subagentRunId)) return []
+    return [
+      fault === null
+        ? { type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } }
+        : { type: "SUBAGENT_ERROR", subagentRunId, message: fault }
+    ]
+  }
+
+  private end(event: End): ReadonlyArray<AgUiEvent> {
+    const closed = [
+      ...this.close(),
+      ...[...this.openCalls].map((toolCallId) => ({ type: "TOOL_CALL_END", toolCallId }) as const),
+      ...[...this.children].flatMap((id) => this.endChild(id, "The run ended before it did.")),
+      ...this.endStep()
+    ]
+    this.openCalls.clear()
+    this.correct(event.content)
+    const outcome = outcomeOf(event)
+    const corrected = this.isCorrected || outcome?.type === "interrupt" ? [this.snapshot()] : []
+    return [...closed, ...corrected, ...this.changed(this.fields(event)), this.last(event, outcome)]
+  }
+
+  private last(event: End, outcome: Outcome | null): AgUiEvent {
+    const usage = [usageOf(event)]
+    if (event._tag === "RunFailed") return { type: "RUN_ERROR", message: event.error, code: event.code, usage }
+    const result = this.keptFields(event)["output"]
+    return { ...this.finished(outcome ?? { type: "success" }), usage, ...(result === undefined ? {} : { result }) }
+  }
+
+  private finished(outcome: Outcome) {
+    const { runId, threadId } = this.beginning
+    return { type: "RUN_FINISHED", threadId, runId, outcome } as const
+  }
+
+  private keptFields({ supplements = {} }: End): Schema.JsonObject {
+    const { added = {}, ...fields } = this.shown.fields(supplements, {}, null)
+    return { ...added, ...JSON.parse(JSON.stringify(fields)) }
+  }
+
+  private fields(event: End): Schema.JsonObject {
+    const status = { ToolSubmitRequired: "requires_action", RunEnded: "completed", RunFailed: "failed" }
+    const told = event._tag === "RunCancelled" ? "cancelled" : status[event._tag]
+    const spent = compact({ cost_usd: event.usage.costUsd ?? undefined, stop_reason: event.stopReason ?? undefined })
+    return Object.assign({ status: told, message_id: event.messageId, ...spent }, this.keptFields(event))
+  }
+
+  /** The text that counts is that of the end: markers that name nothing are gone. */
+  private correct(content: string): void {
+    const texts = this.said.flatMap((each) => ("role" in each || each.text === "" ? [] : [each]))
+    if (texts.map(({ logged }) => logged).join("") === content) return
+    let rest = content
+    for (const [index, answer] of texts.entries()) {
+      const text = rest.startsWith(answer.text) && index < texts.length - 1 ? answer.text : rest
+      answer.text = text
+      rest = rest.slice(text.length)
+      if (rest.startsWith(separator)) rest = rest.slice(separator.length)
+    }
+    if (texts.length === 0 && content !== "") this.answer().text = content
+    this.isCorrected = true
+  }
+}
+
+const outcomeOf = (event: End): Outcome | null => {
+  if (event._tag === "RunCancelled") return { type: "cancelled" }
+  if (event._tag === "ToolSubmitRequired") return outcomeOfCalls(event.toolCalls)
+  return null
+}
+
+type OpenCalls = Extract<TurnEvent, { readonly _tag: "ToolSubmitRequired" }>["toolCalls"]
+
+/** What a leg waits for: people's decisions are interrupts, results of the client's tools are results that are pending. */
+export const outcomeOfCalls = (calls: OpenCalls): Outcome => {
+  const interrupts = calls.flatMap(({ approval, id, name }): ReadonlyArray<Interrupt> =>
+    approval === undefined
+      ? []
+      : [
+          {
+            id,
+            reason: "tool_call",
+            message: `May the tool ${name} run with these arguments?`,
+            toolCallId: id,
+            responseSchema,
+            ...(approval.expiresAt === null ? {} : { expiresAt: approval.expiresAt })
+          }
+        ]
+  )
+  return interrupts.length > 0
+    ? { type: "interrupt", interrupts }
+    : { type: "success", pendingToolCallIds: calls.map(({ id }) => id) }
+}
+
+const responseSchema = {
+  type: "object",
+  properties: {
+    approved: { type: "boolean" },
+    editedArgs: { type: "object", description: "All arguments with which the tool runs instead." },
+    reason: { type: "string", description: "Why the call is rejected. The model reads it." }
+  },
+  required: ["approved"]
+}
+
+const usageOf = ({ model, provider, usage }: End) => ({
+  provider,
+  model,
+  inputTokens: usage.inputTokens,
+  outputTokens: usage.outputTokens,
+  totalTokens: totalTokens(usage),
+  reasoningTokens: usage.reasoningTokens,
+  cachedInputTokens: usage.cachedInputTokens,
+  cacheWriteInputTokens: usage.cacheWriteTokens
+})

@@ -1,0 +1,317 @@
+/**
+ * A run of AG-UI as the kernel's work: a new message, outputs of the client's tools, decisions about approvals, the same run again, or only a
+ * look at the thread. What is wrong with a run in the protocol's own sense is an `AgUiRefusal`, which becomes its event `RUN_ERROR`.
+ */
+import {
+  type Assistant,
+  AssistantId,
+  Assistants,
+  type Message,
+  type Run,
+  type StartedTurn,
+  ThreadId,
+  Threads,
+  type ToolDefinition,
+  type TurnRequest,
+  Turns
+} from "@colloquy/core"
+import { type CallDecision, isAtRest, type OpenCall, type ThreadWithMessages } from "@colloquy/core/adapters"
+import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { clientId, idField } from "./Messages.ts"
+import { instructionsIn, mediaIn, outputIn, readEnding, type Resume, type RunInput, textIn } from "./RunInput.ts"
+
+export class AgUiRefusal extends Data.TaggedError("AgUiRefusal")<{
+  readonly code: string
+  readonly message: string
+}> {}
+
+/** Fields of the application's message, as the native API takes them. */
+export type Wanted = Omit<TurnRequest, "content" | "threadId" | "assistantId">
+
+type Key = NonNullable<TurnRequest["idempotency"]>
+
+export interface Place extends ThreadWithMessages {
+  readonly assistant: Assistant
+}
+
+/** What is told: a leg from its beginning, or the thread as it is, with the leg that is under way. */
+export type Answer = Place & {
+  /** The results of calls that this run decided itself. */
+  readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>
+} & (
+    | { readonly _tag: "Leg"; readonly turn: Pick<StartedTurn, "runId" | "events">; readonly isAgain: boolean }
+    | { readonly _tag: "AtRest" }
+  )
+
+const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu
+
+export const makeAgUiTurns = Effect.gen(function* () {
+  const assistants = yield* Assistants
+  const threads = yield* Threads
+  const turns = yield* Turns
+  const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
+
+  /** A thread of the API by its id, or the one that this client's id for a conversation names. */
+  const findThread = Effect.fnUntraced(function* (assistant: Assistant, id: string) {
+    const missing = new AgUiRefusal({ code: "assistant_removed", message: "The assistant was removed." })
+    const known = isUuid.test(id) ? threads.get(ThreadId.make(id.toLowerCase())) : Effect.succeed(null)
+    const found = yield* Effect.catchTag(known, "ThreadNotFound", () => Effect.succeed(null))
+    if (found !== null) return found
+    const named = yield* threads.named(assistant.id, id)
+    return Option.isSome(named)
+      ? yield* Effect.catchTag(threads.get(named.value.id), "ThreadNotFound", () => missing)
+      : yield* missing
+  })
+
+  const place = Effect.fnUntraced(function* (assistantId: string, threadId: string) {
+    const assistant = yield* assistants.get(AssistantId.make(assistantId))
+    const found = yield* findThread(assistant, threadId)
+    if (found.thread.assistantId !== assistant.id)
+      return yield* new AgUiRefusal({
+        code: "other_assistant",
+        message: "This thread belongs to another assistant. Run that one, or begin a new thread."
+      })
+    return { ...found, assistant }
+  })
+
+  const received = Effect.fnUntraced(function* (ending: ReturnType<typeof readEnding>) {
+    const media = ending.users.flatMap(({ content }) => mediaIn(content))
+    return yield* Effect.forEach(media, ({ source, type }, index) =>
+      Effect.gen(function* () {
+        if (documents === null || source.type !== "data") return yield* noMedia(documents === null)
+        const mimeType = source.mimeType ?? "application/octet-stream"
+        const bytes = yield* Effect.try({
+          try: () => Uint8Array.from(globalThis.atob(source.value), (character) => character.charCodeAt(0)),
+          catch: () => new AgUiRefusal({ code: "invalid_media", message: "The value of a source is no base64." })
+        })
+        const filename = `${type}-${index + 1}.${extension(mimeType)}`
+        const file = documents.receive({ filename, bytes: Stream.make(bytes), purpose: "attachment" })
+        return yield* Effect.mapError(file, (error) =>
+          error._tag === "StoreUnavailable" ? error : new AgUiRefusal({ code: "invalid_media", message: error.message })
+        )
+      })
+    )
+  })
+
+  const send = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
+    documents === null || files.length === 0
+      ? turns.start(request)
+      : startWithFiles({ assistants, documents, threads, turns }, request, files)
+
+  /** The instructions of the client stand behind those of the assistant. */
+  const systemPrompt = (assistant: Assistant, input: RunInput, wanted: Wanted) => {
+    const more = instructionsIn(input)
+    const own = wanted.systemPrompt ?? assistant.systemPrompt ?? ""
+    return more.length === 0 ? {} : { systemPrompt: [own, ...more].filter((text) => text !== "").join("\n\n") }
+  }
+
+  const start = Effect.fnUntraced(function* (at: Place, input: RunInput, wanted: Wanted, idempotency: Key) {
+    const ending = withoutKnown(readEnding(input.messages), at.messages)
+    const files = yield* received(ending)
+    const last = ending.users.at(-1)
+    const request: TurnRequest = {
+      ...wanted,
+      ...systemPrompt(at.assistant, input, wanted),
+      ...clientTools(at.assistant, input),
+      content: ending.users.map(({ content }) => textIn(content)).join("\n\n"),
+      metadata: { ...wanted.metadata, ...(last === undefined ? {} : { [idField]: last.id }) },
+      threadId: at.thread.id,
+      stream: true,
+      idempotency
+    }
+    return yield* send(request, files)
+  }, Effect.scoped)
+
+  const again = (at: Place, messageId: Message["id"], wanted: Wanted, idempotency: Key) =>
+    turns.start({
+      ...wanted,
+      content: "",
+      threadId: at.thread.id,
+      stream: true,
+      instead: { messageId, in: "place" },
+      idempotency
+    })
+
+  /** Decisions first: the run goes on with the last answer to its open calls. */
+  const resume = Effect.fnUntraced(function* (at: Place, input: RunInput, idempotency: Key) {
+    const entries = input.resume ?? []
+    const asking = at.messages.findLast(({ toolCalls }) =>
+      toolCalls.some(({ approval, id }) => approval !== undefined && id === entries[0]?.interruptId)
+    )
+    if (asking === undefined || asking.runId === null) return yield* unknownInterrupt(entries[0]?.interruptId ?? "")
+    const open = openCalls(asking)
+    const unanswered = open.filter(
+      ({ approval, id }) => approval !== undefined && entries.every(({ interruptId }) => interruptId !== id)
+    )
+    if (unanswered.length > 0) return yield* openInterrupts(unanswered)
+    const outputs = outputsFor(open, input)
+    yield* ensureOutputs(open, outputs)
+    const decisions = yield* Effect.forEach(entries, readDecision)
+    const request = { threadId: at.thread.id, runId: asking.runId, stream: true }
+    const decided = yield* turns.decide({ ...request, decisions, ...(outputs.length > 0 ? {} : { idempotency }) }).pipe(
+      Effect.catchTag("AlreadyDecided", (error) =>
+        // Who gives up a call that has expired meanwhile gets the run as it is.
+        entries.every(({ status }) => status === "cancelled") ? Effect.succeed(null) : Effect.fail(error)
+      )
+    )
+    const turn = outputs.length > 0 ? yield* turns.submitToolOutputs({ ...request, outputs, idempotency }) : decided
+    return { turn, results: decisions.flatMap(rejection), isAgain: asking.status !== "REQUIRES_ACTION" }
+  })
+
+  const follow = Effect.fnUntraced(function* (at: Place) {
+    const [newest] = (yield* turns.list(at.thread.id, { limit: 1 })).runs
+    if (newest === undefined || isAtRest(newest.run.status)) return null
+    return { runId: newest.run.id, events: yield* turns.follow(at.thread.id, newest.run.id, before(newest.run)) }
+  })
+
+  const answer = Effect.fnUntraced(function* (assistantId: string, input: RunInput, wanted: Wanted, idempotency: Key) {
+    const at = yield* place(assistantId, input.threadId)
+    const leg = (turn: StartedTurn | null, results: Answer["results"] = [], isAgain = false): Answer =>
+      turn === null || turn.open !== undefined
+        ? { ...at, _tag: "AtRest", results }
+        : { ...at, _tag: "Leg", turn, isAgain, results }
+    const repeated = yield* turns.repeated(idempotency)
+    if (Option.isSome(repeated)) return leg(repeated.value, [], true)
+    if ((input.resume ?? []).length > 0) {
+      const { isAgain, results, turn } = yield* resume(at, input, idempotency)
+      return leg(turn, results, isAgain)
+    }
+    const waiting = at.messages.findLast(({ role }) => role === "assistant")
+    const open = waiting?.status === "REQUIRES_ACTION" ? openCalls(waiting) : []
+    const approvals = open.filter(({ approval }) => approval !== undefined)
+    const outputs = outputsFor(open, input)
+    const ending = withoutKnown(readEnding(input.messages), at.messages)
+    const isNew = ending.users.length > 0
+    if (approvals.length > 0 && (isNew || outputs.length > 0)) return yield* openInterrupts(approvals)
+    if (outputs.length > 0 && (!isNew || outputs.length === open.length)) {
+      yield* ensureOutputs(open, outputs)
+      const request = { threadId: at.thread.id, outputs, stream: true, ...clientTools(at.assistant, input) }
+      if (!isNew) return leg(yield* turns.submitToolOutputs({ ...request, idempotency }))
+      // The run that waited answers first, and the message comes after it.
+      yield* (yield* turns.submitToolOutputs(request)).reply
+    }
+    if (isNew) return leg(yield* start(at, input, wanted, idempotency))
+    const asked = failedQuestion(at, input)
+    if (asked !== null) return leg(yield* again(at, asked.id, wanted, idempotency))
+    const running = yield* follow(at)
+    return running === null
+      ? ({ ...at, _tag: "AtRest", results: [] } satisfies Answer)
+      : ({ ...at, _tag: "Leg", turn: running, isAgain: true, results: [] } satisfies Answer)
+  })
+
+  return { answer }
+})
+
+const before = ({ legStart }: Run): number => Math.max(0, legStart - 1)
+
+/** The calls of a message that nobody has answered yet. */
+export const openCalls = ({ toolCalls, toolResults }: Message): ReadonlyArray<OpenCall> =>
+  toolCalls.filter(({ id }) => toolResults.every(({ toolCallId }) => toolCallId !== id))
+
+type Ending = ReturnType<typeof readEnding>
+
+/** Messages that the thread has already are not sent again. */
+const withoutKnown = (ending: Ending, messages: ReadonlyArray<Message>): Ending => {
+  const known = new Set(messages.flatMap((message) => (message.role === "user" ? [message.id, clientId(message)] : [])))
+  return { ...ending, users: ending.users.filter(({ id }) => !known.has(id)) }
+}
+
+/** A question whose answer failed or was cancelled, asked once more; or any question, where the application says so. */
+const failedQuestion = ({ messages }: Place, input: RunInput): Message | null => {
+  const last = readEnding(input.messages).users.at(-1)
+  const question = messages.findLast(({ role }) => role === "user")
+  if (last === undefined || question === undefined || ![question.id, clientId(question)].includes(last.id)) return null
+  const answer = messages.at(-1)
+  return answer?.status === "FAILED" || answer?.status === "CANCELLED" ? question : null
+}
+
+const outputsFor = (open: ReadonlyArray<OpenCall>, { messages }: RunInput) =>
+  readEnding(messages).results.flatMap((result) =>
+    open.some(({ approval, id }) => approval === undefined && id === result.toolCallId)
+      ? [{ toolCallId: result.toolCallId, output: outputIn(result) }]
+      : []
+  )
+
+const ensureOutputs = (open: ReadonlyArray<OpenCall>, outputs: ReadonlyArray<{ readonly toolCallId: string }>) => {
+  const missing = open.filter(
+    ({ approval, id }) => approval === undefined && outputs.every(({ toolCallId }) => toolCallId !== id)
+  )
+  return missing.length === 0
+    ? Effect.void
+    : new AgUiRefusal({
+        code: "tool_results_missing",
+        message: `The run waits for the results of all its calls. Add a tool message for ${names(missing)}.`
+      })
+}
+
+const names = (calls: ReadonlyArray<OpenCall>): string => calls.map(({ id, name }) => `${name} (${id})`).join(", ")
+
+const openInterrupts = (calls: ReadonlyArray<OpenCall>) =>
+  new AgUiRefusal({
+    code: "interrupts_open",
+    message: `The thread waits for decisions. Send a resume entry for each of these calls: ${names(calls)}.`
+  })
+
+const unknownInterrupt = (id: string) =>
+  new AgUiRefusal({ code: "unknown_interrupt", message: `No call of this thread has asked for a decision as ${id}.` })
+
+const Payload = Schema.Struct({
+  approved: Schema.Boolean,
+  editedArgs: Schema.optionalKey(Schema.NullOr(Schema.JsonObject)),
+  reason: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isMaxLength(10_000))))
+})
+const readPayload = Schema.decodeUnknownOption(Payload)
+
+const readDecision = ({ interruptId, payload, status }: Resume): Effect.Effect<CallDecision, AgUiRefusal> => {
+  if (status === "cancelled") return Effect.succeed({ toolCallId: interruptId, decision: "reject" })
+  const given = Option.getOrNull(readPayload(typeof payload === "boolean" ? { approved: payload } : payload))
+  if (given === null)
+    return new AgUiRefusal({
+      code: "invalid_resume",
+      message: `The payload of ${interruptId} must be {"approved": boolean, "editedArgs"?: object, "reason"?: string}.`
+    })
+  const { approved, editedArgs, reason } = given
+  return Effect.succeed({
+    toolCallId: interruptId,
+    decision: approved ? "approve" : "reject",
+    ...(typeof editedArgs === "object" && editedArgs !== null ? { arguments: editedArgs } : {}),
+    ...(typeof reason === "string" ? { reason } : {})
+  })
+}
+
+const rejection = ({ decision, reason, toolCallId }: CallDecision) =>
+  decision === "reject" ? [{ toolCallId, content: reason === undefined ? "Rejected." : `Rejected: ${reason}` }] : []
+
+/** Those of the client beside those of the assistant; of two with one name the client's counts. */
+const clientTools = ({ tools }: Assistant, input: RunInput) => {
+  const given = (input.tools ?? []).map(({ description, name, parameters }): ToolDefinition => ({
+    name,
+    description: description ?? null,
+    parameters: parameters ?? null
+  }))
+  if (given.length === 0) return {}
+  return { tools: [...(tools ?? []).filter(({ name }) => given.every((each) => each.name !== name)), ...given] }
+}
+
+const noMedia = (isAbsent: boolean) =>
+  new AgUiRefusal({
+    code: "invalid_media",
+    message: isAbsent
+      ? "This server keeps no files."
+      : "Files are taken as data. Send their bytes, or upload them as documents and name them as attachments."
+  })
+
+const extensions: Readonly<Record<string, string>> = {
+  "audio/mpeg": "mp3",
+  "audio/wav": "wav",
+  "image/jpeg": "jpg",
+  "text/plain": "txt",
+  "text/markdown": "md"
+}
+
+const extension = (mimeType: string): string => extensions[mimeType] ?? mimeType.split("/")[1] ?? "bin"
