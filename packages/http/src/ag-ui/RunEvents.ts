@@ -57,7 +57,7 @@ interface Answer {
 
 const separator = "\n\n"
 
-export const protocolVersion = "1.0"
+const protocolVersion = "1.0"
 
 export const eventText = (event: AgUiEvent): string => `data: ${withoutLineEnds(JSON.stringify(event))}\n\n`
 

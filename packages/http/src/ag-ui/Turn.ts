@@ -25,7 +25,7 @@ import * as Stream from "effect/Stream"
 import { clientId, idField } from "./Messages.ts"
 import { instructionsIn, mediaIn, outputIn, readEnding, type Resume, type RunInput, textIn } from "./RunInput.ts"
 
-export class AgUiRefusal extends Data.TaggedError("AgUiRefusal")<{
+class AgUiRefusal extends Data.TaggedError("AgUiRefusal")<{
   readonly code: string
   readonly message: string
 }> {}
