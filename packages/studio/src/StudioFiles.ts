@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
-import { extname } from "node:path"
+import { dirname, extname, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { type Packed, pack, packedResponse } from "./Packed.ts"
 
@@ -52,13 +52,6 @@ const importMap = JSON.stringify({
   imports: Object.fromEntries([...libraries].map(([name, address]) => [name, `.${address}`]))
 })
 
-/** All modules are requested at once, instead of one after the other as they import each other. */
-const preloads = [...files.keys()]
-  .filter((path) => !path.endsWith(".css"))
-  .map((path) => `<link rel="modulepreload" href="${path.slice(1)}" />`)
-
-const scripts = [`<script type="importmap">${importMap}</script>`, ...preloads].join("\n    ")
-
 const policy = [
   "default-src 'self'",
   `script-src 'self' 'sha256-${createHash("sha256").update(importMap).digest("base64")}'`,
@@ -76,17 +69,39 @@ const headers = {
   "x-content-type-options": "nosniff"
 }
 
-const indexFor = (api: string): string =>
-  readFileSync(`${folder}/index.html`, "utf8")
-    .replace('content="/api"', `content="${api}"`)
-    .replace("<!-- modules -->", scripts)
-
 /** Comments on separate lines are removed, because they would be a tenth of the page's size. */
 const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
 
 const readSource = (file: string): string => {
   const text = readFileSync(file, "utf8")
   return file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
+}
+
+/** What a module imports at once; an `import()` is not among them. */
+const staticImports = /^(?:import|export)\b[^"';]*?from "([^"]+)"/gm
+
+const importsOf = (file: string): ReadonlyArray<string> =>
+  [...readSource(file).matchAll(staticImports)].map(([, name = ""]) =>
+    name.startsWith(".") ? `/studio/${relative(folder, resolve(dirname(file), name))}` : (libraries.get(name) ?? "")
+  )
+
+/** The modules of the first view. They are requested all at once, instead of one after the other as they import each other. */
+const firstModules = (): ReadonlyArray<string> => {
+  const found = new Set(["/studio/main.ts"])
+  for (const path of found) {
+    const file = files.get(path)
+    if (file?.startsWith(folder) === true) for (const each of importsOf(file)) found.add(each)
+    // The one library of the first view that imports others.
+    else if (path === libraries.get("@preact/signals")) found.add(libraries.get("@preact/signals-core") ?? "")
+  }
+  return [...found]
+}
+
+const indexFor = (api: string): string => {
+  const preloads = firstModules().map((path) => `<link rel="modulepreload" href="${path.slice(1)}" />`)
+  return readFileSync(`${folder}/index.html`, "utf8")
+    .replace('content="/api"', `content="${api}"`)
+    .replace("<!-- modules -->", [`<script type="importmap">${importMap}</script>`, ...preloads].join("\n    "))
 }
 
 const packs = new Map<string, Promise<Packed>>()

@@ -28,12 +28,25 @@ interface NewAssistant {
   readonly model?: string
 }
 
-/** The form is in the page for the first assistant, and in a dialog for the others. */
+/** On a phone the lists are opened by a button, and cover the page. */
+export const openLists = async (page: Page): Promise<void> => {
+  const button = page.getByRole("button", { name: "Assistants and threads" })
+  if (await button.isVisible()) await button.click()
+}
+
+export const openRoom = (page: Page, name: string): Promise<void> =>
+  page.getByRole("navigation", { name: "Rooms" }).getByRole("link", { name }).click()
+
+/** Opens the menu of the rail's end, and chooses from it. */
+export const choose = async (page: Page, name: string): Promise<void> => {
+  await page.getByRole("button", { name: "You", exact: true }).click()
+  await page.getByRole("group", { name: "You" }).getByRole("button", { name }).click()
+}
+
 export const makeAssistant = async (page: Page, { model = "", name, tools = "" }: NewAssistant): Promise<void> => {
-  await page.locator("main .welcome, main .composer").first().waitFor()
-  if (!(await page.getByRole("button", { name: "Make assistant" }).isVisible())) {
-    await page.getByRole("button", { name: "New assistant" }).click()
-  }
+  await page.locator("main .composer").waitFor()
+  await openLists(page)
+  await page.getByRole("button", { name: "New assistant" }).click()
   await page.getByLabel("Name", { exact: true }).fill(name)
   await page.getByLabel("Tools that you answer by hand").fill(tools)
   if (model !== "") {
@@ -45,6 +58,7 @@ export const makeAssistant = async (page: Page, { model = "", name, tools = "" }
 }
 
 export const newThread = async (page: Page): Promise<void> => {
+  await openLists(page)
   await page.getByRole("button", { name: "New thread" }).click()
   await page.getByText("Say something").waitFor()
 }

@@ -6,6 +6,7 @@ import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import {
   answers,
+  choose,
   finished,
   lastAnswer,
   lastText,
@@ -385,11 +386,11 @@ inChromium((launch) => {
       const elsewhere = await startDemo()
       try {
         await using stranger = await visit(browser, `${elsewhere.url}/#key=${keyOf(elsewhere)}`)
-        await stranger.page.getByRole("button", { name: "Make assistant" }).waitFor()
+        await stranger.page.locator("main .composer").waitFor()
         const open = async (buffer: Buffer) => {
           const [chooser] = await Promise.all([
             stranger.page.waitForEvent("filechooser"),
-            stranger.page.getByRole("button", { name: "Open a shared turn" }).click()
+            choose(stranger.page, "Open a shared turn")
           ])
           await chooser.setFiles({ name: "turn.json", mimeType: "application/json", buffer })
         }

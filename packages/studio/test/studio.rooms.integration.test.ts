@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { encodeWav } from "../src/page/lib/wav.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, lastAnswer, makeAssistant, newThread, say, visit } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 /** Half a second of a tone and two seconds of silence, which Chromium plays repeatedly as the microphone. */
@@ -259,7 +259,7 @@ inChromium((launch) => {
       page.on("websocket", (socket) => keys.push(socket.url()))
       await makeAssistant(page, { name: "Speaker" })
       await newThread(page)
-      await page.getByRole("button", { name: "Talk by voice" }).click()
+      await openRoom(page, "Voice")
       await page.getByRole("button", { name: "Begin" }).click()
       const said = page.getByRole("list", { name: "What was said" })
       await said

@@ -1,7 +1,7 @@
 /** The panel of the studio that shows what was used of each limit. */
 import { assert, it } from "@effect/vitest"
 import { inChromium } from "../../../test/browser.ts"
-import { faults, visit } from "./StudioVisit.ts"
+import { choose, faults, visit } from "./StudioVisit.ts"
 import { keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {
@@ -11,7 +11,7 @@ inChromium((launch) => {
     try {
       await using visitor = await visit(browser, `${server.url}/#key=${keyOf(server)}`)
       const { page } = visitor
-      await page.getByRole("button", { name: "Usage and limits" }).click()
+      await choose(page, "Usage and limits")
       const dialog = page.getByRole("dialog", { name: "Usage and limits" })
       await dialog.waitFor()
       const text = (await dialog.innerText()).replaceAll(/\s+/gu, " ")

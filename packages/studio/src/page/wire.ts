@@ -8,6 +8,7 @@ export type Thread = Records.Thread
 export type StoredMessage = Records.StoredMessage
 export type MessageResponse = Records.MessageResponse
 export type Run = Records.Run
+export type RunSummary = Answer<Client.Client["runs"]["all"]>["runs"][number]
 /** Deltas have no ids on the wire; `eventsOf` gives them those of the events before them. */
 export type StreamEvent = Client.ClientEvent
 export type Model = ModelRecords.Model

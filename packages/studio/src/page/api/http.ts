@@ -41,6 +41,9 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Without a key, the host's own session says who the user is. */
+const keyHeader = (): Readonly<Record<string, string>> => (getKey() === "" ? {} : { "x-api-key": getKey() })
+
 const requestBody = (body: object): BodyInit =>
   body instanceof FormData || body instanceof Blob ? body : JSON.stringify(body)
 
@@ -51,7 +54,7 @@ export const call = async (
   const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob)
   const response = await reach(base + path, {
     method,
-    headers: { "x-api-key": getKey(), ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
+    headers: { ...keyHeader(), ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
     ...(body === undefined ? {} : { body: requestBody(body) }),
     ...(stop === undefined ? {} : { signal: stop })
   })
@@ -79,6 +82,10 @@ const reach = async (address: string, init: RequestInit): Promise<Response> => {
 export const json = async <Record>(path: string, options?: Call): Promise<Record> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (await (await call(path, options)).json()) as Record
+
+/** An act that happens once, however often the request is sent. */
+export const post = <Record>(path: string, body: object): Promise<Record> =>
+  json<Record>(path, { method: "POST", body, headers: { "idempotency-key": crypto.randomUUID() } })
 
 const pageSize = 200
 

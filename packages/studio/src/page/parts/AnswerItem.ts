@@ -1,13 +1,11 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
-import { markdown } from "../lib/markdown.ts"
 import { count, money, plural, wholeDate } from "../lib/format.ts"
 import { type Answer, isOpen, type Piece } from "../state/answer.ts"
 import { failureReason } from "../state/conversation.ts"
-import { classes, html, type Signal, useEffect, useMemo, useState, type View } from "../view.ts"
+import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 import { Media } from "./Media.ts"
 import { ToolCalls } from "./ToolCalls.ts"
-import { TypedAnswers } from "./TypedAnswers.ts"
 
 export interface AnswerActions {
   /** Shows the details of the answer's run. Absent: there are none. */
@@ -53,9 +51,16 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
   )}`
 }
 
+const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
+
+/** The words as they are, until the parser is there. */
+const Markdown = lazy<{ readonly text: string }>(
+  async () => (await import("./Markdown.ts")).Markdown,
+  ({ text }) => (text === "" ? null : html`<p class="plain">${text}</p>`)
+)
+
 const Text = ({ isLive, text }: { readonly text: string; readonly isLive: boolean }): View => {
-  const shown = useMemo(() => markdown(text), [text])
-  return html`<div class="text">${shown}${isLive && html`<span class="caret" aria-hidden="true"></span>`}</div>`
+  return html`<div class="text" dir="auto"><${Markdown} text=${text} />${isLive && html`<span class="caret" aria-hidden="true"></span>`}</div>`
 }
 
 const Thoughts = ({ answer }: { readonly answer: Answer }): View =>

@@ -1,29 +1,37 @@
-/** The whole studio: the bar, the lists, the open room, and the panel beside it. */
+/** The whole studio: the rail, the lists, the open room, and the panel beside it. */
 import { isServerUp } from "../api/http.ts"
-import { chooseText } from "../lib/files.ts"
+import { type RoomEntry, type RoomProps, rooms } from "../rooms.ts"
+import { path } from "../state/address.ts"
+import { edited, isPaletteOpen } from "../state/dialogs.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, conversation, isListShown, isStarted, keyProblem, notice, room } from "../state/place.ts"
-import { opened, readShared } from "../state/shared.ts"
-import { openUsage } from "../state/usage.ts"
-import { isDark, switchTheme } from "../state/theme.ts"
-import { classes, html, useEffect, type View } from "../view.ts"
-import { AssistantDialog } from "./AssistantForm.ts"
-import { CompareRoom } from "./CompareRoom.ts"
+import { act, conversation, isListShown, isStarted, keyProblem, notice, offeredKey } from "../state/place.ts"
+import { usage } from "../state/usage.ts"
+import { classes, html, lazy, loadStyles, signal, useEffect, type View } from "../view.ts"
 import { Confirm } from "./Confirm.ts"
 import { Icon, IconButton } from "./Icon.ts"
-import { Inspector } from "./Inspector.ts"
-import { KeyDialog, OfferedKey } from "./KeyDialog.ts"
 import { Lists } from "./Lists.ts"
-import { SharedRoom } from "./SharedRoom.ts"
-import { realtimeModels } from "../state/voice.ts"
-import { UsageDialog } from "./UsageDialog.ts"
-import { VoiceRoom } from "./VoiceRoom.ts"
-import { guideAddress, TalkRoom } from "./TalkRoom.ts"
+import { Rail } from "./Rail.ts"
+
+const AssistantDialog = lazy(async () => (await import("./AssistantForm.ts")).AssistantDialog)
+const Inspector = lazy(async () => {
+  const [{ Inspector: Panel }] = await Promise.all([import("./Inspector.ts"), loadStyles("panels")])
+  return Panel
+})
+const KeyDialogs = lazy(async () => (await import("./KeyDialog.ts")).KeyDialogs)
+const Palette = lazy(async () => (await import("./Palette.ts")).Palette)
+const UsageDialog = lazy(async () => (await import("./UsageDialog.ts")).UsageDialog)
+
+const isSomethingOpen = (): boolean => document.querySelector("dialog[open], :popover-open") !== null
 
 export const App = (): View => {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]") !== null) return
+      if (event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey) && !event.shiftKey) {
+        event.preventDefault()
+        if (!isSomethingOpen()) isPaletteOpen.value = true
+        return
+      }
+      if (event.key !== "Escape" || event.defaultPrevented || isSomethingOpen()) return
       if (isListShown.value) isListShown.value = false
       // A run that waits for results is cancelled by its button alone: they may be half typed.
       else if (conversation.isRunning.value) act(() => conversation.cancel())()
@@ -31,62 +39,58 @@ export const App = (): View => {
     addEventListener("keydown", onKey)
     return () => removeEventListener("keydown", onKey)
   }, [])
-  return html`<div class=${classes("studio", isListShown.value && "with-lists", inspector.isOpen.value && "with-inspector")}>
-    <${Bar} />
-    <nav class="lists" aria-label="Assistants and threads">${isStarted.value && html`<${Lists} />`}</nav>
+  const [name, ...rest] = path.value
+  const entry = rooms.find((each) => each.name === name) ?? rooms[0]
+  const hasLists = entry?.hasLists === true
+  return html`<div
+    class=${classes("studio", hasLists && "has-lists", hasLists && isListShown.value && "with-lists", inspector.isOpen.value && "with-inspector")}
+  >
+    <${Rail} current=${entry?.name ?? ""} />
+    ${hasLists && html`<nav class="lists" aria-label="Assistants and threads">${isStarted.value && html`<${Lists} />`}</nav>`}
     <main>
       <${Notices} />
-      <${Room} />
+      ${
+        isStarted.value && entry !== undefined
+          ? html`<${OpenRoom} key=${entry.name} entry=${entry} path=${rest} />`
+          : html`<p class="hint loading">The studio opens.</p>`
+      }
     </main>
     ${inspector.isOpen.value && html`<${Inspector} />`}
-    <${AssistantDialog} /><${Confirm} /><${KeyDialog} /><${OfferedKey} /><${UsageDialog} />
+    ${edited.value !== null && html`<${AssistantDialog} />`}
+    ${isPaletteOpen.value && html`<${Palette} />`}
+    ${usage.value !== null && html`<${UsageDialog} />`}
+    ${(keyProblem.value !== null || offeredKey.value !== null) && html`<${KeyDialogs} />`}
+    <${Confirm} />
   </div>`
 }
 
-const Room = (): View => {
-  if (!isStarted.value) return html`<p class="hint loading">The studio opens.</p>`
-  switch (room.value) {
-    case "compare":
-      return html`<${CompareRoom} />`
-    case "voice":
-      return html`<${VoiceRoom} />`
-    case "shared":
-      return html`<${SharedRoom} />`
-    default:
-      return html`<${TalkRoom} />`
+type Loaded = (props: RoomProps) => View
+
+const loaded = signal<Readonly<Record<string, Loaded>>>({})
+const problem = signal<string | null>(null)
+
+const open = async ({ load, name, styles }: RoomEntry): Promise<void> => {
+  problem.value = null
+  try {
+    const [{ Room }] = await Promise.all([load(), styles === undefined ? null : loadStyles(styles)])
+    loaded.value = { ...loaded.value, [name]: Room }
+  } catch {
+    problem.value = name
   }
 }
 
-const openShared = async (): Promise<void> => {
-  const shared = readShared(await chooseText("application/json,.json"))
-  opened.value = shared
-  inspector.inspected.value = shared.turn
-  room.value = "shared"
+const OpenRoom = ({ entry, path: rest }: { readonly entry: RoomEntry; readonly path: RoomProps["path"] }): View => {
+  const Room = loaded.value[entry.name]
+  useEffect(() => {
+    if (Room === undefined) void open(entry)
+  }, [entry])
+  if (Room !== undefined) return html`<${Room} path=${rest} />`
+  if (problem.value !== entry.name) return html`<p class="hint loading">${entry.word} opens.</p>`
+  return html`<p class="loading">
+    “${entry.word}” could not be loaded.${" "}
+    <button type="button" onClick=${() => void open(entry)}>Try again</button>
+  </p>`
 }
-
-const Bar = (): View =>
-  html`<header class="bar">
-    <${IconButton} class="only-narrow" icon="menu" label="Assistants and threads" isPressed=${isListShown.value} onClick=${() => (isListShown.value = !isListShown.value)} />
-    <h1>Colloquy</h1>
-    <p class="where">${assistant.value?.name ?? ""}</p>
-    <div class="tools">
-      ${
-        assistant.value !== null &&
-        html`<${IconButton} icon="columns" label="Compare two models" isPressed=${room.value === "compare"} onClick=${() => (room.value = room.value === "compare" ? "talk" : "compare")} />`
-      }
-      ${
-        assistant.value !== null &&
-        realtimeModels.value.length > 0 &&
-        html`<${IconButton} icon="wave" label="Talk by voice" isPressed=${room.value === "voice"} onClick=${() => (room.value = "voice")} />`
-      }
-      <${IconButton} icon="open" label="Open a shared turn" onClick=${act(openShared)} />
-      <${IconButton} icon="look" label="Inside the turn" isPressed=${inspector.isOpen.value} onClick=${() => (inspector.isOpen.value = !inspector.isOpen.value)} />
-      <a class="icon-button" href=${guideAddress} aria-label="The guide" title="The guide"><${Icon} name="book" /></a>
-      <${IconButton} icon=${isDark.value ? "sun" : "moon"} label=${isDark.value ? "Light colours" : "Dark colours"} onClick=${switchTheme} />
-      <${IconButton} icon="gauge" label="Usage and limits" onClick=${act(openUsage)} />
-      <${IconButton} icon="key" label="API key" onClick=${() => (keyProblem.value = "")} />
-    </div>
-  </header>`
 
 const Notices = (): View =>
   html`<div class="notices">

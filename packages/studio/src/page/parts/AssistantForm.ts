@@ -1,17 +1,15 @@
-/** Creates an assistant, or changes one. For a new user the form is in the middle of the page; later it is a dialog. */
+/** The dialog that creates an assistant, or changes one. */
 import { json } from "../api/http.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { chatModels, problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
+import { edited } from "../state/dialogs.ts"
 import { act, loadAssistants, newThread, assistantId } from "../state/place.ts"
 import { tellTabs } from "../state/tabs.ts"
 import { textIn } from "../lib/forms.ts"
-import { html, signal, useState, type View } from "../view.ts"
+import { html, useState, type View } from "../view.ts"
 import type { Assistant } from "../wire.ts"
 import { Dialog } from "./Dialog.ts"
 import { ModelPicker } from "./ModelPicker.ts"
-
-/** `new`, or the assistant that is changed; null: neither. */
-export const edited = signal<Assistant | "new" | null>(null)
 
 export const AssistantDialog = (): View => {
   const subject = edited.value
@@ -26,10 +24,10 @@ export const AssistantDialog = (): View => {
 
 interface AssistantFormProps {
   readonly assistant: Assistant | null
-  readonly onDone?: () => void
+  readonly onDone: () => void
 }
 
-export const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View => {
+const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View => {
   const [model, setModel] = useState(
     assistant === null ? "" : writeModelName({ provider: assistant.llm_provider, model: assistant.model_name })
   )
@@ -62,7 +60,7 @@ export const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View =
       assistantId.value = saved.assistant_id
       newThread()
     }
-    onDone?.()
+    onDone()
   }
   const submit = (event: SubmitEvent) => {
     event.preventDefault()

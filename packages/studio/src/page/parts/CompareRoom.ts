@@ -3,9 +3,10 @@ import { duration } from "../lib/format.ts"
 import { emptyAnswer } from "../state/answer.ts"
 import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
 import { Conversation } from "../state/conversation.ts"
+import { title } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, newThread, threads } from "../state/place.ts"
-import { html, signal, type Signal, useState, type View } from "../view.ts"
+import { act, assistant, ensureAssistant, newThread, threads } from "../state/place.ts"
+import { html, signal, type Signal, useEffect, useState, type View } from "../view.ts"
 import type { AnswerActions } from "./AnswerItem.ts"
 import { AnswerItem } from "./AnswerItem.ts"
 import { ModelPicker } from "./ModelPicker.ts"
@@ -43,15 +44,17 @@ const ask = async (side: Side, assistantId: string, content: string): Promise<vo
   took.value = performance.now() - begin
 }
 
-export const CompareRoom = (): View => {
+export const Room = (): View => {
+  useEffect(() => {
+    title.value = "Two models"
+  }, [])
   const [text, setText] = useState("")
   const isRunning = sides.some(({ conversation }) => conversation.isRunning.value)
   const hasProblem = sides.some(({ model }) => problemOf(readModelName(model.value)) !== null)
-  const assistantId = assistant.value?.assistant_id
-  if (assistantId === undefined) return null
   const send = async () => {
     const content = text.trim()
     if (content === "" || isRunning || hasProblem) return
+    const assistantId = await ensureAssistant()
     const asked = await Promise.allSettled(sides.map((side) => ask(side, assistantId, content)))
     for (const each of asked) if (each.status === "rejected") throw each.reason
   }

@@ -1,33 +1,30 @@
 /** The input of the user: text, files (dropped, pasted or chosen), the options of the turn, and the button that stops it. */
 import { ofType, problemOf, readModelName } from "../state/catalogue.ts"
-import { attachFile, removeUpload, type Upload, uploads } from "../state/documents.ts"
-import { activeOptions, bodyFor, options } from "../state/options.ts"
-import { act, assistant, can, chosenModel, conversation, notice } from "../state/place.ts"
-import { classes, html, useEffect, useRef, useState, type View } from "../view.ts"
-import { type Attachment, isRecord, type JsonRecord } from "../wire.ts"
+import { removeUpload } from "../state/documents.ts"
+import { activeOptions, options } from "../state/options.ts"
+import {
+  attach,
+  attached,
+  draft,
+  isStuck,
+  queue,
+  type Queued,
+  queuedFiles,
+  send,
+  sendWithout,
+  shownAttachment,
+  takeBack
+} from "../state/outbox.ts"
+import { act, assistant, assistantName, can, chosenModel, conversation } from "../state/place.ts"
+import { classes, html, lazy, useEffect, useRef, useState, type View } from "../view.ts"
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 import { AttachedFile } from "./QuestionItem.ts"
 import { TalkButton } from "./TalkButton.ts"
-import { TurnOptions } from "./TurnOptions.ts"
+
+const TurnOptions = lazy(async () => (await import("./TurnOptions.ts")).TurnOptions)
 
 const listeners = ofType("stt")
-
-/** Files are uploaded to the thread at once, so that they are indexed while the message is written. */
-export const attach = (added: ReadonlyArray<File>): void => {
-  if (!can.value.documents) {
-    notice.value = "This server keeps no documents, so nothing can be attached."
-    return
-  }
-  const send = async () => {
-    const threadId = await conversation.ensureThread(added[0]?.name ?? "")
-    await Promise.all(added.map((file) => attachFile(threadId, file)))
-  }
-  if (added.length > 0 && assistant.value !== null) act(send)()
-}
-
-/** True while a file is not indexed yet; the message would be refused. */
-const isBeingRead = (): boolean => uploads.value.some(({ status }) => status === "uploading" || status === "processing")
 
 /** The catalogue's problem with the model of the next message. */
 const modelProblem = (): string | null => {
@@ -38,106 +35,71 @@ const modelProblem = (): string | null => {
 
 export const Composer = (): View => {
   const field = useRef<HTMLTextAreaElement>(null)
-  const [text, setText] = useState("")
   const [isUnfolded, unfold] = useState(false)
-  const isRunning = conversation.isRunning.value
-  const isReady = assistant.value !== null && !isRunning
+  const text = draft.value
+  const isReady = !conversation.isRunning.value
   const isWaiting = conversation.waiting.value !== null
+  const isEmpty = text.trim() === "" && attached().length === 0
   const problem = modelProblem()
   useEffect(() => {
     if (!isWaiting) field.current?.focus({ preventScroll: true })
-  }, [conversation.threadId.value, assistant.value === null])
+  }, [conversation.threadId.value])
   useEffect(() => grow(field.current), [text])
 
-  const send = async () => {
-    const content = text.trim()
-    if ((content === "" && uploads.value.length === 0) || !isReady || isBeingRead()) return
-    await deliver(content, null)
-  }
-  const deliver = async (content: string, audio: Blob | null) => {
-    const attached = uploads.value.filter(({ status }) => status === "completed")
-    const body = bodyFor(content, { ...options.value, model: chosenModel.value }, can.value)
-    const attachments = attached.flatMap(({ documentId }) => documentId ?? [])
-    setText("")
-    uploads.value = []
-    try {
-      await conversation.send(
-        {
-          body: {
-            ...body,
-            ...(attachments.length === 0 ? {} : { attachments }),
-            ...(audio === null ? {} : { voice: { ...voiceIn(body), stt: {} } })
-          },
-          attachments: attached.map(shownAttachment),
-          audio
-        },
-        content === "" ? (attached[0]?.name ?? "Spoken message") : content
-      )
-    } catch (error) {
-      if (!wasSent(content)) {
-        setText((now) => (now === "" ? content : now))
-        uploads.value = [...attached, ...uploads.value]
-      }
-      throw error
-    }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (!isEmpty && isReady) act(send)(text.trim())
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return
-    event.preventDefault()
-    act(send)()
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event)
   }
   const onPaste = (event: ClipboardEvent) => {
     const pasted = [...(event.clipboardData?.files ?? [])]
     if (pasted.length === 0) return
     event.preventDefault()
-    attach(pasted)
-  }
-  const submit = (event: Event) => {
-    event.preventDefault()
-    act(send)()
+    act(attach)(pasted)
   }
   const active = activeOptions({ ...options.value, model: chosenModel.value })
   return html`<form class="composer" onSubmit=${submit} aria-label="Your message">
     ${problem !== null && html`<p class="problem" role="alert">${problem} Choose another model under “Options”, or edit the assistant.</p>`}
     ${isUnfolded && html`<${TurnOptions} />`}
+    <${Queue} />
     <${Attached} />
-    <textarea
-      ref=${field}
-      rows="1"
-      aria-label="Message"
-      placeholder=${assistant.value === null ? "Make an assistant first" : `Message ${assistant.value.name}`}
-      disabled=${assistant.value === null}
-      value=${text}
-      onInput=${(event: Event) => {
-        if (event.currentTarget instanceof HTMLTextAreaElement) setText(event.currentTarget.value)
-      }}
-      onKeyDown=${onKey}
-      onPaste=${onPaste}
-    ></textarea>
-    <div class="row">
-      <span class="row">
-        ${can.value.documents && html`<${AttachButton} />`}
-        ${can.value.voice && listeners.value.length > 0 && html`<${TalkButton} isReady=${isReady} onSpeech=${(audio: Blob) => deliver(text.trim(), audio)} />`}
-        <button type="button" class="quiet-button" aria-expanded=${isUnfolded} onClick=${() => unfold(!isUnfolded)}>
-          <${Icon} name="options" /> Options${active > 0 && html` <span class="badge">${active}</span>`}
-        </button>
-      </span>
-      <span class="row">
-        ${
-          (isRunning || isWaiting) &&
-          html`<button type="button" onClick=${() => act(() => conversation.cancel())()} title=${isRunning ? "Escape" : ""}><${Icon} name="stop" /> Cancel</button>`
-        }
-        <button class=${classes("send", !isWaiting && "primary")} disabled=${!isReady || (text.trim() === "" && uploads.value.length === 0) || isBeingRead()}>
-          <${Icon} name="send" /> Send
-        </button>
-      </span>
+    <div class="field">
+      <textarea
+        ref=${field}
+        rows="1"
+        dir="auto"
+        aria-label="Message"
+        placeholder="Message ${assistantName.value}"
+        value=${text}
+        onInput=${(event: Event) => {
+          if (event.currentTarget instanceof HTMLTextAreaElement) draft.value = event.currentTarget.value
+        }}
+        onKeyDown=${onKey}
+        onPaste=${onPaste}
+      ></textarea>
+      <div class="row">
+        <span class="row">
+          ${can.value.documents && html`<${AttachButton} />`}
+          ${can.value.voice && listeners.value.length > 0 && html`<${TalkButton} isReady=${isReady} onSpeech=${(audio: Blob) => send(text.trim(), audio)} />`}
+          <button type="button" class="quiet-button" aria-expanded=${isUnfolded} onClick=${() => unfold(!isUnfolded)}>
+            <${Icon} name="options" /> Options${active > 0 && html` <span class="badge">${active}</span>`}
+          </button>
+        </span>
+        <span class="row">
+          ${
+            (!isReady || isWaiting) &&
+            html`<button type="button" onClick=${() => act(() => conversation.cancel())()} title=${isReady ? "" : "Escape"}><${Icon} name="stop" /> Cancel</button>`
+          }
+          <button class=${classes("send", !isWaiting && "primary")} disabled=${!isReady || isEmpty}>
+            <${Icon} name="send" /> Send
+          </button>
+        </span>
+      </div>
     </div>
   </form>`
 }
-
-/** Whether the newest question with this text reached the server. */
-const wasSent = (content: string): boolean =>
-  conversation.entries.value.some((entry) => entry.kind === "question" && entry.text === content && entry.isSent)
 
 const grow = (field: HTMLTextAreaElement | null): void => {
   if (field === null) return
@@ -145,23 +107,39 @@ const grow = (field: HTMLTextAreaElement | null): void => {
   field.style.height = `${Math.min(field.scrollHeight, 220)}px`
 }
 
-const voiceIn = (body: JsonRecord): JsonRecord => (isRecord(body["voice"]) ? { tts: {} } : {})
+/** The messages of this thread that wait for their files. */
+const Queue = (): View => {
+  const own = queue.value.filter(({ threadId }) => threadId === conversation.threadId.value)
+  return own.length === 0
+    ? null
+    : html`<ul class="queue" aria-label="Waiting messages">
+        ${own.map((each) => html`<${QueuedItem} key=${each.key} queued=${each} />`)}
+      </ul>`
+}
 
-const shownAttachment = ({ documentId, name, size, status }: Upload): Attachment => ({
-  document_id: documentId ?? "",
-  filename: name,
-  status,
-  file_size_bytes: size,
-  summary: null,
-  mime_type: null,
-  url: ""
-})
+const QueuedItem = ({ queued }: { readonly queued: Queued }): View => {
+  const files = queuedFiles(queued)
+  const late = files.filter(({ status }) => status !== "completed").map(({ name }) => name)
+  const stuck = isStuck(queued)
+  return html`<li>
+    <p dir="auto">${queued.body.content}</p>
+    <div class="row">
+      <span class=${classes("detail", stuck && "problem")} role="status">
+        ${stuck ? `${late.join(", ")} could not be read.` : `It is sent when ${late.join(", ")} is read.`}
+      </span>
+      <span class="row">
+        ${stuck && html`<button type="button" class="quiet" onClick=${() => sendWithout(queued)}>Send without</button>`}
+        <button type="button" class="quiet" onClick=${() => takeBack(queued)}>Take back</button>
+      </span>
+    </div>
+  </li>`
+}
 
 const Attached = (): View =>
-  uploads.value.length === 0
+  attached().length === 0
     ? null
     : html`<ul class="attached" aria-label="Attached files">
-        ${uploads.value.map(
+        ${attached().map(
           (upload) =>
             html`<li key=${upload.key}>
               <${AttachedFile} attachment=${shownAttachment(upload)} />
@@ -173,6 +151,6 @@ const Attached = (): View =>
 
 const AttachButton = (): View =>
   html`<${FileChooser}
-    onFiles=${attach}
+    onFiles=${act(attach)}
     button=${(choose: () => void) => html`<${IconButton} icon="clip" label="Attach files" onClick=${choose} />`}
   />`

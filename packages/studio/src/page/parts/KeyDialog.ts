@@ -5,7 +5,9 @@ import { textIn } from "../lib/forms.ts"
 import { html, type View } from "../view.ts"
 import { Dialog } from "./Dialog.ts"
 
-export const KeyDialog = (): View => {
+export const KeyDialogs = (): View => html`<${KeyDialog} /><${OfferedKey} />`
+
+const KeyDialog = (): View => {
   const problem = keyProblem.value
   if (problem === null) return null
   const submit = (event: SubmitEvent) => {
@@ -20,7 +22,7 @@ export const KeyDialog = (): View => {
   }
   return html`<${Dialog} title="API key" onClose=${close} mayClose=${assistants.value !== null}>
     <form onSubmit=${submit}>
-      <p>The server printed one when it first started. It is kept in this browser.</p>
+      <p>The server printed one when it first started. It is kept in this browser. Without one, you are who the page’s own sign-in says.</p>
       <label>Key <input name="key" type="password" required autocomplete="off" spellcheck=${false} /></label>
       <p role="alert" class="problem">${problem}</p>
       <div class="actions"><button class="primary">Go</button></div>
@@ -29,7 +31,7 @@ export const KeyDialog = (): View => {
 }
 
 /** An address with a key may come from anybody, so it does not replace the user's own key without a question. */
-export const OfferedKey = (): View => {
+const OfferedKey = (): View => {
   const offered = offeredKey.value
   if (offered === null) return null
   const close = () => {

@@ -1,8 +1,8 @@
 /** Assistants and threads: searching, opening, renaming, editing and deleting them. */
+import { edited } from "../state/dialogs.ts"
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import {
   act,
-  assistant,
   assistantId,
   assistants,
   conversation,
@@ -20,7 +20,6 @@ import {
 } from "../state/place.ts"
 import { classes, type ComponentChildren, html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { Assistant, Thread } from "../wire.ts"
-import { edited } from "./AssistantForm.ts"
 import { confirm } from "./Confirm.ts"
 import { Icon, IconButton } from "./Icon.ts"
 
@@ -43,7 +42,7 @@ const AssistantList = (): View => {
     <ul>
       ${shown.map((each) => html`<${AssistantItem} key=${each.assistant_id} each=${each} />`)}
     </ul>
-    ${shown.length === 0 && html`<p class="hint">${all.length === 0 ? "There is none yet." : "Nothing is found."}</p>`}
+    ${shown.length === 0 && html`<p class="hint">${all.length === 0 ? "Ada is made with the first message." : "Nothing is found."}</p>`}
   </section>`
 }
 
@@ -72,7 +71,6 @@ const AssistantItem = ({ each }: { readonly each: Assistant }): View => {
 const ThreadList = (): View => {
   const [search, setSearch] = useState("")
   const shown = ownThreads.value.filter((each) => has(`${threadTitle(each)} ${wholeDate(each.updated_at)}`, search))
-  if (assistant.value === null) return null
   return html`<section class="list threads" aria-labelledby="threads-title">
     <header>
       <h2 id="threads-title">Threads</h2>

@@ -2,17 +2,19 @@
  * The conversation: messages, the tool form when the assistant waits for outputs, and the field for the next message. Files may be dropped
  * on it.
  */
-import { base } from "../api/http.ts"
+import { go, title } from "../state/address.ts"
 import { playDocument } from "../state/documents.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, assistants, conversation, tell, threadTitle, threads } from "../state/place.ts"
-import { classes, html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
+import { attach } from "../state/outbox.ts"
+import { act, assistantName, conversation, isListShown, tell, threads, threadTitle } from "../state/place.ts"
+import { classes, html, lazy, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import { AnswerItem, type AnswerActions } from "./AnswerItem.ts"
-import { AssistantForm } from "./AssistantForm.ts"
-import { attach, Composer } from "./Composer.ts"
+import { Composer } from "./Composer.ts"
+import { Icon, IconButton } from "./Icon.ts"
 import { QuestionItem } from "./QuestionItem.ts"
-import { shareTurn } from "../state/shared.ts"
-import { ToolForm } from "./ToolForm.ts"
+import { Starters } from "./Starters.ts"
+
+const ToolForm = lazy(async () => (await import("./ToolForm.ts")).ToolForm)
 
 export const TalkRoom = (): View => {
   const [isOver, setOver] = useState(false)
@@ -22,9 +24,8 @@ export const TalkRoom = (): View => {
   }
   const drop = (event: DragEvent) => {
     stop(event, false)
-    attach([...(event.dataTransfer?.files ?? [])])
+    act(attach)([...(event.dataTransfer?.files ?? [])])
   }
-  if (assistants.value !== null && assistant.value === null) return html`<${Welcome} />`
   const waiting = conversation.waiting.value
   return html`<div
     class=${classes("talk", isOver && "dropping")}
@@ -32,33 +33,59 @@ export const TalkRoom = (): View => {
     onDragLeave=${(event: DragEvent) => stop(event, false)}
     onDrop=${drop}
   >
+    <${Bar} />
     <${Messages} />
     ${waiting !== null && html`<${ToolForm} key=${waiting.runId} waiting=${waiting} />`}
     <${Composer} />
   </div>`
 }
 
-/** The first step is in the middle of the page, on a phone too. */
-const Welcome = (): View =>
-  html`<div class="welcome">
-    <h2>Make your first assistant</h2>
-    <p>It has a name, instructions and a model. Then you talk to it here.</p>
-    <${AssistantForm} assistant=${null} />
-  </div>`
+/** The thread that is open; null: a new one. */
+const openTitle = (): string | null => {
+  const thread = threads.value.find(({ thread_id }) => thread_id === conversation.threadId.value)
+  return thread === undefined ? null : threadTitle(thread)
+}
+
+const Bar = (): View => {
+  const name = openTitle() ?? "New thread"
+  useEffect(() => {
+    title.value = `${name} · ${assistantName.value}`
+  }, [name, assistantName.value])
+  return html`<header class="bar">
+    <${IconButton} class="only-narrow" icon="menu" label="Assistants and threads" isPressed=${isListShown.value} onClick=${() => (isListShown.value = !isListShown.value)} />
+    <h2 dir="auto">${name}</h2>
+    <p class="where">${assistantName.value}</p>
+    <div class="tools">
+      <button type="button" class="quiet-button" aria-label="Compare two models" title="Compare two models" onClick=${() => go("compare")}>
+        <${Icon} name="columns" /> <span>Compare</span>
+      </button>
+      <button
+        type="button"
+        class="quiet-button"
+        aria-label="Inside the turn"
+        title="Inside the turn"
+        aria-pressed=${inspector.isOpen.value}
+        onClick=${() => (inspector.isOpen.value ? inspector.close() : inspector.open())}
+      >
+        <${Icon} name="look" /> <span>Inside</span>
+      </button>
+    </div>
+  </header>`
+}
 
 const actionsFor = (threadId: string | null): AnswerActions =>
   threadId === null
     ? {}
     : {
         onInspect: (runId) => act(() => inspector.inspect(threadId, runId))(),
-        onShare: (runId) => act(() => shareTurn(threadId, runId))(),
+        onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
         onHear: (documentId) => act(() => playDocument(documentId))()
       }
 
 const Messages = (): View => {
   const entries = conversation.entries.value
   const threadId = conversation.threadId.value
-  const name = assistant.value?.name ?? "Assistant"
+  const name = assistantName.value
   const list = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   const toEnd = () => list.current?.scrollTo({ top: list.current.scrollHeight })
@@ -90,10 +117,9 @@ const Messages = (): View => {
       void inspector.refresh(threadId, answer.runId).catch(tell)
     }
   }, [conversation.isRunning.value])
-  const thread = threads.value.find(({ thread_id }) => thread_id === threadId)
-  return html`<h2 class="unseen">${thread === undefined ? "New thread" : threadTitle(thread)}</h2>
-    <ol class="messages" ref=${list} tabindex="0" aria-label=${thread === undefined ? "Messages" : `Messages of ${threadTitle(thread)}`}>
-      ${entries.length === 0 && html`<li class="empty">Say something, or try “What time is it?”</li>`}
+  const thread = openTitle()
+  return html`<ol class="messages" ref=${list} tabindex="0" aria-label=${thread === null ? "Messages" : `Messages of ${thread}`}>
+      ${entries.length === 0 && html`<${Starters} />`}
       ${entries.map((entry) =>
         entry.kind === "question"
           ? html`<${QuestionItem} key=${entry.key} question=${entry} />`
@@ -102,5 +128,3 @@ const Messages = (): View => {
     </ol>
     <p class="unseen" role="status">${conversation.spoken.value}</p>`
 }
-
-export const guideAddress = `${base}/docs/guide`

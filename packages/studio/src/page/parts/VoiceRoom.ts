@@ -1,7 +1,16 @@
 /** Talking to the assistant: the transcript of both, the tool calls, and two level meters. Speaking interrupts the assistant. */
 import { loudness } from "../audio/player.ts"
-import { find, readModelName, writeModelName } from "../state/catalogue.ts"
-import { act, assistant, conversation, newThread, openThread, refreshThreads } from "../state/place.ts"
+import { find, readModelName, realtimeModels, writeModelName } from "../state/catalogue.ts"
+import { title } from "../state/address.ts"
+import {
+  act,
+  assistantName,
+  conversation,
+  ensureAssistant,
+  newThread,
+  openThread,
+  refreshThreads
+} from "../state/place.ts"
 import * as voice from "../state/voice.ts"
 import { classes, html, signal, useEffect, useRef, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
@@ -10,16 +19,18 @@ import { ModelPicker } from "./ModelPicker.ts"
 const model = signal("")
 
 const chosenModel = (): string => {
-  const [first] = voice.realtimeModels.value
+  const [first] = realtimeModels.value
   if (model.value !== "" || first === undefined) return model.value
   return writeModelName({ provider: first.provider, model: first.name })
 }
 
-export const VoiceRoom = (): View => {
+export const Room = (): View => {
   const state = voice.state.value
-  const assistantId = assistant.value?.assistant_id
-  if (assistantId === undefined) return null
-  const begin = () => voice.begin({ assistantId, threadId: conversation.threadId.value, model: chosenModel() })
+  useEffect(() => {
+    title.value = "Voice"
+  }, [])
+  const begin = async () =>
+    voice.begin({ assistantId: await ensureAssistant(), threadId: conversation.threadId.value, model: chosenModel() })
   const leave = async () => {
     if (voice.state.value !== "off") await voice.end()
     await refreshThreads()
@@ -29,7 +40,7 @@ export const VoiceRoom = (): View => {
   }
   return html`<div class="voice">
     <header class="banner">
-      <h2>Talk to ${assistant.value?.name ?? "the assistant"}</h2>
+      <h2>Talk to ${assistantName.value}</h2>
       <button type="button" onClick=${() => act(leave)()}>Back to the thread</button>
     </header>
     <${Lines} />
@@ -39,7 +50,7 @@ export const VoiceRoom = (): View => {
       ${
         state === "off"
           ? html`<div class="row">
-            <${ModelPicker} label="Voice model" from=${voice.realtimeModels} value=${chosenModel()} onInput=${(next: string) => (model.value = next)} />
+            <${ModelPicker} label="Voice model" from=${realtimeModels} value=${chosenModel()} onInput=${(next: string) => (model.value = next)} />
             <button
               type="button"
               class="primary"

@@ -1,8 +1,8 @@
 /** A turn as a waterfall: each step with its time, tokens and cost, in order. */
 import { count, duration, money } from "../lib/format.ts"
 import { type Bar, makeChart } from "../lib/waterfall.ts"
-import type { InspectedTurn } from "../state/inspector.ts"
-import { html, type View } from "../view.ts"
+import { chooseStep, type InspectedTurn, step as chosen } from "../state/inspector.ts"
+import { classes, html, useEffect, useRef, type View } from "../view.ts"
 import { Remembered } from "./Remembered.ts"
 import type { RunStep } from "../wire.ts"
 
@@ -32,7 +32,7 @@ export const Waterfall = ({ turn }: { readonly turn: InspectedTurn }): View => {
     </dl>
     ${run.error !== null && html`<p class="mark failed">${run.error.message}</p>`}
     <ol aria-label="Steps of the turn">
-      ${bars.map((bar) => html`<${Step} bar=${bar} />`)}
+      ${bars.map((bar, index) => html`<${Step} bar=${bar} index=${index} />`)}
     </ol>
     <${Remembered} turn=${turn} />
     <${Charges} turn=${turn} />
@@ -46,11 +46,17 @@ export const Waterfall = ({ turn }: { readonly turn: InspectedTurn }): View => {
   </section>`
 }
 
-const Step = ({ bar }: { readonly bar: Bar }): View => {
+/** The chosen step stands in the address. */
+const Step = ({ bar, index }: { readonly bar: Bar; readonly index: number }): View => {
+  const isChosen = chosen.value === index
+  const item = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (isChosen) item.current?.scrollIntoView({ block: "nearest" })
+  }, [isChosen])
   const { left, length, step, width } = bar
   const facts = [tokensText(step), step.cost_usd === null ? null : money(step.cost_usd)].filter(Boolean)
-  return html`<li class="step step-${step.kind}">
-    <span class="name"><b>${words[step.kind]}</b>${step.name !== null && html` <span class="detail">${step.name}</span>`}</span>
+  return html`<li ref=${item} class=${classes(`step step-${step.kind}`, isChosen && "chosen")}>
+    <button type="button" class="quiet name" aria-pressed=${isChosen} onClick=${() => chooseStep(isChosen ? null : index)}><b>${words[step.kind]}</b>${step.name !== null && html` <span class="detail">${step.name}</span>`}</button>
     <span class="time">${length === null ? (bar.start === null ? "time not known" : "under way") : duration(length)}</span>
     <span class="track"><span style=${{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.8)}%` }}></span></span>
     ${facts.length > 0 && html`<span class="detail">${facts.join(" · ")}</span>`}

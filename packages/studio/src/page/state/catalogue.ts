@@ -3,7 +3,7 @@ import { json } from "../api/http.ts"
 import { computed, signal } from "../view.ts"
 import type { Model } from "../wire.ts"
 
-export const models = signal<ReadonlyArray<Model>>([])
+const models = signal<ReadonlyArray<Model>>([])
 
 export const loadCatalogue = async (): Promise<void> => {
   const { models: found } = await json<{ readonly models: ReadonlyArray<Model> }>("/models?limit=15000")
@@ -14,6 +14,12 @@ export const ofType = (type: Model["model_type"]) =>
   computed(() => models.value.filter(({ model_type }) => model_type === type))
 
 export const chatModels = ofType("llm")
+export const realtimeModels = ofType("realtime")
+
+/** True: no provider is set up, and only the demo answers. */
+export const isDemo = computed(
+  () => chatModels.value.length > 0 && chatModels.value.every(({ provider }) => provider === "demo")
+)
 
 export interface ModelName {
   readonly provider: string | null

@@ -43,6 +43,8 @@ interface Listener {
   /** An answer was read aloud, and is stored as this document. */
   readonly onSpeech?: (documentId: string) => void
   readonly onThread: (thread: Thread) => void
+  /** The assistant of a new thread, where none is open yet. */
+  readonly assistantId?: () => Promise<string>
   readonly onActivity: (threadId: string) => void
   /** A run of the thread has begun, goes on, waits or has ended. */
   readonly onRun?: (threadId: string, runId: string, hasEnded: boolean) => void
@@ -176,6 +178,7 @@ export class Conversation {
   async ensureThread(title: string): Promise<string> {
     if (this.threadId.value !== null) return this.threadId.value
     const metadata = { title: title.replaceAll(/\s+/gu, " ").slice(0, 80) }
+    this.assistantId.value ??= (await this.listener.assistantId?.()) ?? null
     const thread = await json<Thread>(`/assistants/${this.assistantId.value}/threads`, {
       method: "POST",
       body: { metadata }

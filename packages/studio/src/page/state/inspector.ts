@@ -1,5 +1,6 @@
 /** The turn that is shown in detail: read from the server, or from a shared file. */
 import { call, json } from "../api/http.ts"
+import { go, path as address, replace } from "./address.ts"
 import { type EventPlace, readEvents } from "../api/stream.ts"
 import { signal } from "../view.ts"
 import type { Run, RunInspection } from "../wire.ts"
@@ -21,10 +22,39 @@ export const inspected = signal<InspectedTurn | null>(null)
 /** The run that is being read. */
 const wanted = signal<string | null>(null)
 
-export const inspect = async (threadId: string, runId: string): Promise<void> => {
+/** The number of the chosen step of the turn, from 0. */
+export const step = signal<number | null>(null)
+
+const isTalk = (threadId: string): boolean => address.value[0] === "talk" && address.value[1] === threadId
+
+/** Opens a turn. In its conversation, the address names it. */
+export const inspect = async (threadId: string, runId: string, at: number | null = null): Promise<void> => {
+  if (isTalk(threadId)) go("talk", threadId, runId, ...(at === null ? [] : [at]))
+  await show(threadId, runId, at)
+}
+
+/** Opens a turn that the address names already. */
+export const show = async (threadId: string, runId: string, at: number | null): Promise<void> => {
   isOpen.value = true
+  step.value = at
   if (tab.value === "documents" || tab.value === "memories") tab.value = "turn"
   await load(threadId, runId)
+}
+
+/** Opens the panel with the turn that it showed last. */
+export const open = (): void => {
+  isOpen.value = true
+  const turn = inspected.value
+  if (turn !== null && isTalk(turn.threadId)) go("talk", turn.threadId, turn.runId)
+}
+
+/** Chooses a step of the turn that is shown; null: none. */
+export const chooseStep = (at: number | null): void => {
+  step.value = at
+  const turn = inspected.value
+  if (turn !== null && isTalk(turn.threadId)) {
+    replace("talk", turn.threadId, turn.runId, ...(at === null ? [] : [at]))
+  }
 }
 
 /** Reads the turn again if it is the one that is shown. */
@@ -40,6 +70,8 @@ const load = async (threadId: string, runId: string): Promise<void> => {
 
 export const close = (): void => {
   isOpen.value = false
+  const [name, threadId, runId] = address.value
+  if (name === "talk" && threadId !== undefined && threadId !== "new" && runId !== undefined) go("talk", threadId)
 }
 
 export const readTurn = async (threadId: string, runId: string): Promise<InspectedTurn> => {

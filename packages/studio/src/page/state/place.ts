@@ -1,21 +1,22 @@
 /** The state of the studio: the user's assistants and threads, the open one, the server's features, and notices. */
-import { all, call, getKey, isServerUp, json, Refused, setKey } from "../api/http.ts"
+import { go, onTravel, path, replace } from "./address.ts"
+import { all, call, getKey, isServerUp, json, post, Refused, setKey } from "../api/http.ts"
 import { batch, computed, effect, signal } from "../view.ts"
 import type { Assistant, Capabilities, Thread } from "../wire.ts"
 import { loadCatalogue } from "./catalogue.ts"
 import { playDocument } from "./documents.ts"
 import { Conversation } from "./conversation.ts"
+import * as inspector from "./inspector.ts"
 import { keepModel, keepModels, threadModel } from "./models.ts"
 import { type Change, hearTabs, tellTabs } from "./tabs.ts"
-
-export type Room = "talk" | "compare" | "voice" | "shared"
 
 export const assistants = signal<ReadonlyArray<Assistant> | null>(null)
 export const threads = signal<ReadonlyArray<Thread>>([])
 export const assistantId = signal<string | null>(null)
 /** True when everything for the first view has been read. */
 export const isStarted = signal(false)
-export const room = signal<Room>("talk")
+/** The name of the open room. */
+export const room = computed(() => path.value[0] ?? "talk")
 export const isListShown = signal(false)
 /** The problem of the last action, in words. */
 export const notice = signal<string | null>(null)
@@ -43,9 +44,10 @@ export const conversation = new Conversation({
     threads.value = [thread, ...threads.value]
     if (draftModel.value !== "") keepModel(thread.thread_id, draftModel.value)
     draftModel.value = ""
-    remember(thread.thread_id)
+    if (room.value === "talk") replace("talk", thread.thread_id)
     tellTabs({ kind: "threads" })
   },
+  assistantId: () => ensureAssistant(),
   onRun: (threadId, runId, hasEnded) => tellTabs({ kind: "thread", threadId, runId, hasEnded }),
   onActivity: (threadId) => {
     const updated_at = new Date().toISOString()
@@ -71,6 +73,20 @@ export const chooseModel = (model: string): void => {
 export const assistant = computed(
   () => assistants.value?.find((each) => each.assistant_id === assistantId.value) ?? null
 )
+/** The assistant that is made with the first message, where there is none yet. */
+const firstAssistant = "Ada"
+export const assistantName = computed(() => assistant.value?.name ?? firstAssistant)
+
+/** The open assistant; where there is none yet, one is made. */
+export const ensureAssistant = async (): Promise<string> => {
+  if (assistantId.value !== null) return assistantId.value
+  const made = await post<Assistant>("/assistants", { name: firstAssistant })
+  assistants.value = [...(assistants.value ?? []), made]
+  assistantId.value = made.assistant_id
+  tellTabs({ kind: "assistants" })
+  return made.assistant_id
+}
+
 /** The threads of the assistant, the last used one first. */
 export const ownThreads = computed(() =>
   threads.value
@@ -90,12 +106,9 @@ export const act =
   }
 
 export const tell = (error: unknown): void => {
-  if (error instanceof Refused && error.status === 401) keyProblem.value = error.message
+  if (error instanceof Refused && error.status === 401) keyProblem.value = getKey() === "" ? "" : error.message
   else notice.value = error instanceof Error ? error.message : String(error)
 }
-
-const remember = (threadId: string | null): void =>
-  history.replaceState(null, "", threadId === null ? location.pathname : `#${threadId}`)
 
 export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
   const found = await all<Assistant>("/assistants")
@@ -109,25 +122,28 @@ export const refreshThreads = async (): Promise<void> => {
 }
 
 export const openThread = async (threadId: string): Promise<void> => {
-  batch(() => {
-    room.value = "talk"
-    isListShown.value = false
-  })
-  remember(threadId)
+  isListShown.value = false
+  go("talk", threadId)
+  await showThread(threadId)
+}
+
+const showThread = async (threadId: string): Promise<void> => {
   const opened = await conversation.open(threadId)
   if (opened !== null) assistantId.value = opened.assistant_id
 }
 
 /** An empty conversation: the thread is created with its first message. */
 export const newThread = (): void => {
+  isListShown.value = false
+  showNewThread()
+  go("talk", "new", ...(assistantId.value === null ? [] : [assistantId.value]))
+}
+
+const showNewThread = (): void =>
   batch(() => {
-    room.value = "talk"
-    isListShown.value = false
     draftModel.value = ""
     conversation.reset(assistantId.value)
   })
-  remember(null)
-}
 
 export const openAssistant = async (id: string): Promise<void> => {
   assistantId.value = id
@@ -182,7 +198,7 @@ export const copyAssistant = async (id: string): Promise<void> => {
 const takeGivenKey = (): boolean => {
   const given = /^#key=((?:[^%]|%[0-9a-f]{2})+)$/iu.exec(location.hash)?.[1]
   if (given === undefined) return false
-  remember(null)
+  replace()
   const key = decodeURIComponent(given)
   if (key === getKey()) return false
   if (getKey() !== "") {
@@ -208,31 +224,61 @@ const catchUp = async (change: Change): Promise<void> => {
   if (open !== null && !threads.value.some(({ thread_id }) => thread_id === open)) newThread()
 }
 
+/** Shows what the address names. An address of another room leaves the conversation as it is. */
+const showPlace = async (): Promise<void> => {
+  const [name, place, run, step] = path.value
+  if (name === undefined) return showNewest()
+  if (name !== "talk") return
+  if (place === undefined || place === "new") return showNew(run)
+  if (place !== conversation.threadId.value) await showThread(place)
+  if (run === undefined) inspector.isOpen.value = false
+  else await inspector.show(place, run, step === undefined ? null : Number(step))
+}
+
+const showNew = (wanted: string | undefined): void => {
+  const known = assistants.value?.some(({ assistant_id }) => assistant_id === wanted)
+  assistantId.value = (known === true ? wanted : (assistantId.value ?? assistants.value?.at(-1)?.assistant_id)) ?? null
+  showNewThread()
+}
+
+/** The last thread of the newest assistant. */
+const showNewest = async (): Promise<void> => {
+  assistantId.value = assistants.value?.at(-1)?.assistant_id ?? null
+  const [newest] = ownThreads.value
+  if (newest === undefined) return showNewThread()
+  replace("talk", newest.thread_id)
+  await showThread(newest.thread_id)
+}
+
 export const start = async (): Promise<void> => {
-  if (getKey() === "") {
-    keyProblem.value = ""
-    return
-  }
   keyProblem.value = null
-  const wanted = location.hash.slice(1)
-  const [found, capabilities] = await Promise.all([
+  // One refusal is enough to ask for a key, where the host's session is not enough.
+  if (getKey() === "") await call("/capabilities")
+  const [, capabilities] = await Promise.all([
     loadAssistants(),
     json<Capabilities>("/capabilities"),
     refreshThreads(),
     loadCatalogue()
   ])
   can.value = capabilities
-  const newest = found.at(-1)
-  if (threads.value.some(({ thread_id }) => thread_id === wanted)) await openThread(wanted)
-  else if (newest === undefined) newThread()
-  else await openAssistant(newest.assistant_id)
+  // Before there were rooms, an address was the id of a thread.
+  const [first] = path.value
+  if (first !== undefined && threads.value.some(({ thread_id }) => thread_id === first)) replace("talk", first)
+  try {
+    await showPlace()
+  } catch (error) {
+    await showNewest()
+    tell(error)
+  }
+  if (room.value !== "talk" && assistantId.value === null) showNew(undefined)
   isStarted.value = true
 }
 
 export const begin = (): void => {
   takeGivenKey()
-  addEventListener("hashchange", () => {
+  onTravel(() => {
     if (takeGivenKey()) act(start)()
+    else if (isStarted.value) act(showPlace)()
   })
   hearTabs((change) => {
     catchUp(change).catch(tell)

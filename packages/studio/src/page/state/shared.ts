@@ -1,10 +1,11 @@
 /** A turn as a file: its messages and events, which another studio can open without the server. */
 import { json } from "../api/http.ts"
-import { saveFile } from "../lib/files.ts"
+import { chooseText, saveFile } from "../lib/files.ts"
 import { signal } from "../view.ts"
 import type { Assistant, StoredMessage, Thread } from "../wire.ts"
 import { isRecord } from "../wire.ts"
-import { type InspectedTurn, readTurn } from "./inspector.ts"
+import { go } from "./address.ts"
+import { inspected, type InspectedTurn, readTurn } from "./inspector.ts"
 
 export interface SharedTurn {
   readonly kind: "colloquy-turn"
@@ -17,6 +18,14 @@ export interface SharedTurn {
 
 /** The file that is open. */
 export const opened = signal<SharedTurn | null>(null)
+
+/** Asks for the file of a turn, and shows it. */
+export const openShared = async (): Promise<void> => {
+  const shared = readShared(await chooseText("application/json,.json"))
+  opened.value = shared
+  inspected.value = shared.turn
+  go("shared")
+}
 
 export const shareTurn = async (threadId: string, runId: string): Promise<void> => {
   const thread = await json<Thread>(`/threads/${threadId}`)
@@ -37,7 +46,7 @@ export const shareTurn = async (threadId: string, runId: string): Promise<void> 
 }
 
 /** Throws an error with a sentence for a file that is not a turn. */
-export const readShared = (text: string): SharedTurn => {
+const readShared = (text: string): SharedTurn => {
   const refuse = () =>
     new Error("This file is not a turn that a studio has shared. Choose a file that was saved with Share.")
   let read: unknown

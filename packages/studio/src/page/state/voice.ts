@@ -5,9 +5,9 @@
 import { RealtimeClient, type RealtimeEvent } from "@colloquy/ws/client"
 import { base, json } from "../api/http.ts"
 import { Player } from "../audio/player.ts"
-import { computed, signal } from "../view.ts"
+import { signal } from "../view.ts"
 import type { RealtimeTicket } from "../wire.ts"
-import { models, readModelName } from "./catalogue.ts"
+import { readModelName } from "./catalogue.ts"
 
 export interface Line {
   readonly id: string
@@ -23,8 +23,6 @@ export interface SpokenCall {
   readonly isHosted: boolean
   readonly state: "open" | "done" | "cancelled"
 }
-
-export const realtimeModels = computed(() => models.value.filter(({ model_type }) => model_type === "realtime"))
 
 export const state = signal<"off" | "opening" | "on" | "ending">("off")
 export const lines = signal<ReadonlyArray<Line>>([])

@@ -1,0 +1,56 @@
+/**
+ * The rooms of the studio in the order of the rail. A room is one file and one line here. All but the first one are loaded when they are
+ * opened.
+ */
+import type { IconName } from "./parts/Icon.ts"
+import { TalkRoom } from "./parts/TalkRoom.ts"
+import { realtimeModels } from "./state/catalogue.ts"
+import type { ReadonlySignal, View } from "./view.ts"
+
+export interface RoomProps {
+  /** The segments of the address behind the room's name. */
+  readonly path: ReadonlyArray<string>
+}
+
+interface RoomFile {
+  readonly Room: (props: RoomProps) => View
+}
+
+export interface RoomEntry {
+  /** The first segment of the room's addresses. */
+  readonly name: string
+  readonly word: string
+  readonly icon: IconName
+  /** False: the room has an address, but stands in no rail. It is asked while the rail is drawn, so that it may read signals. */
+  readonly isShown?: () => boolean
+  /** What waits there for a person, as a number in the rail. */
+  readonly count?: ReadonlySignal<number>
+  /** True: the assistants and threads stand beside the room. */
+  readonly hasLists?: boolean
+  /** The room's file in `css/`, without the ending. */
+  readonly styles?: string
+  readonly load: () => RoomFile | Promise<RoomFile>
+}
+
+const isNever = () => false
+
+export const rooms: ReadonlyArray<RoomEntry> = [
+  { name: "talk", word: "Talk", icon: "talk", hasLists: true, load: () => ({ Room: TalkRoom }) },
+  {
+    name: "voice",
+    word: "Voice",
+    icon: "wave",
+    hasLists: true,
+    isShown: () => realtimeModels.value.length > 0,
+    load: () => import("./parts/VoiceRoom.ts")
+  },
+  {
+    name: "compare",
+    word: "Compare",
+    icon: "columns",
+    hasLists: true,
+    isShown: isNever,
+    load: () => import("./parts/CompareRoom.ts")
+  },
+  { name: "shared", word: "Shared turn", icon: "open", isShown: isNever, load: () => import("./parts/SharedRoom.ts") }
+]

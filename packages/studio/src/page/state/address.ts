@@ -1,0 +1,52 @@
+/**
+ * Where the user is. The place stands behind the "#" of the address, so that no server has to know it: `#/runs`, `#/talk/<thread>`,
+ * `#/talk/<thread>/<run>/<step>`. Links are plain; Back and Forward work.
+ */
+import { effect, signal } from "../view.ts"
+
+type Segments = ReadonlyArray<string | number>
+
+const decoded = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+const read = (): ReadonlyArray<string> => {
+  const text = location.hash.replace(/^#\/?/u, "")
+  return text === "" ? [] : text.split("/").map(decoded)
+}
+
+/** The segments of the address, decoded: `["runs", "<run id>"]`. */
+export const path = signal<ReadonlyArray<string>>(read())
+
+export const href = (...segments: Segments): string => `#/${segments.map((each) => encodeURIComponent(each)).join("/")}`
+
+/** Shows another place, as a new entry of the history. */
+export const go = (...segments: Segments): void => {
+  const next = href(...segments)
+  if (next !== location.hash) history.pushState(null, "", next)
+  path.value = read()
+}
+
+/** Shows another place in the entry of the history that is there: for what changes while one types or drags. */
+export const replace = (...segments: Segments): void => {
+  history.replaceState(null, "", segments.length === 0 ? location.pathname + location.search : href(...segments))
+  path.value = read()
+}
+
+/** Calls `follow` after Back, Forward, and a click on a link. */
+export const onTravel = (follow: () => void): void =>
+  addEventListener("popstate", () => {
+    path.value = read()
+    follow()
+  })
+
+/** What the open room shows, for the title of the page. */
+export const title = signal("")
+
+effect(() => {
+  document.title = title.value === "" ? "Colloquy" : `${title.value} · Colloquy`
+})

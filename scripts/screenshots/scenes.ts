@@ -1,0 +1,72 @@
+/** The scenes of the pictures: what a visitor does before each of them. */
+import type { Page } from "playwright-core"
+import { finished, makeAssistant, newThread, openRoom, say } from "../../packages/studio/test/StudioVisit.ts"
+
+interface Host {
+  readonly url: string
+  readonly key: string
+}
+
+interface Scene {
+  readonly name: string
+  readonly go: (page: Page, host: Host) => Promise<void>
+}
+
+const weather = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "The weather of a city",
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string", title: "City" }, days: { type: "integer" } },
+      required: ["city"]
+    }
+  }
+}
+
+/** Each width talks to an assistant of its own, so that the lists do not grow. */
+const talk = async (page: Page): Promise<void> => {
+  await newThread(page)
+  await say(page, "What time is it?")
+  await finished(page)
+  await say(page, "Show me some markdown")
+  await finished(page, 2)
+}
+
+export const scenes: ReadonlyArray<Scene> = [
+  { name: "first", go: async () => {} },
+  { name: "talk", go: talk },
+  {
+    name: "inside",
+    go: async (page) => {
+      await talk(page)
+      await page.getByRole("button", { name: "Look inside" }).first().click()
+      await page.getByText("Settle").waitFor()
+    }
+  },
+  {
+    name: "palette",
+    go: async (page) => {
+      await talk(page)
+      await page.keyboard.press("Control+k")
+      await page.getByRole("combobox", { name: "Find anything" }).waitFor()
+    }
+  },
+  {
+    name: "waiting",
+    go: async (page) => {
+      await makeAssistant(page, { name: "Bob", tools: JSON.stringify([weather]) })
+      await say(page, "get_weather, please")
+      await page.getByRole("form", { name: "The assistant waits" }).waitFor()
+    }
+  },
+  {
+    name: "you",
+    go: async (page) => {
+      await page.getByRole("button", { name: "You", exact: true }).click()
+    }
+  },
+  { name: "compare", go: async (page) => page.getByRole("button", { name: "Compare two models" }).click() },
+  { name: "voice", go: (page) => openRoom(page, "Voice") }
+]
