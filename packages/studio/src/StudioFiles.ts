@@ -77,11 +77,15 @@ const readSource = (file: string): string => {
   return file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
 }
 
-/** What a module imports at once; an `import()` is not among them. */
-const staticImports = /^(?:import|export)\b[^"';]*?from "([^"]+)"/gm
+/** The names that a module imports at once, in lines of their own; an `import()` is not among them. */
+const importedNames = (source: string): ReadonlyArray<string> =>
+  source
+    .split("\n")
+    .filter((line) => /^(?:import|export|\}) /.test(line))
+    .flatMap((line) => / from "([^"]+)"/.exec(line)?.[1] ?? [])
 
 const importsOf = (file: string): ReadonlyArray<string> =>
-  [...readSource(file).matchAll(staticImports)].map(([, name = ""]) =>
+  importedNames(readSource(file)).map((name) =>
     name.startsWith(".") ? `/studio/${relative(folder, resolve(dirname(file), name))}` : (libraries.get(name) ?? "")
   )
 

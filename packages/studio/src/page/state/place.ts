@@ -73,7 +73,7 @@ export const chooseModel = (model: string): void => {
 export const assistant = computed(
   () => assistants.value?.find((each) => each.assistant_id === assistantId.value) ?? null
 )
-/** The assistant that is made with the first message, where there is none yet. */
+/** What a new user's own assistant is called. */
 const firstAssistant = "Ada"
 export const assistantName = computed(() => assistant.value?.name ?? firstAssistant)
 
