@@ -14,6 +14,7 @@ import type {
   BlobStore,
   ChunkIndex,
   DocumentStore,
+  EvalStore,
   MemoryStore,
   OutcomeStore,
   RetentionStore,
@@ -28,6 +29,7 @@ export type Stores =
   | BlobStore
   | ChunkIndex
   | DocumentStore
+  | EvalStore
   | FollowUpStore
   | InboxStore
   | KeyStore

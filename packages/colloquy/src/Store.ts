@@ -5,6 +5,7 @@ import type {
   BlobStore,
   ChunkIndex,
   DocumentStore,
+  EvalStore,
   MemoryStore,
   OutcomeStore,
   RetentionStore,
@@ -20,6 +21,7 @@ type WingStores =
   | BlobStore
   | ChunkIndex
   | DocumentStore
+  | EvalStore
   | MemoryStore
   | OutcomeStore
   | RetentionStore

@@ -16,6 +16,7 @@ export {
   FollowUpId,
   IdSource,
   newId,
+  CaseId,
   ScheduleId,
   WebhookId,
   DeliveryId

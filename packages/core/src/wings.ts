@@ -139,6 +139,21 @@ export {
 export { type NewWebhook, Webhooks, type WebhookWithSecret } from "./webhooks/Webhooks.ts"
 export { type WebhookChange, WebhookStore } from "./webhooks/WebhookStore.ts"
 
+/** evals: cases of real turns, and what is expected of their answers. */
+export {
+  CaseName,
+  CaseQuestion,
+  type CaseRefused,
+  CaseTags,
+  EvalCase,
+  type NewCase,
+  RecordedTool,
+  type TooManyCases
+} from "./evals/Case.ts"
+export { Evals } from "./evals/Evals.ts"
+export { EvalStore, type EvalStored } from "./evals/EvalStore.ts"
+export { Expectation, Expectations } from "./evals/Expectation.ts"
+
 /** retention: the kinds of records that may be deleted by age. */
 export { type Prunable, RetentionStore } from "./retention/RetentionStore.ts"
 

@@ -19,6 +19,7 @@ import { ModelsApi } from "./endpoints/ModelsApi.ts"
 import { OwnersApi } from "./endpoints/OwnersApi.ts"
 import { RealtimeApi } from "./endpoints/RealtimeApi.ts"
 import { RunsApi } from "./endpoints/RunsApi.ts"
+import { EvalsApi } from "./endpoints/EvalsApi.ts"
 import { SchedulesApi } from "./endpoints/SchedulesApi.ts"
 import { WebhooksApi } from "./endpoints/WebhooksApi.ts"
 import { ServiceApi } from "./endpoints/ServiceApi.ts"
@@ -40,6 +41,7 @@ export class Api extends HttpApi.make("colloquy")
   .add(OwnersApi)
   .add(SchedulesApi)
   .add(WebhooksApi)
+  .add(EvalsApi)
   .add(ServiceApi)
   // The last one is the outermost: who asks, how often, and only then what.
   .middleware(Validation)

@@ -26,6 +26,7 @@ import * as OwnersHandlers from "./handlers/OwnersHandlers.ts"
 import * as RealtimeHandlers from "./handlers/RealtimeHandlers.ts"
 import * as ConversationsHandlers from "./handlers/ConversationsHandlers.ts"
 import * as RunsHandlers from "./handlers/RunsHandlers.ts"
+import * as EvalsHandlers from "./handlers/EvalsHandlers.ts"
 import * as SchedulesHandlers from "./handlers/SchedulesHandlers.ts"
 import * as WebhooksHandlers from "./handlers/WebhooksHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
@@ -100,6 +101,7 @@ const handlers = Layer.mergeAll(
   OwnersHandlers.layer,
   SchedulesHandlers.layer,
   WebhooksHandlers.layer,
+  EvalsHandlers.layer,
   ServiceHandlers.layer
 ).pipe(Layer.provide(guards))
 

@@ -8,6 +8,7 @@ import { assistantVersions } from "./AssistantVersions.ts"
 import { conversationStories } from "./ConversationStories.ts"
 import { helperStories } from "./Helpers.ts"
 import { threadLists } from "./ThreadLists.ts"
+import { evalStories } from "./EvalStories.ts"
 import { scheduleStories } from "./ScheduleStories.ts"
 import { allEvents, keys, onTheWire, open, readEvents, type SseEvent, tool } from "./Service.ts"
 
@@ -266,4 +267,5 @@ export const everyStore = (stores: Layer.Layer<InMemory.Stores, unknown>): void 
   conversationStories(() => shared)
   helperStories(() => shared)
   scheduleStories(() => shared)
+  evalStories(() => shared)
 }

@@ -19,6 +19,7 @@ import { Answers } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
 import { Memory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, Realtime } from "@colloquy/core/realtime"
+import { Evals } from "@colloquy/core/evals"
 import { Schedules } from "@colloquy/core/schedules"
 import { Webhooks } from "@colloquy/core/webhooks"
 import { NodeWebhooks } from "@colloquy/adapters/webhooks"
@@ -151,6 +152,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Inspections.layer(),
     Memory.layer(),
     Retention.layer(settings.retention),
+    Evals.layer(),
     Schedules.layer(),
     Layer.provide(Webhooks.layer(), webhookPorts(settings, signingKey)),
     Images.layer(),

@@ -7,6 +7,7 @@ import {
   BlobStore,
   ChunkIndex,
   DocumentStore,
+  EvalStore,
   MemoryStore,
   OutcomeStore,
   RetentionStore,
@@ -24,6 +25,7 @@ import { followUpStore } from "./FollowUpStore.ts"
 import { auditStore } from "./AuditStore.ts"
 import { blobStore } from "./BlobStore.ts"
 import { documentStore } from "./DocumentStore.ts"
+import { evalStore } from "./EvalStore.ts"
 import { inboxStore } from "./InboxStore.ts"
 import { keyStore } from "./KeyStore.ts"
 import { memoryStore } from "./MemoryStore.ts"
@@ -50,6 +52,7 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(BlobStore, blobStore(state)),
     Layer.succeed(ChunkIndex, chunkIndex(state.chunks)),
     Layer.succeed(DocumentStore, documentStore(state)),
+    Layer.succeed(EvalStore, evalStore(state)),
     Layer.succeed(Ports.FollowUpStore, followUpStore(state)),
     Layer.succeed(Ports.InboxStore, inboxStore(state)),
     Layer.succeed(Ports.KeyStore, keyStore(state)),

@@ -31,6 +31,7 @@ import type {
   Repeated,
   RunSignal,
   RunStatus,
+  CaseId,
   ScheduleId,
   WebhookId,
   DeliveryId,
@@ -46,6 +47,7 @@ import type {
   MemoryRecord,
   MemoryVersion,
   Outcome,
+  EvalCase,
   Schedule,
   SessionCharge,
   TicketRecord,
@@ -232,6 +234,7 @@ export interface State {
     readonly at: number
   }>
   readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
+  readonly evalCases: Map<CaseId, { readonly ownerId: OwnerId; evalCase: EvalCase }>
   readonly webhooks: Map<WebhookId, { readonly ownerId: OwnerId; readonly mark: number; webhook: Webhook }>
   webhookMark: number
   readonly deliveries: Map<DeliveryId, { readonly ownerId: OwnerId; delivery: Delivery }>
@@ -265,6 +268,7 @@ export const makeState = (): State => ({
   followed: new Map(),
   runChanges: [],
   schedules: new Map(),
+  evalCases: new Map(),
   webhooks: new Map(),
   webhookMark: 0,
   deliveries: new Map(),
@@ -317,6 +321,17 @@ export const insertNew = <Id, Row>(rows: Map<Id, Row>, id: Id, row: Row): Row =>
   if (rows.has(id)) throw new Error(`A row with the id "${String(id)}" exists already.`)
   rows.set(id, row)
   return row
+}
+
+/** A page of a list, newest first: rows are in the order of their insertion. An `after` that is none of them has no page. */
+export const pageBehind = <Row extends { readonly id: string }>(
+  rows: ReadonlyArray<Row>,
+  limit: number,
+  after?: Row["id"]
+): ReadonlyArray<Row> => {
+  const newestFirst = rows.toReversed()
+  const from = after === undefined ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1
+  return after !== undefined && from === 0 ? [] : newestFirst.slice(from, from + limit)
 }
 
 export const findAssistant = (state: State, ownerId: OwnerId, id: AssistantId): AssistantRow | undefined => {

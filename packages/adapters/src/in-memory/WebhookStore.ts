@@ -5,13 +5,7 @@ import { WebhookStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import { findKey, keepAnswer } from "./IdempotencyKeys.ts"
-import { insertNew, ownedStep, ownedWrite, type State, step } from "./State.ts"
-
-const pageOf = <Row extends { readonly id: string }>(rows: ReadonlyArray<Row>, limit: number, after?: Row["id"]) => {
-  const newestFirst = rows.toReversed()
-  const from = after === undefined ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1
-  return after !== undefined && from === 0 ? [] : newestFirst.slice(from, from + limit)
-}
+import { insertNew, ownedStep, ownedWrite, pageBehind, type State, step } from "./State.ts"
 
 export const webhookStore = (state: State): typeof WebhookStore.Service => {
   const find = (ownerId: OwnerId, id: WebhookId) => {
@@ -40,7 +34,7 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
     get: (id) => ownedStep((ownerId) => Option.fromNullishOr(find(ownerId, id)?.webhook)),
     list: ({ after, limit }) =>
       ownedStep((ownerId) =>
-        pageOf(
+        pageBehind(
           all(ownerId).map(({ webhook }) => webhook),
           limit,
           after
@@ -80,7 +74,7 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
     getDelivery: (id) => ownedStep((ownerId) => Option.fromNullishOr(findDelivery(ownerId, id)?.delivery)),
     listDeliveries: ({ after, limit, webhookId }) =>
       ownedStep((ownerId) =>
-        find(ownerId, webhookId) === undefined ? [] : pageOf(deliveriesOf(webhookId), limit, after)
+        find(ownerId, webhookId) === undefined ? [] : pageBehind(deliveriesOf(webhookId), limit, after)
       ),
     record: ({ attempts, error, id, lastStatus, round, status, updatedAt }) =>
       ownedStep((ownerId) => {

@@ -11,6 +11,7 @@ import {
   BlobStore,
   ChunkIndex,
   DocumentStore,
+  EvalStore,
   MemoryStore,
   OutcomeStore,
   RetentionStore,
@@ -50,6 +51,7 @@ import { quotaStore } from "./PostgresQuotaStore.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
 import { retentionStore } from "./PostgresRetentionStore.ts"
 import { runStore } from "./PostgresRunStore.ts"
+import { evalStore } from "./PostgresEvalStore.ts"
 import { scheduleStore } from "./PostgresScheduleStore.ts"
 import { sessionStore } from "./PostgresSessionStore.ts"
 import { ticketStore } from "./PostgresTicketStore.ts"
@@ -252,6 +254,7 @@ const makeStores = (
       Context.add(Ports.OwnerStore, ownerStore(database)),
       Context.add(Ports.QuotaStore, quotaStore(database)),
       Context.add(Ports.RunStore, runStore(database, hints, histories)),
+      Context.add(EvalStore, evalStore(database)),
       Context.add(ScheduleStore, scheduleStore(database)),
       Context.add(SessionStore, sessionStore(database)),
       Context.add(Ports.ThreadStore, threadStore(database, histories)),

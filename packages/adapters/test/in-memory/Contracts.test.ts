@@ -13,6 +13,7 @@ import {
   outcomeStoreSuite,
   realtimeSuite,
   retentionStoreSuite,
+  evalStoreSuite,
   scheduleStoreSuite,
   storageSuite,
   webhookStoreSuite
@@ -66,6 +67,7 @@ chunkIndexSuite("in memory", stores, { keepsVectors: true })
 documentStoreSuite("in memory: DocumentStore", stores)
 memoryStoreSuite("in memory: MemoryStore", stores, { keepsVectors: true })
 outcomeStoreSuite("in memory: OutcomeStore", stores)
+evalStoreSuite("in memory: EvalStore", stores)
 scheduleStoreSuite("in memory: ScheduleStore", stores)
 webhookStoreSuite("in memory: WebhookStore", stores)
 retentionStoreSuite("in memory: RetentionStore", stores, virtual)

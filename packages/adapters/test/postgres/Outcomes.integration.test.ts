@@ -1,5 +1,5 @@
-/** The contracts of the stores of outcomes, schedules and webhooks, on PGlite and on a PostgreSQL server, as the adapters provide it. */
-import { outcomeStoreSuite, scheduleStoreSuite, webhookStoreSuite } from "@colloquy/testing/contracts"
+/** The contracts of the stores of outcomes, cases, schedules and webhooks, on PGlite and on a PostgreSQL server, as the adapters provide it. */
+import { evalStoreSuite, outcomeStoreSuite, scheduleStoreSuite, webhookStoreSuite } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
@@ -8,6 +8,7 @@ import { onScratchSchema } from "./Scratch.ts"
 
 onEmbedded("PGlite", () => {
   outcomeStoreSuite("PGlite: OutcomeStore", Pglite.layer())
+  evalStoreSuite("PGlite: EvalStore", Pglite.layer())
   scheduleStoreSuite("PGlite: ScheduleStore", Pglite.layer())
   webhookStoreSuite("PGlite: WebhookStore", Pglite.layer())
 })
@@ -15,6 +16,7 @@ onEmbedded("PGlite", () => {
 onPostgres((url) => {
   const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   outcomeStoreSuite("Postgres: OutcomeStore", stores)
+  evalStoreSuite("Postgres: EvalStore", stores)
   scheduleStoreSuite("Postgres: ScheduleStore", stores)
   webhookStoreSuite("Postgres: WebhookStore", stores)
 })

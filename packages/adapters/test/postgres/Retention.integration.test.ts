@@ -52,6 +52,7 @@ const endOfRows: Readonly<Record<string, string>> = {
   run_followers: "with the erasure of the owner: one for each owner",
   run_changes: "an hour later, by the next reader of the owner",
   schedules: "by their owner, or with the assistant",
+  eval_cases: "by their owner",
   webhooks: "by their owner",
   webhook_deliveries: "with their webhook, which keeps the newest",
   documents: "by their owner, or with the thread or the assistant",

@@ -1,6 +1,26 @@
-/** Evals: what a case expects of an answer, how answers are scored, and what the scores of many cases say. A wing, `@colloquy/core/evals`. */
+/** Evals: cases, what they expect of an answer, how answers are scored, and what the scores of many cases say. A wing, `@colloquy/core/evals`. */
+import { wingLayers } from "../primitives/WingLayer.ts"
+import { Evals as UseCases } from "./Evals.ts"
+import { layerEvals } from "./EvalsLayer.ts"
+import { EvalSettings } from "./EvalSettings.ts"
+
+export {
+  CaseChange,
+  CaseMessage,
+  CaseNotFound,
+  CaseOfTurn,
+  type CaseProblem,
+  CaseRefused,
+  EvalCase,
+  NewCase,
+  RecordedTool,
+  TooManyCases
+} from "./Case.ts"
 export { type Attempt, CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
 export { compare, type ComparedCase, type Comparison, differenceInWords, type Judgement } from "./Comparison.ts"
+export type { CaseList } from "./Evals.ts"
+export type { EvalSettings } from "./EvalSettings.ts"
+export { type CasePage, EvalStore, type EvalStored } from "./EvalStore.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
 export { JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
 export { judgeCalibration, judgeOutcome } from "./Judge.ts"
@@ -30,3 +50,7 @@ export {
   wilsonInterval
 } from "./Statistics.ts"
 export { type CaseSummary, type ScorerSummary, summarize, type VariantSummary } from "./Summary.ts"
+
+/** The use cases, and the whole wing: `Evals.layer()` over `Kernel.layer`. It gives `Evals`. */
+export const Evals = Object.assign(UseCases, wingLayers(EvalSettings, layerEvals))
+export type Evals = UseCases

@@ -42,6 +42,9 @@ export type ChargeId = typeof ChargeId.Type
 export const ScheduleId = Schema.NonEmptyString.pipe(Schema.brand("ScheduleId"))
 export type ScheduleId = typeof ScheduleId.Type
 
+export const CaseId = Schema.NonEmptyString.pipe(Schema.brand("CaseId"))
+export type CaseId = typeof CaseId.Type
+
 export const WebhookId = Schema.NonEmptyString.pipe(Schema.brand("WebhookId"))
 export type WebhookId = typeof WebhookId.Type
 

@@ -12,10 +12,12 @@ import {
   type Thread,
   Threads
 } from "@colloquy/core"
-import type { ScheduleId, VersionedAssistant, WebhookId } from "@colloquy/core/adapters"
+import type { CaseId, ScheduleId, VersionedAssistant, WebhookId } from "@colloquy/core/adapters"
 import {
   type Document,
   Documents,
+  type EvalCase,
+  Evals,
   Memories,
   type MemoryRecord,
   scheduleRecord,
@@ -29,6 +31,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { assistantToWire, messageToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { documentToWire } from "../encoding/EncodeDocuments.ts"
+import { caseToWire } from "../encoding/EncodeEvals.ts"
 import { memoryToWire } from "../encoding/EncodeMemories.ts"
 import { webhookToWire } from "../encoding/EncodeWebhooks.ts"
 import { usageToWire } from "../encoding/EncodeModels.ts"
@@ -38,6 +41,7 @@ import { tarEnd, tarHeader, tarPadding } from "../streams/Tar.ts"
 const atOnce = 100
 /** Each may be a megabyte. */
 const messagesAtOnce = 3
+const casesAtOnce = 3
 
 type Read<A> = Effect.Effect<ReadonlyArray<A>, StoreUnavailable, Principal>
 type Lines = Stream.Stream<string, StoreUnavailable, Principal>
@@ -61,6 +65,7 @@ export const ownerExport = Effect.gen(function* () {
   const billing = yield* Billing
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const memories = Option.getOrNull(yield* Effect.serviceOption(Memories))
+  const evals = Option.getOrNull(yield* Effect.serviceOption(Evals))
   const schedules = Option.getOrNull(yield* Effect.serviceOption(Schedules))
   const webhooks = Option.getOrNull(yield* Effect.serviceOption(Webhooks))
 
@@ -124,6 +129,15 @@ export const ownerExport = Effect.gen(function* () {
           Effect.map(
             webhooks.list({ limit: atOnce, ...compact({ after }) }),
             (found) => [found.webhooks, Option.fromNullishOr(found.next)] as const
+          )
+        )
+  const evalCases: Stream.Stream<EvalCase, StoreUnavailable, Principal> =
+    evals === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: CaseId | undefined) =>
+          Effect.map(
+            evals.listCases({ limit: casesAtOnce, ...compact({ after }) }),
+            (found) => [found.cases, Option.fromNullishOr(found.next)] as const
           )
         )
   const usage = pages((skip) => Effect.map(billing.recentUsage({ skip, limit: atOnce }), ({ days }) => days))
@@ -202,6 +216,7 @@ export const ownerExport = Effect.gen(function* () {
           : file("schedules.jsonl", jsonLines(Stream.flatMap(allAssistants, assistantSchedules), scheduleRecord))
       ),
       Stream.concat(webhooks === null ? Stream.empty : file("webhooks.jsonl", jsonLines(allWebhooks, webhookToWire))),
+      Stream.concat(evals === null ? Stream.empty : file("evals.jsonl", jsonLines(evalCases, caseToWire))),
       Stream.concat(file("documents.jsonl", jsonLines(allDocuments, documentToWire))),
       Stream.concat(
         Stream.flatMap(allDocuments, (document) =>

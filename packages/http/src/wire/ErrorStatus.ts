@@ -19,7 +19,9 @@ import type {
 import type { DecisionProblem, ToolOutputProblem } from "@colloquy/core/adapters"
 import type {
   Answers,
+  CaseRefused,
   Documents,
+  Evals,
   FilesNotReady,
   Memories,
   MemoryLinesUnusable,
@@ -77,6 +79,7 @@ export type KernelError =
   | ErrorsOf<typeof Memories.Service>
   | ErrorsOf<typeof Schedules.Service>
   | ErrorsOf<typeof Webhooks.Service>
+  | ErrorsOf<typeof Evals.Service>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
@@ -181,6 +184,9 @@ const table = {
   SecretUnreadable: (error) => new Conflict(detailFromError(error)),
   WebhookRefused: (error) => invalid(...error.problems.map(webhookProblem)),
   TooManyWebhooks: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
+  CaseNotFound: notFound,
+  CaseRefused: (error) => invalid(...error.problems.map(caseProblem)),
+  TooManyCases: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   InvalidKey: (error) => new Unauthorized(detailFromError(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailFromError(error)),
   AssistantInSession: (error) => new Conflict(detailFromError(error)),
@@ -243,6 +249,13 @@ export const scheduleProblem = ({ field, message }: ScheduleRefused["problems"][
 
 export const webhookProblem = ({ field, message }: WebhookRefused["problems"][number]): ValidationError => ({
   loc: ["body", field],
+  msg: message,
+  type: "value_error"
+})
+
+/** An import names its cases by their index. */
+const caseProblem = ({ index, message, path }: CaseRefused["problems"][number]): ValidationError => ({
+  loc: ["body", ...(index === null ? [] : ["cases", index]), ...wirePath(path)],
   msg: message,
   type: "value_error"
 })

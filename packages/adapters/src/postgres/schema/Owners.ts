@@ -90,6 +90,7 @@ export const erasedTables = [
   "memories",
   "memory_runs",
   "memory_forgotten",
+  "eval_cases",
   "schedules",
   "webhook_deliveries",
   "webhooks",

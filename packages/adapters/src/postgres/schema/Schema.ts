@@ -6,6 +6,7 @@ import { auditTables } from "./AuditLog.ts"
 import { branchFunctions, branchTables } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
+import { evalFunctions, evalTables } from "./Evals.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
@@ -86,7 +87,8 @@ export const schemaOfThisVersion: Schema = {
     actingAssistants,
     scheduleTables,
     parentRuns,
-    webhookTables
+    webhookTables,
+    evalTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
@@ -104,6 +106,7 @@ export const schemaOfThisVersion: Schema = {
     ...quotaFunctions,
     ...scheduleFunctions,
     ...webhookFunctions,
+    ...evalFunctions,
     ...ownerFunctions
   ]
 }

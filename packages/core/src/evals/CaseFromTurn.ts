@@ -1,0 +1,61 @@
+/** Pure: stored messages as those of a case, and what the tools of a turn returned. Each step of an answer becomes a message, as a model reads it. */
+import type { Message } from "../threads/Message.ts"
+import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
+import type { CaseMessage, RecordedTool } from "./Case.ts"
+
+interface SaidStep {
+  readonly text: string | null
+  readonly calls: ReadonlyArray<{ readonly call: ToolCall; readonly result: ToolResult | undefined }>
+}
+
+/** An answer without steps may still have calls: that of an older version. */
+const saidSteps = ({ content, steps, toolCalls, toolResults }: Message): ReadonlyArray<SaidStep> => {
+  const all = steps.length > 0 ? steps : [{ text: content ?? "", toolCalls, hostedResults: [] }]
+  return all.map((step) => {
+    const results = new Map([...toolResults, ...step.hostedResults].map((result) => [result.toolCallId, result]))
+    return {
+      text: step.text === "" && step.toolCalls.length > 0 ? null : step.text,
+      calls: step.toolCalls.map(({ arguments: text, id, name }) => ({
+        call: { id, name, arguments: text },
+        result: results.get(id)
+      }))
+    }
+  })
+}
+
+/** The text of a call that was never answered, which a case needs in the middle of a conversation. */
+const unanswered = "No result: the conversation went on before this call was answered."
+
+export const caseMessages = (messages: ReadonlyArray<Message>): ReadonlyArray<CaseMessage> =>
+  messages.flatMap((message): ReadonlyArray<CaseMessage> => {
+    if (message.role === "user") return [{ role: "user", content: message.content ?? "" }]
+    return saidSteps(message).flatMap(({ calls, text }): ReadonlyArray<CaseMessage> => {
+      if (calls.length === 0) return text === null || text === "" ? [] : [{ role: "assistant", content: text }]
+      return [
+        { role: "assistant", content: text, toolCalls: calls.map(({ call }) => call) },
+        ...calls.map(({ call, result }) => ({
+          role: "tool" as const,
+          content: result?.output ?? unanswered,
+          toolCallId: call.id
+        }))
+      ]
+    })
+  })
+
+/** What tools returned in these answers, in the order of the calls. */
+export const recordedTools = (answers: ReadonlyArray<Message>): ReadonlyArray<RecordedTool> =>
+  answers.flatMap((answer) =>
+    saidSteps(answer).flatMap(({ calls }) =>
+      calls.flatMap(({ call, result }) =>
+        result === undefined || result.isPending === true
+          ? []
+          : [
+              {
+                name: call.name,
+                arguments: result.decided?.arguments ?? call.arguments,
+                output: result.output
+              }
+            ]
+      )
+    )
+  )

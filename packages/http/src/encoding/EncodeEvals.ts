@@ -1,0 +1,57 @@
+/** From records of evals to those of the wire, and back. */
+import { AssistantId } from "@colloquy/core"
+import type { EvalCase, NewCase } from "@colloquy/core/wings"
+import { compact, given, writeTimestamp } from "../wire/Fields.ts"
+import type * as Wire from "../wire/EvalRecords.ts"
+
+type Message = EvalCase["messages"][number]
+
+const messageToWire = ({ content, role, toolCallId, toolCalls }: Message): Wire.EvalCase["messages"][number] => ({
+  role,
+  content,
+  ...compact({
+    tool_calls: toolCalls?.map(({ arguments: text, id, name }) => ({
+      id,
+      type: "function" as const,
+      function: { name, arguments: text }
+    })),
+    tool_call_id: toolCallId
+  })
+})
+
+const messageFromWire = ({ content = null, role, tool_call_id, tool_calls }: Wire.GivenMessage): Message => ({
+  role,
+  content,
+  ...compact({
+    toolCalls: given(tool_calls)?.map(({ function: called, id }) => ({ id, ...called })),
+    toolCallId: given(tool_call_id)
+  })
+})
+
+export const caseToWire = (evalCase: EvalCase): Wire.EvalCase => ({
+  case_id: evalCase.id,
+  name: evalCase.name,
+  assistant_id: evalCase.assistantId,
+  messages: evalCase.messages.map(messageToWire),
+  question: evalCase.question,
+  expectations: evalCase.expectations,
+  tags: evalCase.tags,
+  tools: evalCase.tools,
+  source:
+    evalCase.source === null ? null : { thread_id: evalCase.source.threadId, message_id: evalCase.source.messageId },
+  created_at: writeTimestamp(evalCase.createdAt),
+  updated_at: writeTimestamp(evalCase.updatedAt)
+})
+
+export const caseFromWire = (body: Wire.GivenCase): NewCase => ({
+  question: body.question,
+  ...compact({
+    name: given(body.name),
+    assistantId:
+      body.assistant_id === undefined || body.assistant_id === null ? undefined : AssistantId.make(body.assistant_id),
+    messages: given(body.messages)?.map(messageFromWire),
+    expectations: given(body.expectations),
+    tags: given(body.tags),
+    tools: given(body.tools)
+  })
+})

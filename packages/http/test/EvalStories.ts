@@ -1,0 +1,216 @@
+/** Evals over HTTP and on every store. */
+import type { InMemory } from "@colloquy/adapters/in-memory"
+import { Evals } from "@colloquy/core/evals"
+import { callTool, say, type ScriptStep, TestKernel } from "@colloquy/testing"
+import { assert, it } from "@effect/vitest"
+import * as Layer from "effect/Layer"
+import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
+
+const open = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>) =>
+  serve(
+    Evals.layer({ mostCases: 8 }).pipe(Layer.provideMerge(TestKernel.layer(steps, { stores })), Layer.provide(stores))
+  )
+
+const unknown = "01a20967-ebec-77e4-a127-24805fbfb768"
+
+const refusedPlaces = ({ body, status }: Answer): ReadonlyArray<string> => {
+  assert.strictEqual(status, 422)
+  return body.detail.map(({ loc }: { loc: ReadonlyArray<string> }) => loc.slice(1).join("."))
+}
+
+/** The store is shared with other stories. */
+const withoutCases = async (service: Service) => {
+  const { cases } = (await service.call("GET", "/evals/cases?limit=100")).body
+  for (const { case_id } of cases) await service.call("DELETE", `/evals/cases/${case_id}`)
+}
+
+export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void => {
+  it("a stored turn becomes a case with its conversation and what its tools returned, and stays when the thread goes", async () => {
+    const steps = [
+      say("Hello!"),
+      [say("Let me look."), callTool("weather", { city: "Bern" })],
+      say("It is sunny."),
+      say("Bye.")
+    ]
+    await using service = await open(steps, stores())
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body
+    const send = (content: string) =>
+      service.call("POST", `/threads/${thread_id}/messages`, { content, tools: [tool("weather")] })
+    await send("Hi")
+    const { run_id, tool_calls } = (await send("Weather?")).body
+    const outputs = { tool_outputs: [{ tool_call_id: tool_calls[0].id, output: "sun \0 \ud800" }] }
+    await service.call("POST", `/threads/${thread_id}/runs/${run_id}/submit-tool-outputs`, outputs)
+    await send("Bye")
+    const { messages } = (await service.call("GET", `/threads/${thread_id}`)).body
+    const [question, , answer] = messages.slice(2)
+    const expectations = [{ kind: "contains", text: "sunny" }]
+    const asked = { thread_id, message_id: answer.message_id, expectations, tags: ["weather"], name: "Sun" }
+    const made = await service.call("POST", "/evals/cases", asked)
+    assert.strictEqual(made.status, 201)
+    const { case_id, created_at, updated_at, ...told } = made.body
+    assert.strictEqual(created_at, updated_at)
+    assert.deepStrictEqual(told, {
+      name: "Sun",
+      assistant_id,
+      messages: [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: "Hello!" }
+      ],
+      question: "Weather?",
+      expectations,
+      tags: ["weather"],
+      tools: [{ name: "weather", arguments: tool_calls[0].function.arguments, output: "sun \0 \ud800" }],
+      source: { thread_id, message_id: question.message_id }
+    })
+    const last = await service.call("POST", "/evals/cases", { thread_id, message_id: messages.at(-2).message_id })
+    assert.deepStrictEqual(
+      last.body.messages.map(
+        ({ content, role, tool_call_id = null, tool_calls: calls = null }: Record<string, unknown>) => [
+          role,
+          content,
+          calls ?? tool_call_id
+        ]
+      ),
+      [
+        ["user", "Hi", null],
+        ["assistant", "Hello!", null],
+        ["user", "Weather?", null],
+        ["assistant", "Let me look.", tool_calls.map(({ kind: _kind, ...call }: Record<string, unknown>) => call)],
+        ["tool", "sun \0 \ud800", tool_calls[0].id],
+        ["assistant", "It is sunny.", null]
+      ]
+    )
+    // What was taken from a turn is a case that can be given by hand.
+    const { case_id: _id, source: _source, created_at: _made, updated_at: _changed, ...byHand } = last.body
+    const copied = await service.call("POST", "/evals/cases", byHand)
+    assert.deepInclude(copied.body, byHand)
+    await service.call("DELETE", `/threads/${thread_id}`)
+    assert.deepStrictEqual((await service.call("GET", `/evals/cases/${case_id}`)).body, made.body)
+    const gone = await service.call("POST", "/evals/cases", asked)
+    assert.strictEqual(gone.status, 404)
+  })
+
+  it("cases are made once for a key, imported whole, listed by tag, changed, exported, erased and deleted", async () => {
+    await using service = await open([], stores())
+    await withoutCases(service)
+    const headers = { "idempotency-key": "case-1" }
+    const given = { question: "Capital of France?", expectations: [{ kind: "contains", text: "Paris" }], tags: ["geo"] }
+    const made = await service.call("POST", "/evals/cases", given, { headers })
+    assert.deepInclude(made.body, { ...given, name: null, assistant_id: null, messages: [], tools: [], source: null })
+    const again = await service.call("POST", "/evals/cases", given, { headers })
+    assert.deepStrictEqual([again.status, again.body], [201, made.body])
+    const other = await service.call("POST", "/evals/cases", { question: "Other?" }, { headers })
+    assert.strictEqual(other.status, 409)
+
+    const lines = [
+      { question: "One?", tags: ["geo", "new"] },
+      {
+        question: "Two?",
+        messages: [
+          { role: "user", content: "Hi" },
+          { role: "assistant", content: "Hello" }
+        ]
+      }
+    ]
+    const send = (text: string, more: Record<string, string> = {}) =>
+      service.call("POST", "/evals/cases/import", text, {
+        headers: { "content-type": "application/x-ndjson", ...more }
+      })
+    const text = `${lines.map((line) => JSON.stringify(line)).join("\n\n")}\n`
+    const imported = await send(text, { "idempotency-key": "import-1" })
+    assert.strictEqual(imported.status, 201)
+    assert.strictEqual(imported.body.imported, 2)
+    const twice = await send(text, { "idempotency-key": "import-1" })
+    assert.deepStrictEqual([twice.status, twice.body], [201, imported.body])
+    const [one, two] = imported.body.case_ids
+    const wrong = await send(`${JSON.stringify(lines[0])}\nno json\n${JSON.stringify({ question: 1, tags: "x" })}`)
+    assert.strictEqual(wrong.status, 422)
+    assert.deepStrictEqual(
+      wrong.body.detail.map(({ loc }: { loc: ReadonlyArray<string> }) => loc.join(".")).toSorted(),
+      ["body.cases.1", "body.cases.2.question", "body.cases.2.tags"]
+    )
+
+    const ids = async (query: string) =>
+      (await service.call("GET", `/evals/cases${query}`)).body.cases.map(
+        (each: Record<string, string>) => each["case_id"]
+      )
+    assert.deepStrictEqual(await ids(""), [two, one, made.body.case_id])
+    assert.deepStrictEqual(await ids("?tag=geo"), [one, made.body.case_id])
+    const page = (await service.call("GET", "/evals/cases?limit=2")).body
+    assert.strictEqual(page.next_cursor, one)
+    const rest = (await service.call("GET", `/evals/cases?limit=2&cursor=${page.next_cursor}`)).body
+    assert.deepStrictEqual([rest.cases.length, rest.next_cursor], [1, null])
+
+    const change = { name: "France", expectations: [], tags: [] }
+    const changed = (await service.call("PUT", `/evals/cases/${made.body.case_id}`, change)).body
+    assert.deepInclude(changed, { ...change, question: given.question })
+    assert.deepInclude((await service.call("PUT", `/evals/cases/${made.body.case_id}`, { name: null })).body, {
+      name: null
+    })
+    const archive = (await service.call("GET", "/owners/me/export")).text
+    assert.include(archive, "evals.jsonl")
+    assert.include(archive, two)
+    const many = Array.from({ length: 6 }, () => ({ question: "?" }))
+    assert.strictEqual((await service.call("POST", "/evals/cases/import", { cases: many })).status, 429)
+    assert.strictEqual((await ids("")).length, 3)
+    assert.deepInclude((await service.call("DELETE", `/evals/cases/${one}`)).body, { case_id: one })
+    for (const method of ["GET", "PUT", "DELETE"] as const)
+      assert.strictEqual(
+        (await service.call(method, `/evals/cases/${one}`, method === "PUT" ? {} : undefined)).status,
+        404
+      )
+  })
+
+  it("a case that is wrong is refused with every problem, and another owner's is as if it were not there", async () => {
+    await using service = await open([say("Hi.")], stores())
+    const { thread_id } = (await service.call("POST", "/threads/messages", { content: "Hello" })).body
+    const [question] = (await service.call("GET", `/threads/${thread_id}`)).body.messages
+    const post = (body: object, key = keys.ada) => service.call("POST", "/evals/cases", body, { key })
+    assert.deepStrictEqual(refusedPlaces(await post({})), ["question"])
+    assert.deepStrictEqual(refusedPlaces(await post({ question: " " })), ["question"])
+    assert.deepStrictEqual(refusedPlaces(await post({ thread_id, question: "?", messages: [] })), [
+      "message_id",
+      "question",
+      "messages"
+    ])
+    const places = refusedPlaces(
+      await post({
+        question: "?",
+        name: "",
+        tags: ["a", "a"],
+        expectations: [{ kind: "matches", pattern: "(?=a)" }, { kind: "nothing" }],
+        tools: [{ name: "x" }],
+        messages: [{ role: "system", content: "?" }]
+      })
+    ).map((place) => place.split(".").slice(0, 2).join("."))
+    assert.includeMembers([...places], ["name", "expectations.0", "expectations.1", "tools.0", "messages.0"])
+    const call = { id: "1", function: { name: "look", arguments: "{}" } }
+    const open_ = {
+      question: "?",
+      messages: [
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "user", content: "?" }
+      ]
+    }
+    assert.deepStrictEqual(refusedPlaces(await post(open_)), ["messages.0.tool_calls.0"])
+    assert.deepStrictEqual(
+      refusedPlaces(await service.call("POST", "/evals/cases/import", { cases: [{ question: "?" }, open_] })),
+      ["cases.1.messages.0.tool_calls.0"]
+    )
+    for (const query of ["limit=0", "limit=101", "cursor=x"])
+      assert.strictEqual((await service.call("GET", `/evals/cases?${query}`)).status, 422)
+
+    const theirs = { thread_id, message_id: question.message_id }
+    assert.strictEqual((await post(theirs, keys.bob)).status, 404)
+    assert.strictEqual((await post({ thread_id, message_id: unknown })).status, 404)
+    assert.strictEqual((await post({ question: "?", assistant_id: unknown })).status, 404)
+    const { case_id } = (await post(theirs)).body
+    for (const method of ["GET", "PUT", "DELETE"] as const) {
+      const body = method === "PUT" ? { name: "Theirs" } : undefined
+      assert.strictEqual((await service.call(method, `/evals/cases/${case_id}`, body, { key: keys.bob })).status, 404)
+    }
+    assert.deepStrictEqual((await service.call("GET", "/evals/cases", undefined, { key: keys.bob })).body.cases, [])
+    assert.deepInclude((await service.call("GET", `/evals/cases/${case_id}`)).body, { name: null })
+  })
+}
