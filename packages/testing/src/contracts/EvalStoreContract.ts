@@ -59,7 +59,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
           ],
           expectations: [
             { kind: "contains", text: awkward, ignore_case: true },
-            { kind: "calls", tool: "look", arguments: awkwardJson },
+            { kind: "calls", tool: "look", arguments: { place: awkward } },
             { kind: "judge", question: "Is it polite?" }
           ],
           tags: ["a", awkward],
