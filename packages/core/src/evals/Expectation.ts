@@ -112,7 +112,7 @@ export const Expectation = Schema.Union([
     settings: Schema.optionalKey(Schema.Json),
     at_least: Schema.optionalKey(Share)
   })
-])
+]).annotate({ identifier: "EvalExpectation" })
 export type Expectation = typeof Expectation.Type
 
 /** All expectations of a case. */
