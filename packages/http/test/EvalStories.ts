@@ -94,7 +94,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
   it("cases are made once for a key, imported whole, listed by tag, changed, exported, erased and deleted", async () => {
     await using service = await open([], stores())
     await withoutCases(service)
-    const headers = { "idempotency-key": "case-1" }
+    const headers = { "idempotency-key": "case-of-1" }
     const given = { question: "Capital of France?", expectations: [{ kind: "contains", text: "Paris" }], tags: ["geo"] }
     const made = await service.call("POST", "/evals/cases", given, { headers })
     assert.deepInclude(made.body, { ...given, name: null, assistant_id: null, messages: [], tools: [], source: null })
@@ -118,10 +118,10 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
         headers: { "content-type": "application/x-ndjson", ...more }
       })
     const text = `${lines.map((line) => JSON.stringify(line)).join("\n\n")}\n`
-    const imported = await send(text, { "idempotency-key": "import-1" })
+    const imported = await send(text, { "idempotency-key": "cases-1" })
     assert.strictEqual(imported.status, 201)
     assert.strictEqual(imported.body.imported, 2)
-    const twice = await send(text, { "idempotency-key": "import-1" })
+    const twice = await send(text, { "idempotency-key": "cases-1" })
     assert.deepStrictEqual([twice.status, twice.body], [201, imported.body])
     const [one, two] = imported.body.case_ids
     const wrong = await send(`${JSON.stringify(lines[0])}\nno json\n${JSON.stringify({ question: 1, tags: "x" })}`)
