@@ -44,6 +44,8 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
+const pathStep = (step: unknown): string | number => (typeof step === "number" ? step : String(step))
+
 /** Callers in plain JavaScript may give any value. */
 const reader = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
@@ -51,7 +53,7 @@ const reader = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
     Result.mapError(decode(value), ({ issue }) =>
       format(issue).issues.map(({ message, path = [] }) => ({
         index,
-        path: path.map((step) => (typeof step === "number" ? step : String(step))),
+        path: path.map(pathStep),
         message
       }))
     )
