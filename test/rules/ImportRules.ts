@@ -110,6 +110,7 @@ export const foldersOfHttp = [
   "handlers",
   "openai",
   "ag-ui",
+  "mcp",
   "docs-page",
   "client",
   "ai-sdk",

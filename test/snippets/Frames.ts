@@ -512,6 +512,11 @@ await ai.dispose()
     ],
     prints: "1 2 3\n"
   },
+  {
+    page: "docs/mcp-server.md",
+    has: "StreamableHTTPClientTransport(",
+    prints: "Butler [ { type: 'text', text: 'Tea, of course.' } ]\n"
+  },
   { page: "docs/ag-ui.md", has: "new HttpAgent({", prints: "Hello, Ada. completed\n" },
   {
     page: "docs/use-chat.md",

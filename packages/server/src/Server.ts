@@ -34,6 +34,7 @@ import { Images, Videos } from "@colloquy/core/media"
 import { docsPageWith } from "@colloquy/http/docs-page"
 import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { agUi } from "@colloquy/http/ag-ui"
+import { mcp } from "@colloquy/http/mcp"
 import { openai } from "@colloquy/http/openai"
 import { type Studio, studio } from "@colloquy/studio"
 import { realtimeSocket } from "@colloquy/ws"
@@ -191,7 +192,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     kernel,
     bodyTimeout,
     docs: docsPageWith(docsLinks),
-    wings: [openai, agUi]
+    wings: [openai, agUi, mcp]
   })
   try {
     await api.ready()

@@ -5,12 +5,12 @@
 import { type KeyScope, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type * as HttpRouter from "effect/http/HttpRouter"
-import * as Headers from "effect/http/Headers"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Redacted from "effect/Redacted"
+import { withBearerKey } from "../guards/BearerKey.ts"
 import { Authorization, NeedsScope, RateLimit } from "../wire/Middleware.ts"
 import { errorResponse, fromWire, OpenAiError } from "./Errors.ts"
 
@@ -24,14 +24,6 @@ const placeFor = (scope: KeyScope) => ({
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   group: HttpApiGroup.make("openai") as unknown as HttpApiGroup.Top
 })
-
-/** OpenAI's clients send the key as a bearer token. It is copied to the header of the API's own clients, unless that header is set. */
-const withKey = (request: HttpServerRequest): HttpServerRequest => {
-  const [, bearer] = /^Bearer +(\S+)\s*$/iu.exec(request.headers["authorization"] ?? "") ?? []
-  return bearer === undefined || request.headers["x-api-key"] !== undefined
-    ? request
-    : request.modify({ headers: Headers.set(request.headers, "x-api-key", bearer) })
-}
 
 const tooMany = (seconds: string | undefined): Response => {
   const message = `Too many requests. Come back in ${seconds ?? "some"} seconds.`
@@ -54,7 +46,7 @@ export const makeGuarded = Effect.gen(function* () {
   return <R>(scope: KeyScope, handler: Effect.Effect<Response, OpenAiError, R | Principal>) => {
     const place = placeFor(scope)
     return Effect.gen(function* () {
-      const request = withKey(yield* HttpServerRequest)
+      const request = withBearerKey(yield* HttpServerRequest)
       const context = yield* Effect.context<Exclude<R, Principal> | HttpRouter.Provided>()
       let isAdmitted = false
       const inside = Effect.suspend(() => {

@@ -1,0 +1,221 @@
+/**
+ * Each assistant as a tool that takes a message and gives the answer. A call that needs an approval asks the person behind the client, where
+ * the client can ask: the result says what is needed, and the call comes again with the decision. Nothing of it is kept in this process.
+ */
+import {
+  type Assistant,
+  AssistantId,
+  Assistants,
+  type Principal,
+  RunId,
+  type StartedTurn,
+  ThreadId,
+  Threads,
+  type TurnReply,
+  Turns
+} from "@colloquy/core"
+import type { CallDecision, IdempotencyKey, OpenCall } from "@colloquy/core/adapters"
+import {
+  type CallToolResult,
+  inputRequired,
+  type InputRequiredResult,
+  inputResponse,
+  type ServerContext,
+  type Tool
+} from "@modelcontextprotocol/server"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { toProblems } from "../bodies/Problems.ts"
+import { isMade } from "../openai/MadeAssistants.ts"
+import { toWireError } from "../wire/ErrorStatus.ts"
+
+export const pageSize = 100
+
+/** The id ends the name, so that a name finds its assistant without a list. */
+const nameOf = ({ id, name }: Assistant): string => {
+  const words = name
+    .normalize("NFKD")
+    .replaceAll(/[^A-Za-z0-9]+/gu, "_")
+    .slice(0, 31)
+    .replaceAll(/^_+|_+$/gu, "")
+  return `${words === "" ? "assistant" : words}_${id.replaceAll("-", "")}`
+}
+
+const idIn = (name: string): AssistantId | null => {
+  const [, a, b, c, d, e] = /_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/u.exec(name) ?? []
+  return a === undefined ? null : AssistantId.make([a, b, c, d, e].join("-"))
+}
+
+const inputSchema = {
+  type: "object" as const,
+  properties: {
+    message: { type: "string", description: "What the assistant is told." },
+    thread_id: { type: "string", description: "Goes on with that conversation. Absent: a new one." }
+  },
+  required: ["message"]
+}
+
+const outputSchema = {
+  type: "object" as const,
+  properties: {
+    thread_id: { type: "string" },
+    run_id: { type: "string" },
+    status: { type: "string", enum: ["COMPLETED", "REQUIRES_ACTION", "FAILED", "CANCELLED"] },
+    answer: { type: "string" }
+  },
+  required: ["thread_id", "run_id", "status", "answer"]
+}
+
+const toolOf = (assistant: Assistant): Tool => ({
+  name: nameOf(assistant),
+  title: assistant.name,
+  description: assistant.description ?? `Asks the assistant ${assistant.name}.`,
+  inputSchema,
+  outputSchema,
+  annotations: { openWorldHint: true }
+})
+
+const Arguments = Schema.Struct({ message: Schema.String, thread_id: Schema.optionalKey(Schema.String) })
+const readArguments = Schema.decodeUnknownResult(Arguments, { errors: "all", onExcessProperty: "error" })
+
+const State = Schema.fromJsonString(Schema.Struct({ thread: ThreadId, run: RunId }))
+const readState = Schema.decodeUnknownOption(State)
+
+export interface Asked {
+  readonly name: string
+  readonly args: unknown
+  readonly context: ServerContext
+  /** Whether a person behind the client can be asked for a decision. */
+  readonly canAsk: boolean
+  readonly idempotency: IdempotencyKey | null
+}
+
+type Answer = CallToolResult | InputRequiredResult
+
+export const makeAssistantTools = Effect.gen(function* () {
+  const assistants = yield* Assistants
+  const threads = yield* Threads
+  const turns = yield* Turns
+
+  const list = Effect.fnUntraced(function* (skip: number) {
+    const found = yield* assistants.list({ skip, limit: pageSize })
+    return {
+      tools: found.filter((each) => !isMade(each)).map(toolOf),
+      ...(found.length < pageSize ? {} : { nextCursor: String(skip + pageSize) })
+    }
+  })
+
+  /** Tools of a client are not offered: nobody is there to run them. */
+  const start = Effect.fnUntraced(function* (assistant: Assistant, { args, idempotency }: Asked) {
+    const read = readArguments(args)
+    if (Result.isFailure(read)) return refused(toProblems(read.failure.issue, []).map(inWords).join(" "))
+    const { message: content, thread_id } = read.success
+    const threadId = thread_id === undefined ? null : ThreadId.make(thread_id)
+    if (threadId !== null && (yield* threads.get(threadId)).thread.assistantId !== assistant.id)
+      return refused("This conversation is with another assistant.")
+    return yield* turns.start({
+      content,
+      stream: true,
+      tools: (assistant.tools ?? []).filter(({ hosted }) => hosted === true),
+      ...(threadId === null ? { assistantId: assistant.id } : { threadId }),
+      ...(idempotency === null ? {} : { idempotency })
+    })
+  })
+
+  /** The person has been asked: the decisions, and what follows of them. */
+  const resume = Effect.fnUntraced(function* ({ run, thread }: typeof State.Type, context: ServerContext) {
+    const { inputResponses = {} } = context.mcpReq
+    const decisions = Object.keys(inputResponses).flatMap((id) => decisionIn(id, inputResponses))
+    return yield* turns.decide({ threadId: thread, runId: run, decisions, stream: true })
+  })
+
+  const call = (asked: Asked): Effect.Effect<Answer | null, never, Principal> =>
+    Effect.gen(function* () {
+      const id = idIn(asked.name)
+      const found = id === null ? Effect.succeed(null) : assistants.get(id)
+      const assistant = yield* Effect.catchTag(found, "AssistantNotFound", () => Effect.succeed(null))
+      if (assistant === null) return null
+      const state = Option.getOrNull(readState(asked.context.mcpReq.requestState()))
+      const turn = state === null ? yield* start(assistant, asked) : yield* resume(state, asked.context)
+      if ("content" in turn) return turn
+      const reply = yield* telling(turn, asked.context).pipe(
+        Effect.andThen(turn.reply),
+        Effect.onInterrupt(() => Effect.ignore(turns.cancel(turn.threadId, turn.runId)))
+      )
+      return resultOf(reply, asked.canAsk)
+    }).pipe(
+      Effect.catch((error) => {
+        const { detail } = toWireError(error)
+        return Effect.succeed(refused(typeof detail === "string" ? detail : detail.map(inWords).join(" ")))
+      })
+    )
+
+  return { list, call }
+})
+
+/** A client that has asked for it hears what the assistant does. */
+const telling = ({ events }: StartedTurn, { mcpReq }: ServerContext) => {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return Effect.void
+  let progress = 0
+  const tell = (message: string) => {
+    progress += 1
+    const params = { progressToken, progress, message }
+    return Effect.ignore(Effect.tryPromise(() => mcpReq.notify({ method: "notifications/progress", params })))
+  }
+  return Effect.ignore(
+    Stream.runForEach(events, (event) => {
+      if (event._tag === "StepStarted") return tell("The assistant reads.")
+      return event._tag === "ToolCallReady" ? tell(`The assistant uses ${event.call.name}.`) : Effect.void
+    })
+  )
+}
+
+const text = (words: string) => ({ type: "text" as const, text: words })
+
+const refused = (words: string): CallToolResult => ({ content: [text(words)], isError: true })
+
+const inWords = ({ loc, msg }: { readonly loc: ReadonlyArray<string | number>; readonly msg: string }): string =>
+  `${loc.join(".")}: ${msg}.`
+
+const resultOf = (reply: TurnReply, canAsk: boolean): Answer => {
+  const { content, fault, runId, status, threadId, toolCalls } = reply
+  if (status === "REQUIRES_ACTION" && canAsk) return question(reply)
+  const structuredContent = { thread_id: threadId, run_id: runId, status, answer: content }
+  const waits = `A person must decide about ${toolCalls.map(({ name }) => name).join(", ")}, at /threads/${threadId}/runs/${runId}/approvals. The conversation goes on with the thread_id.`
+  const words = fault === null ? (status === "REQUIRES_ACTION" ? waits : content) : fault.message
+  return { content: [text(words)], structuredContent, ...(fault === null ? {} : { isError: true }) }
+}
+
+const question = ({ runId, threadId, toolCalls }: TurnReply): InputRequiredResult =>
+  inputRequired({
+    inputRequests: Object.fromEntries(toolCalls.map((call) => [call.id, elicitation(call)])),
+    requestState: JSON.stringify({ thread: threadId, run: runId })
+  })
+
+const elicitation = ({ arguments: args, name }: OpenCall) =>
+  inputRequired.elicit({
+    message: `May the tool ${name} run with these arguments? ${args}`,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        approved: { type: "boolean", title: "Approve" },
+        reason: { type: "string", title: "Why not", description: "The assistant reads it." }
+      },
+      required: ["approved"]
+    }
+  })
+
+/** Who declines, rejects; an answer in another form decides nothing, and is asked for again. */
+const decisionIn = (toolCallId: string, responses: Record<string, unknown>): ReadonlyArray<CallDecision> => {
+  const view = inputResponse(responses, toolCallId)
+  if (view.kind !== "elicit") return []
+  const { approved, reason } = view.content ?? {}
+  if (view.action !== "accept") return [{ toolCallId, decision: "reject" }]
+  if (typeof approved !== "boolean") return []
+  const why = typeof reason === "string" && reason !== "" ? { reason: reason.slice(0, 10_000) } : {}
+  return [{ toolCallId, ...(approved ? { decision: "approve" } : { decision: "reject", ...why }) }]
+}
