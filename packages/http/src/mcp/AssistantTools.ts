@@ -36,11 +36,7 @@ export const pageSize = 100
 
 /** The id ends the name, so that a name finds its assistant without a list. */
 const nameOf = ({ id, name }: Assistant): string => {
-  const words = name
-    .normalize("NFKD")
-    .replaceAll(/[^A-Za-z0-9]+/gu, "_")
-    .slice(0, 31)
-    .replaceAll(/^_+|_+$/gu, "")
+  const words = (name.normalize("NFKD").match(/[A-Za-z0-9]+/gu) ?? []).join("_").slice(0, 31)
   return `${words === "" ? "assistant" : words}_${id.replaceAll("-", "")}`
 }
 
