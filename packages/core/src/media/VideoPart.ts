@@ -20,7 +20,7 @@ import { Providers } from "../models/Provider.ts"
 import { VideoOptions } from "../models/VideoModel.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { RunStore } from "../runs/RunStore.ts"
-import { ThreadStore } from "../threads/ThreadStore.ts"
+import type { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedToolFailed, type HostedTool } from "../tools/HostedTool.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
@@ -31,9 +31,10 @@ import type { QuotaStore } from "../metering/QuotaStore.ts"
 import { MediaStorage } from "./MediaStorage.ts"
 import { videoAbilities } from "./VideoAbilities.ts"
 import { expectedPrice, readVideoOptions, refusedOptions, type VideoProblem } from "./VideoConfig.ts"
+import { callTime } from "./VideoClip.ts"
 import { findInputs } from "./VideoInputs.ts"
-import { callTime, makeVideo, type VideoRoom } from "./VideoJob.ts"
-import { makeReattachWorker, reattachOrder } from "./VideoReattach.ts"
+import { VideoJobs } from "./VideoJobs.ts"
+import { makeReattachWorker } from "./VideoReattach.ts"
 import { VideoSettings } from "./VideoSettings.ts"
 import { readVideoCall, videoToolFor } from "./VideoTool.ts"
 import { wordsOfProblems } from "./VideoWords.ts"
@@ -52,20 +53,12 @@ type VideoPlan = typeof VideoPlan.Type
 
 const makePart = Effect.gen(function* () {
   const catalog = yield* Catalog
-  const followUps = yield* FollowUps
   const keys = yield* ProviderKeys
   const links = yield* DocumentLinks
   const { all: providers } = yield* Providers
   const settings = yield* VideoSettings
   const storage = yield* MediaStorage
-  const room: VideoRoom = {
-    settings,
-    storage,
-    threads: yield* ThreadStore,
-    scope: yield* Effect.scope,
-    handOver: (job, call) =>
-      settings.reattach ? Effect.flatMap(reattachOrder(job, call), (order) => followUps.add([order])) : Effect.void
-  }
+  const jobs = yield* VideoJobs
 
   const findEntry = (provider: string, model: string): Effect.Effect<ModelInfo, TurnRefused> =>
     Effect.flatMap(
@@ -125,7 +118,7 @@ const makePart = Effect.gen(function* () {
           )
         )
         const order = { provider: info.provider, model: info.name, apiKey, prompt, options, ...found }
-        return yield* makeVideo(room, { model, order, price: expectedPrice(options, abilities), dropped }, call)
+        return yield* jobs.make({ model, order, price: expectedPrice(options, abilities), dropped }, call)
       })
     }
   }
@@ -173,7 +166,7 @@ export const videoPart: Layer.Layer<
     const { reattach } = yield* VideoSettings
     if (reattach) yield* (yield* FollowUps).register(yield* makeReattachWorker)
   })
-).pipe(Layer.provide(storage))
+).pipe(Layer.provide(VideoJobs.layer), Layer.provide(storage))
 
 const decodeOptions = Schema.decodeUnknownOption(Options)
 

@@ -32,16 +32,8 @@ import { readSupplement } from "../threads/Supplement.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import { MediaStorage } from "./MediaStorage.ts"
-import {
-  billedIn,
-  callTime,
-  fetchClip,
-  lostIn,
-  observe,
-  type OrderedJob,
-  reasonOfLostClip,
-  videoPurpose
-} from "./VideoJob.ts"
+import { billedIn, lostIn, videoPurpose } from "./VideoBilling.ts"
+import { callTime, fetchClip, observe, type OrderedJob, reasonOfLostClip } from "./VideoClip.ts"
 import { nextStep } from "./VideoJobStep.ts"
 import { type VideoJobEntry, videoJobsIn, writeJob } from "./VideoJournal.ts"
 import { waitLimits, VideoSettings } from "./VideoSettings.ts"
