@@ -71,7 +71,7 @@ export { QuotaStore, type TakenRequests, type UsedOfQuota, type UsedRate } from 
 export { UsageLedger, type UsageOfDay } from "./metering/UsageLedger.ts"
 
 /** tools: what a model may call, and what runs it. */
-export { isJsonObject } from "./tools/CheckedSchema.ts"
+export { isJsonObject } from "./tools/SchemaRun.ts"
 export { ToolList, ToolName } from "./tools/ToolDefinition.ts"
 export { argumentCheck } from "./tools/ArgumentCheck.ts"
 export { Decision, OpenCall, ToolResult } from "./tools/ToolCall.ts"

@@ -5,7 +5,8 @@
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { checkedSchema, isDeeper } from "../tools/CheckedSchema.ts"
+import { checkedSchema } from "../tools/CheckedSchema.ts"
+import { isDeeper } from "../tools/SchemaRun.ts"
 import { linearPattern } from "../tools/LinearPattern.ts"
 
 const Share = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))

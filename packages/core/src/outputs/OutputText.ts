@@ -1,7 +1,7 @@
 /** From what a model wrote to the value that was asked for, and from what is wrong with it to words for the model. Pure. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { isJsonObject, type SchemaProblem } from "../tools/CheckedSchema.ts"
+import { isJsonObject, type SchemaProblem } from "../tools/SchemaRun.ts"
 
 /** Whether a provider that takes only objects at the top takes this schema. */
 const isObjectSchema = (schema: Schema.Json): schema is Schema.JsonObject =>

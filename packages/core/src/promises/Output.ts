@@ -4,7 +4,7 @@
  */
 import type * as Schema from "effect/Schema"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
-import { uncheckedKeywords } from "../tools/CheckedSchema.ts"
+import { uncheckedKeywords } from "../tools/SchemaKeywords.ts"
 import { linearPattern } from "../tools/LinearPattern.ts"
 import { outputIn, outputsPartName } from "../turns/WantedOutput.ts"
 import type { FailedReply, GoodReply, Reply } from "./Reply.ts"
