@@ -40,13 +40,14 @@ import { documentsPartName, scopesWith, searchScope } from "./DocumentWork.ts"
 import {
   framedIntro,
   keptExcerpt,
-  keptExcerpts,
   type NamedExcerpt,
+  keptExcerpts,
   excerptsPrompt,
-  framedExcerpt
+  framedExcerpt,
+  withExcerpts
 } from "./ExcerptPrompt.ts"
 import { makeNoticing } from "./FillVectors.ts"
-import { type KeptExcerpt, readExcerpts, shownDocuments } from "./KeptDocuments.ts"
+import { readExcerpts, shownDocuments } from "./KeptDocuments.ts"
 import { makeMedia } from "./MediaPart.ts"
 import { notReady } from "./NotReady.ts"
 
@@ -62,9 +63,9 @@ const DocumentsPlan = Schema.Struct({
   limit: Schema.Int,
   embedding: Schema.NullOr(Embedding),
   attachments: Schema.Array(DocumentId),
-  /** `none`: there is nothing to search. */
   /** The sets of documents of the thread; absent: its own alone. */
   shelves: Schema.optionalKey(Schema.Array(ThreadId)),
+  /** `none`: there is nothing to search. */
   excerpts: Schema.Literals(["none", "recall", "tool"]),
   /** The model is asked to mark which excerpts it used. Absent in plans of older versions. */
   cites: Schema.optionalKey(Schema.Boolean)
@@ -232,7 +233,7 @@ const makePart = Effect.gen(function* () {
           if (excerpts.length === 0) return "Nothing was found."
           const word = yield* newFrameWord
           // What all calls of a run have found has one numbering, and is kept together.
-          const { all, places } = added(readExcerpts(call.kept()), excerpts)
+          const { all, places } = withExcerpts(readExcerpts(call.kept()), excerpts)
           call.keep(keptExcerpts(all, cites))
           const texts = excerpts.map((excerpt, place) =>
             framedExcerpt({ excerpt, index: cites ? (places[place] ?? null) : null }, word)
@@ -331,25 +332,6 @@ const ignoredIn = (turn: TurnCase, mode: DocumentSettings["excerpts"]) => [
     ? [{ option: "citations", because: "the answer is JSON of a schema" }]
     : [])
 ]
-
-/** The maximum of excerpts of a run that are kept with its answer. Further ones have no marker. */
-const mostKept = 200
-
-/** Adds what a further search has found, each excerpt once, and says where each stands; null: it has no place any more. */
-const added = (before: ReadonlyArray<KeptExcerpt>, excerpts: ReadonlyArray<NamedExcerpt>) => {
-  const all = [...before]
-  const places = excerpts.map((excerpt) => {
-    const place = all.findIndex(
-      (each) =>
-        each.documentId === excerpt.documentId &&
-        each.firstOrdinal === excerpt.firstOrdinal &&
-        each.lastOrdinal === excerpt.lastOrdinal
-    )
-    if (place >= 0) return place
-    return all.length < mostKept ? all.push(keptExcerpt(excerpt)) - 1 : null
-  })
-  return { all, places }
-}
 
 const searchTool = {
   name: "search_documents",

@@ -83,6 +83,25 @@ export const keptExcerpt = (excerpt: NamedExcerpt): KeptExcerpt => {
   }
 }
 
+/** The maximum of excerpts of a run that are kept with its answer. Further ones have no marker. */
+const mostKept = 200
+
+/** Adds what a further search has found, each excerpt once, and says where each stands; null: it has no place any more. */
+export const withExcerpts = (before: ReadonlyArray<KeptExcerpt>, excerpts: ReadonlyArray<NamedExcerpt>) => {
+  const all = [...before]
+  const places = excerpts.map((excerpt) => {
+    const place = all.findIndex(
+      (each) =>
+        each.documentId === excerpt.documentId &&
+        each.firstOrdinal === excerpt.firstOrdinal &&
+        each.lastOrdinal === excerpt.lastOrdinal
+    )
+    if (place >= 0) return place
+    return all.length < mostKept ? all.push(keptExcerpt(excerpt)) - 1 : null
+  })
+  return { all, places }
+}
+
 /** What is kept with the answer. `marks`: the model was asked to cite them. */
 export const keptExcerpts = (excerpts: ReadonlyArray<KeptExcerpt>, marked: boolean) => ({
   files: [...new Set(excerpts.map(({ filename }) => filename))],

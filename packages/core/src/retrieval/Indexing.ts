@@ -4,7 +4,8 @@
  */
 import { runSteps, type Steps } from "../primitives/Steps.ts"
 import { type Chunk, ownText } from "./Chunk.ts"
-import { chunking, type ChunkSize } from "./Chunking.ts"
+import { chunking } from "./Chunking.ts"
+import type { ChunkSize } from "./Packing.ts"
 import type { IndexedChunk, IndexedDocument } from "./ChunkIndex.ts"
 import { type Language, languageAmong } from "./Language.ts"
 import {

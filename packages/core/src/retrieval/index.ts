@@ -1,6 +1,7 @@
 /** The wing for searching: splits text into chunks and terms, stores them in an index, and searches the index. */
 export { type Chunk, ownText } from "./Chunk.ts"
-export { type ChunkSize, cutChunks } from "./Chunking.ts"
+export { cutChunks } from "./Chunking.ts"
+export type { ChunkSize } from "./Packing.ts"
 export {
   type ChunkHit,
   ChunkIndex,

@@ -10,7 +10,8 @@ import type { RunFault } from "../threads/Message.ts"
 import type { Lease, Settlement } from "../runs/RunStore.ts"
 import { summarizeUsage, Explanation } from "../prompts/Explanation.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
-import { answerMessage, endReason, type RecordedLeg } from "./TurnRecorder.ts"
+import { answerMessage, endReason } from "./AnswerMessage.ts"
+import type { RecordedLeg } from "./TurnRecorder.ts"
 
 /** The four ways in which a leg ends. */
 export type LegEnd =

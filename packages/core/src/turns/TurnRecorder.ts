@@ -8,17 +8,9 @@ import type { FinishReason } from "../models/ChatEvent.ts"
 import type { ProviderData } from "../models/ChatRequest.ts"
 import { chargeWithinBounds, cutTo, longestName, usageWithinBounds } from "../models/ReportedFigures.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { MessageId, type RunId, type ThreadId } from "../primitives/Ids.ts"
+import { MessageId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, totalTokens, type Usage } from "../primitives/Usage.ts"
-import type {
-  AnsweringAssistant,
-  MessageStatus,
-  NewMessage,
-  RunFault,
-  Step,
-  StopReason,
-  Supplements
-} from "../threads/Message.ts"
+import type { AnsweringAssistant, Step, StopReason, Supplements } from "../threads/Message.ts"
 import { type Supplement, makeSupplements } from "../threads/Supplement.ts"
 import type { OpenCall, ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import { childrenKey, type ChildRun, withChildren } from "./ChildRuns.ts"
@@ -304,55 +296,3 @@ const stepUsage = (step: OpenStep, counter: TokenCounterPort): Usage => {
   const written = step.reasoning + step.text + step.calls.map((call) => call.name + call.arguments).join("")
   return { ...noUsage, inputTokens: step.promptTokens, outputTokens: counter.count(written), estimated: true }
 }
-
-/** An answer of a part has no model call, and is done. */
-export const endReason = (
-  status: MessageStatus,
-  { stopReason }: Pick<RecordedLeg, "stopReason">
-): StopReason | null => {
-  if (status === "COMPLETED") return stopReason ?? "stop"
-  return status === "REQUIRES_ACTION" ? "tools" : null
-}
-
-/** The stored message of a leg. Steps are stored only if they contain more than `content`. */
-export const answerMessage = (
-  leg: RecordedLeg,
-  place: {
-    readonly threadId: ThreadId
-    readonly runId: RunId
-    readonly status: MessageStatus
-    readonly fault: RunFault | null
-  },
-  counter: TokenCounterPort
-): NewMessage => {
-  const isPlain = leg.steps.every((step) => step.toolCalls.length === 0 && step.providerData === null)
-  return {
-    id: leg.messageId,
-    threadId: place.threadId,
-    runId: place.runId,
-    role: "assistant",
-    content: leg.content === "" ? null : leg.content,
-    status: place.status,
-    fault: place.fault,
-    stopReason: endReason(place.status, leg),
-    // Only a leg that waits for its client has open calls. In every other leg the calls are part of the steps.
-    toolCalls: place.status === "REQUIRES_ACTION" ? leg.openCalls : [],
-    toolResults: [],
-    steps: isPlain ? [] : leg.steps,
-    provider: leg.provider,
-    model: leg.model,
-    assistant: leg.assistant,
-    usage: leg.usage,
-    metadata: null,
-    supplements: leg.supplements,
-    tokens: leg.steps.reduce((sum, step) => sum + stepTokens(step, counter), 0),
-    createdAt: new Date(leg.at)
-  }
-}
-
-const stepTokens = (step: Step, counter: TokenCounterPort): number =>
-  counter.count(
-    step.text +
-      step.toolCalls.map((call) => call.name + call.arguments).join("") +
-      step.hostedResults.map((result) => result.output).join("")
-  )
