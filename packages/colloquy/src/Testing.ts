@@ -12,18 +12,42 @@ export {
   callTool,
   callTools,
   cut,
+  evaluate,
+  type EvaluateTestOptions,
   expect,
   fail,
   finish,
   gate,
   hang,
+  type MatcherOptions,
+  matchers,
+  type Passing,
+  type PassMatchers,
   pause,
   say,
   sayInChunks,
   scripted,
+  type ScriptedCase,
   type ScriptStep,
   think
 } from "@colloquy/testing"
+
+export {
+  type CaseResult,
+  type Comparison,
+  type Evaluation,
+  type Expectation,
+  type Gate,
+  type GateOptions,
+  type HostScorer,
+  readCases,
+  scorer,
+  type TestCase,
+  toJUnit,
+  toMarkdown,
+  gateRecord,
+  type Variant
+} from "@colloquy/core/evals"
 
 /** The options of `Colloquy.open`, each of which may be left out. */
 export interface TestKernelOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly []> extends Partial<

@@ -18,6 +18,8 @@ export {
 } from "./scripted/Script.ts"
 export type { Beat, ScriptStep } from "./scripted/Script.ts"
 export { make, scripted, ScriptedModel, type ScriptedOptions } from "./scripted/ScriptedModel.ts"
+export { evaluate, type EvaluateTestOptions, type ScriptedCase } from "./evals/Evaluate.ts"
+export { type MatcherOptions, type MatcherResult, matchers, type Passing, type PassMatchers } from "./evals/Matchers.ts"
 export * as Crash from "./scripted/Crash.ts"
 export * as ScriptedVideo from "./scripted/ScriptedVideo.ts"
 export * as TestKernel from "./scripted/TestKernel.ts"

@@ -8,6 +8,7 @@ import { addUsage, noUsage, Usage } from "../primitives/Usage.ts"
 import { type Message, MessageStatus, RunFault, StopReason } from "../threads/Message.ts"
 import { keptIn } from "../threads/Supplement.ts"
 import { citationsIn } from "../turns/Citations.ts"
+import type { TurnReply } from "../turns/TurnReply.ts"
 import { outputIn, outputsPartName } from "../turns/WantedOutput.ts"
 
 const NamedDocument = Schema.Struct({ documentId: Schema.String, filename: Schema.String })
@@ -85,6 +86,32 @@ export const judgedTurn = (messages: ReadonlyArray<Message>, figures: TurnFigure
   }
 }
 
+/**
+ * What a reply alone tells, without the kernel: the calls are those that the client has to answer, and the time is not known (0). The `fault`
+ * of a reply is absent where it cannot have one.
+ */
+export const judgedReply = (reply: Omit<TurnReply, "fault"> & { readonly fault?: RunFault | null }): JudgedTurn => {
+  const answer = { supplements: reply.supplements }
+  return {
+    question: "",
+    content: reply.content,
+    output: outputIn(keptIn(reply.supplements, outputsPartName))?.value ?? null,
+    status: reply.status,
+    fault: reply.fault ?? null,
+    stopReason: reply.stopReason,
+    toolCalls: reply.toolCalls.map((call) => ({ name: call.name, arguments: call.arguments, result: null })),
+    retrieved: named(retrievedIn(reply.supplements)),
+    cited: citationsIn(reply.supplements) === null ? null : named(citedIn(answer)),
+    usage: reply.usage,
+    costUsd: reply.usage.costUsd,
+    millis: 0,
+    provider: reply.provider,
+    model: reply.model,
+    assistantVersion: reply.assistantVersion,
+    promptHash: null
+  }
+}
+
 /** All calls of one answer: those that the kernel ran, and those that the client or a person answered. */
 const callsIn = ({ steps, toolCalls, toolResults }: Message): JudgedTurn["toolCalls"] => {
   const results = [...toolResults, ...steps.flatMap(({ hostedResults }) => hostedResults)]
@@ -96,7 +123,7 @@ const callsIn = ({ steps, toolCalls, toolResults }: Message): JudgedTurn["toolCa
   }))
 }
 
-const citedIn = ({ supplements }: Message): ReadonlyArray<NamedDocument> => {
+const citedIn = ({ supplements }: Pick<Message, "supplements">): ReadonlyArray<NamedDocument> => {
   const retrieved = retrievedIn(supplements)
   return (citationsIn(supplements)?.citations ?? []).flatMap(({ index, kind }) => {
     const excerpt = kind === undefined ? retrieved[index] : undefined

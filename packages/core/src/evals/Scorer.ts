@@ -3,12 +3,9 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { TypedAnswers } from "../answers/Answer.ts"
-import type { AnswersRequest, AskError } from "../answers/Answers.ts"
+import type { AnswersRequest } from "../answers/Answers.ts"
 import { Charge } from "../metering/Charge.ts"
 import type { EmbeddingAnswer } from "../models/EmbeddingDriver.ts"
-import type { EmbeddingFailed } from "../models/EmbeddingModel.ts"
-import type { ModelError } from "../models/ModelError.ts"
-import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Expectation } from "./Expectation.ts"
 import type { JudgedTurn } from "./JudgedTurn.ts"
 import type { Score } from "./Score.ts"
@@ -38,14 +35,10 @@ export const scorer = (own: HostScorer): HostScorer => own
 export interface ScoringTools {
   /** The model that judges. */
   readonly judge?: { readonly provider: string; readonly model: string } | undefined
-  readonly ask?: ((request: AnswersRequest) => Effect.Effect<TypedAnswers, AskError, Principal>) | undefined
+  readonly ask?: ((request: AnswersRequest) => Effect.Effect<TypedAnswers, Error, Principal>) | undefined
   /** The model whose vectors are compared. */
   readonly embedding?: { readonly provider: string; readonly model: string } | undefined
-  readonly embed?:
-    | ((
-        texts: ReadonlyArray<string>
-      ) => Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError | StoreUnavailable, Principal>)
-    | undefined
+  readonly embed?: ((texts: ReadonlyArray<string>) => Effect.Effect<EmbeddingAnswer, Error, Principal>) | undefined
   readonly scorers?: ReadonlyArray<HostScorer> | undefined
 }
 

@@ -109,10 +109,10 @@ export const summarizeCases = (results: ReadonlyArray<CaseResult>): ReadonlyArra
     attempts: ofCase.length,
     passed: ofCase.filter(({ passed }) => passed).length,
     score: meanOrNull(ofCase.flatMap(({ scores }) => scores.map(({ value }) => value))),
-    reasons: [...new Set(ofCase.flatMap(reasonsOfFailure))]
+    reasons: [...new Set(ofCase.flatMap(failureReasons))]
   }))
 
-const reasonsOfFailure = ({ error, passed, scores }: CaseResult): ReadonlyArray<string> => {
+export const failureReasons = ({ error, passed, scores }: CaseResult): ReadonlyArray<string> => {
   if (passed) return []
   if (error !== null) return [error]
   const missed = scores.filter((score) => !score.passed).map(({ expected, reason }) => `${expected}: ${reason}`)

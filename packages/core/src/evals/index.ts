@@ -22,8 +22,20 @@ export type { CaseList } from "./Evals.ts"
 export type { EvalSettings } from "./EvalSettings.ts"
 export { type CasePage, EvalStore, type EvalStored } from "./EvalStore.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
-export { JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
+export { judgedReply, JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
+export {
+  evaluate,
+  type EvaluatedKernel,
+  type EvaluateOptions,
+  type Evaluation,
+  type JudgingOptions,
+  readTurn,
+  scoreTurn,
+  type Variant
+} from "./Evaluate.ts"
+export { gate, type Gate, type GateOptions } from "./Gate.ts"
 export { judgeCalibration, judgeOutcome } from "./Judge.ts"
+export { comparisonRecord, gateRecord, resultRecord, toJUnit, toMarkdown, variantRecord } from "./Reports.ts"
 export { isPassed, Score } from "./Score.ts"
 export { type Finding, isAnswered, scorePlain, toScore } from "./Scorers.ts"
 export {
@@ -49,6 +61,7 @@ export {
   type ReliabilityBin,
   wilsonInterval
 } from "./Statistics.ts"
+export { type LineProblem, readCases, type RecordedOutput, type TestCase } from "./TestCase.ts"
 export { type CaseSummary, type ScorerSummary, summarize, type VariantSummary } from "./Summary.ts"
 
 /** The use cases, and the whole wing: `Evals.layer()` over `Kernel.layer`. It gives `Evals`. */

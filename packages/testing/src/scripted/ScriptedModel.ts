@@ -17,8 +17,11 @@ export interface ScriptedOptions {
   readonly id?: string
   /** The model's data, for example its `contextLimit`. */
   readonly info?: Partial<ModelInfo>
-  /** The step for every call after the end of the script. If it is given, the number of calls may differ from the number of steps. */
-  readonly otherwise?: ScriptStep
+  /**
+   * The step for every call after the end of the script, or a function that chooses it for the request. If it is given, the number of calls may
+   * differ from the number of steps.
+   */
+  readonly otherwise?: ScriptStep | ((request: ChatRequest) => ScriptStep)
   /** True: the provider takes JSON Schemas of answers (`ChatRequest.output`), as OpenAI does. */
   readonly takesSchemas?: boolean
 }
@@ -80,7 +83,7 @@ const player = (
 ): typeof ScriptedModel.Service & { readonly complaints: () => ReadonlyArray<string> } => {
   const id = options.id ?? "scripted"
   const script = steps.map(toBeats)
-  const otherwise = options.otherwise === undefined ? undefined : toBeats(options.otherwise)
+  const { otherwise } = options
   const requests: Array<ChatRequest> = []
   const complaints: Array<string> = []
   const gates = new Map<
@@ -101,7 +104,8 @@ const player = (
 
   const chat: ChatDriver = (request) =>
     Stream.suspend(() => {
-      const beats = script[requests.length] ?? otherwise
+      const beats =
+        script[requests.length] ?? (otherwise === undefined ? undefined : toBeats(chosen(otherwise, request)))
       requests.push(request)
       if (beats === undefined)
         return complain(`The script has no step ${requests.length}: the model was called more often than that.`)
@@ -136,6 +140,9 @@ const player = (
         : complaints
   }
 }
+
+const chosen = (step: NonNullable<ScriptedOptions["otherwise"]>, request: ChatRequest): ScriptStep =>
+  typeof step === "function" ? step(request) : step
 
 const toBeats = (step: ScriptStep): ReadonlyArray<Beat> => ("_tag" in step ? [step] : step.flat())
 

@@ -1,0 +1,47 @@
+/** Cases as tests through the door without Effect, with a model that judges. */
+import { answers } from "colloquy/answers"
+import { evaluate, matchers, say, scorer, TestKernel, toMarkdown } from "colloquy/testing"
+import { assert, describe, it } from "@effect/vitest"
+
+/** A model that is polite when it is told to, and judges politeness by a word. */
+const open = () =>
+  TestKernel.open([], {
+    rooms: [answers()],
+    scripted: {
+      otherwise: ({ messages, model, system }) => {
+        if (model !== "judge") return say(system === "Be polite." ? "Gladly: it is Tuesday." : "Tuesday.")
+        const isPolite = JSON.stringify(messages).includes("Gladly")
+        return say(JSON.stringify(isPolite ? { yes: 0.9, no: 0.1 } : { yes: 0.2, no: 0.8 }))
+      }
+    }
+  })
+
+describe("evaluate", () => {
+  it("compares two prompts by a judge, and the gate tells which is worse", async () => {
+    const kernel = await open()
+    const days = Array.from({ length: 8 }, (_, place) => ({
+      name: `day ${place}`,
+      question: "Which day?",
+      expectations: [{ kind: "judge", question: "Is the answer polite?" }] as const
+    }))
+    const evaluation = await evaluate(days, {
+      kernel,
+      judge: { provider: "scripted", model: "judge" },
+      variants: [{ name: "polite", systemPrompt: "Be polite." }, { name: "short" }]
+    })
+    const gate = evaluation.gate()
+    assert.isFalse(gate.passed)
+    assert.include(toMarkdown(gate), '"short" is better than "polite" in 0, worse in 8 of 8 cases, likely not chance')
+    await kernel.close()
+  })
+
+  it("has the matcher for one reply", async () => {
+    const kernel = await open()
+    const { toPass } = matchers({ kernel, judge: { provider: "scripted", model: "judge" } })
+    const reply = await kernel.send({ content: "Which day?", systemPrompt: "Be polite." })
+    const short = scorer({ name: "short", score: ({ content }) => content.length < 10 })
+    assert.isTrue((await toPass(reply, { kind: "judge", question: "Is it polite?" })).pass)
+    assert.isFalse((await toPass(reply, short)).pass)
+    await kernel.close()
+  })
+})

@@ -1,0 +1,54 @@
+/** Pure: whether the results of an evaluation are good enough to go on, and why not. */
+import type { CaseResult } from "./CaseResult.ts"
+import { compare, type Comparison } from "./Comparison.ts"
+import { summarize, type VariantSummary } from "./Summary.ts"
+
+export interface GateOptions {
+  /** The share of attempts that every variant must pass, from 0 to 1. Absent: no share is asked for. */
+  readonly min?: number | undefined
+  /** The variant that all others are compared with. One that is likely worse does not pass. Absent: the first one. */
+  readonly baseline?: string | undefined
+}
+
+export interface Gate {
+  readonly passed: boolean
+  /** One sentence for each reason why not. */
+  readonly reasons: ReadonlyArray<string>
+  readonly variants: ReadonlyArray<VariantSummary>
+  /** Every other variant with the baseline. */
+  readonly comparisons: ReadonlyArray<Comparison>
+  readonly results: ReadonlyArray<CaseResult>
+}
+
+export const gate = (results: ReadonlyArray<CaseResult>, { baseline, min }: GateOptions = {}): Gate => {
+  const variants = summarize(results)
+  const before = baseline ?? variants[0]?.variant
+  const isKnown = variants.some(({ variant }) => variant === before)
+  const comparisons = variants.flatMap(({ variant }) =>
+    before === undefined || variant === before || !isKnown ? [] : [compare(results, { before, after: variant })]
+  )
+  const reasons = [
+    ...(variants.length === 0 ? ["No case was answered."] : []),
+    ...(variants.length > 0 && !isKnown ? [`No case was answered by "${before}", the baseline.`] : []),
+    ...variants.flatMap(({ variant }) => {
+      const ofVariant = results.filter((result) => result.variant === variant)
+      const [first] = ofVariant
+      return ofVariant.every(({ error }) => error !== null)
+        ? [`"${variant}" could not be judged: ${first?.error ?? ""}`]
+        : []
+    }),
+    ...variants.flatMap((each) => {
+      // Figures of JSON and of command lines: 0.9 is reached by 27 of 30.
+      const isEnough = min === undefined || each.passRate >= min - 1e-9
+      return isEnough ? [] : [`"${each.variant}" passes ${passedInWords(each)}; ${inPercent(min)} is needed.`]
+    }),
+    ...comparisons.filter(({ judgement }) => judgement === "worse").map(({ words }) => words)
+  ]
+  return { passed: reasons.length === 0, reasons, variants, comparisons, results }
+}
+
+export const passedInWords = ({ attempts, passed, passRate }: VariantSummary): string =>
+  `${passed} of ${attempts} (${inPercent(passRate)})`
+
+/** Rounded down, so that nothing that is missing looks like all. */
+export const inPercent = (share: number): string => `${Math.floor(share * 1000 + 1e-6) / 10} %`

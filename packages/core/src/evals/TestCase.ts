@@ -1,0 +1,96 @@
+/**
+ * A case as a program or a file gives it: a question, what was said before it, what is expected of the answer. `readCases` reads a file with
+ * a case on each line, in the words of the wire.
+ */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import type { ImportedMessage } from "../turns/Import.ts"
+import { Expectations, type Expectation } from "./Expectation.ts"
+
+/** What a tool returned when the question was answered. */
+export interface RecordedOutput {
+  readonly name: string
+  /** JSON text as the model wrote it. */
+  readonly arguments: string
+  readonly output: string
+}
+
+export interface TestCase {
+  /** Default: the beginning of the question. */
+  readonly name?: string | null
+  readonly question: string
+  /** Oldest first. */
+  readonly messages?: ReadonlyArray<ImportedMessage>
+  readonly expectations?: ReadonlyArray<Expectation>
+  readonly tags?: ReadonlyArray<string>
+  /** Answers to calls of the client's tools. A call of these arguments gets its output, any other call of the tool the next one. */
+  readonly tools?: ReadonlyArray<RecordedOutput>
+}
+
+const text = Schema.String
+const optionalText = Schema.optionalKey(text)
+
+/** A case on a line. What else a record of the API has is not needed here. */
+const CaseLine = Schema.Struct({
+  name: Schema.optionalKey(Schema.NullOr(text)),
+  question: Schema.NonEmptyString,
+  messages: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        role: Schema.Literals(["user", "assistant", "tool"]),
+        content: Schema.NullOr(text),
+        tool_calls: Schema.optionalKey(Schema.Array(Schema.Struct({ id: text, name: text, arguments: text }))),
+        tool_call_id: optionalText
+      })
+    )
+  ),
+  expectations: Schema.optionalKey(Expectations),
+  tags: Schema.optionalKey(Schema.Array(text)),
+  tools: Schema.optionalKey(Schema.Array(Schema.Struct({ name: text, arguments: text, output: text })))
+})
+
+export interface LineProblem {
+  /** From 1. */
+  readonly line: number
+  /** The place in the case; empty: the whole line. */
+  readonly path: string
+  readonly message: string
+}
+
+const decode = Schema.decodeUnknownResult(CaseLine, { errors: "all" })
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** All cases of a text in JSON lines, or every problem. Empty lines are nothing. */
+export const readCases = (file: string): Result.Result<ReadonlyArray<TestCase>, ReadonlyArray<LineProblem>> => {
+  const problems: Array<LineProblem> = []
+  const cases: Array<TestCase> = []
+  for (const [index, line] of file.split("\n").entries()) {
+    if (line.trim() === "") continue
+    const read = Result.flatMap(parse(line), decode)
+    if (Result.isFailure(read)) {
+      const issues = read.failure === null ? null : format(read.failure.issue).issues
+      const found = issues?.map(({ message, path = [] }) => ({ path: path.map(String).join("."), message })) ?? [
+        { path: "", message: "This is no JSON." }
+      ]
+      problems.push(...found.map((each) => ({ line: index + 1, ...each })))
+    } else cases.push(fromLine(read.success))
+  }
+  return problems.length === 0 ? Result.succeed(cases) : Result.fail(problems)
+}
+
+const parse = (line: string): Result.Result<unknown, null> =>
+  Result.try({ try: (): unknown => JSON.parse(line), catch: () => null })
+
+const fromLine = ({ messages, ...rest }: typeof CaseLine.Type): TestCase => ({
+  ...rest,
+  ...(messages === undefined
+    ? {}
+    : {
+        messages: messages.map(({ tool_call_id: toolCallId, tool_calls: toolCalls, ...message }) => ({
+          ...message,
+          ...(toolCalls === undefined ? {} : { toolCalls }),
+          ...(toolCallId === undefined ? {} : { toolCallId })
+        }))
+      })
+})
