@@ -22,7 +22,7 @@ export {
 export type { Impacts } from "./retrieval/Impacts.ts"
 export type { Language } from "./retrieval/Language.ts"
 export { candidates, joinRanks, type Ranks, termRarity, scoreUnit, semanticShare } from "./retrieval/Ranking.ts"
-export type { Place } from "./retrieval/Section.ts"
+export type { SectionPlace } from "./retrieval/Section.ts"
 
 /** documents: files, their bytes and their records. */
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./documents/BlobStore.ts"

@@ -10,7 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { Readable } from "node:stream"
-import { type Answer, answerPipe, type Order, readerMark } from "./answerOnce.ts"
+import { type ReaderAnswer, answerPipe, type Order, readerMark } from "./answerOnce.ts"
 import { receiveMessages } from "./Messages.ts"
 import type { ReaderRights } from "./ReaderRights.ts"
 
@@ -27,7 +27,7 @@ export type Ending = "too_slow" | "too_much_memory" | "died"
 
 export type WholeAnswer<A, Part> =
   | { readonly value: A; readonly parts: ReadonlyArray<Part> }
-  | Extract<Answer<A>, { readonly refused: unknown }>
+  | Extract<ReaderAnswer<A>, { readonly refused: unknown }>
 
 /** If the process dies, the file is read once more: a fault in native code may not happen again, and then the file is not damaged. */
 export const readInProcess = <A, Part = never>(

@@ -1,10 +1,10 @@
 /** Functions that the readers share to build sections: headings become a path (`Part > Chapter`), tables become Markdown. */
-import type { Place, Section, SectionForm } from "@colloquy/core/retrieval"
+import type { SectionPlace, Section, SectionForm } from "@colloquy/core/retrieval"
 
-const emptyPlace: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
+const emptyPlace: SectionPlace = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /** A list of one section, or an empty list when there is no text. */
-export const section = (form: SectionForm, text: string, place: Partial<Place> = {}): ReadonlyArray<Section> =>
+export const section = (form: SectionForm, text: string, place: Partial<SectionPlace> = {}): ReadonlyArray<Section> =>
   text.trim() === "" ? [] : [{ ...emptyPlace, ...place, form, text }]
 
 export interface SectionCollector {

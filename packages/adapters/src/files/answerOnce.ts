@@ -25,12 +25,12 @@ export interface Order {
   readonly threads: boolean
 }
 
-export type Answer<A> =
+export type ReaderAnswer<A> =
   | { readonly value: A }
   | { readonly refused: { readonly reason: Refused["reason"]; readonly message: string } }
 
 /** A large answer comes in parts before it, so that the host receives it in small steps. */
-export type Message<A, Part> = Answer<A> | { readonly part: Part }
+export type Message<A, Part> = ReaderAnswer<A> | { readonly part: Part }
 
 /** Sends a part of the answer. It waits while the host does not take it. */
 export type SendPart<Part> = (part: Part) => void
@@ -113,7 +113,7 @@ setInterval(() => {
 let hasAnswered = false
 
 /** The last message. An exception after it changes nothing. */
-const end = (answer: Answer<unknown>): void => {
+const end = (answer: ReaderAnswer<unknown>): void => {
   if (hasAnswered) return
   hasAnswered = true
   send(answer)

@@ -1,6 +1,6 @@
 /** Converts chunks, postings and vectors to arguments of the schema's functions, and rows back to chunks. */
 import { runSteps, type Steps } from "@colloquy/core/adapters"
-import type { Chunk, IndexedChunk, Place } from "@colloquy/core/wings"
+import type { Chunk, IndexedChunk, SectionPlace } from "@colloquy/core/wings"
 import { segmentSize } from "./schema/Chunks.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
 
@@ -103,7 +103,7 @@ export const splitStatements = (segment: SegmentArguments): ReadonlyArray<Segmen
   ]
 }
 
-interface StoredPlace extends Place {
+interface StoredPlace extends SectionPlace {
   readonly repeated: number
   readonly start?: number
 }

@@ -219,7 +219,7 @@ export interface AnswerState {
   readonly newId: () => string
   /** The length of each text that has been emitted already. The key names the item and the part. */
   readonly emitted: Map<string, number>
-  readonly items: Map<Place, OpenItem>
+  readonly items: Map<ItemKey, OpenItem>
   readonly sources: Set<string>
   /** The ids of the calls so far. */
   readonly callIds: Set<string>
@@ -287,9 +287,9 @@ const newIn = (state: AnswerState, key: string, piece: Text): string => {
 }
 
 /** The key of an item. Some servers change the id of an item during the answer, but not its index. */
-const outputPlace = (chunk: WireRecord): Place => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
+const outputPlace = (chunk: WireRecord): ItemKey => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
 
-type Place = number | string
+type ItemKey = number | string
 
 const indexOrZero = (index: unknown): number => finite(index) ?? 0
 
@@ -318,7 +318,7 @@ const refuse = (state: AnswerState, chunk: WireRecord, piece: Text, events: Arra
   say(state, chunk, piece, events)
 }
 
-const openMessage = (state: AnswerState, place: Place): OpenItem => {
+const openMessage = (state: AnswerState, place: ItemKey): OpenItem => {
   const message: OpenItem = { type: "message", from: 0, length: 0, phase: undefined }
   state.items.set(place, message)
   return message

@@ -140,7 +140,7 @@ export const streamBytes = (
 
 type BytePull = Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>, ModelError>
 
-const pullBytes = ({ exchange }: Answer, settings: TransportSettings, fail: Fail): BytePull =>
+const pullBytes = ({ exchange }: OpenResponse, settings: TransportSettings, fail: Fail): BytePull =>
   Effect.callback<Read>((resume) => exchange.read((next) => resume(Effect.succeed(next)))).pipe(
     Effect.timeoutOrElse({
       duration: settings.bodyTimeout ?? "30 seconds",
@@ -181,13 +181,13 @@ const heard = ({ body, model, secrets }: Call, sentence: string): string => {
 }
 
 /** A request and its response. */
-interface Answer {
+interface OpenResponse {
   readonly exchange: Exchange
   /** Set after the end mark: reads the rest of the body, which normally is only its end. */
   rest: ReadPiece | null
 }
 
-const readRequestId = ({ exchange }: Answer, dialect: ErrorDialect): string | null =>
+const readRequestId = ({ exchange }: OpenResponse, dialect: ErrorDialect): string | null =>
   exchange.header(dialect.requestIdHeader)
 
 /** Succeeds with a response of status 2xx. It is released when the scope closes. */
@@ -196,14 +196,14 @@ const open = (
   dialect: ErrorDialect,
   settings: TransportSettings,
   scope: Scope.Scope
-): Effect.Effect<Answer, ModelError> =>
+): Effect.Effect<OpenResponse, ModelError> =>
   Effect.suspend(() => {
-    let begun: Answer | null = null
+    let begun: OpenResponse | null = null
     const releasing = Effect.suspend(() => (begun === null ? Effect.void : release(begun)))
     const sending = send(call, settings, (exchange) => (begun = { exchange, rest: null }))
     return Effect.andThen(
       Scope.addFinalizer(scope, releasing),
-      Effect.flatMap(sending, (answer): Effect.Effect<Answer, ModelError> => {
+      Effect.flatMap(sending, (answer): Effect.Effect<OpenResponse, ModelError> => {
         const status = answer.exchange.status()
         return status >= 200 && status < 300 ? Effect.succeed(answer) : readFailure(answer, call, dialect, settings)
       })
@@ -213,7 +213,7 @@ const open = (
 /**
  * A connection can be used again only if the body was read to its end. So after an end mark, the rest of the body is read in the background.
  */
-const release = ({ exchange, rest }: Answer): Effect.Effect<unknown> => {
+const release = ({ exchange, rest }: OpenResponse): Effect.Effect<unknown> => {
   const releasing = Effect.sync(() => exchange.release())
   return rest === null || exchange.isOver()
     ? releasing
@@ -224,9 +224,9 @@ const release = ({ exchange, rest }: Answer): Effect.Effect<unknown> => {
 const send = (
   call: Call,
   settings: TransportSettings,
-  begin: (exchange: Exchange) => Answer
-): Effect.Effect<Answer, ModelError> =>
-  callbackLimitedTo<Answer, ModelError>(
+  begin: (exchange: Exchange) => OpenResponse
+): Effect.Effect<OpenResponse, ModelError> =>
+  callbackLimitedTo<OpenResponse, ModelError>(
     settings.headTimeout ?? "2 minutes",
     (resume) => {
       const { body, isOnce = false, url } = call
@@ -254,7 +254,7 @@ const isForm = (body: Call["body"]): body is Multipart => typeof body === "objec
 
 /** Fails with the error of a response whose status is not 2xx. A body that is too long, too slow or not JSON is ignored. */
 const readFailure = (
-  answer: Answer,
+  answer: OpenResponse,
   call: Call,
   dialect: ErrorDialect,
   settings: TransportSettings
@@ -288,7 +288,7 @@ type Piece = string | null | Fault
 
 type ReadPiece = (take: (piece: Piece) => void) => void
 
-const readPieces = ({ exchange }: Answer, maxBytes: number): ReadPiece => {
+const readPieces = ({ exchange }: OpenResponse, maxBytes: number): ReadPiece => {
   // The decoder keeps the first bytes of a character that is split between two network reads.
   const decoder = new TextDecoder("utf-8", { fatal: true })
   let bytes = 0
@@ -314,7 +314,7 @@ const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 const nextPiece = (read: ReadPiece): Effect.Effect<Piece> =>
   Effect.callback((resume) => read((piece) => resume(Effect.succeed(piece))))
 
-const readJson = (answer: Answer, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
+const readJson = (answer: OpenResponse, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
   Effect.gen(function* () {
     const read = nextPiece(readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes))
     const pieces: Array<string> = []
@@ -340,7 +340,7 @@ const defaultMaxEventCharacters = 32 * 1024 * 1024
 type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<ChatEvent>, ModelError>
 
 const pullEvents = <State>(
-  answer: Answer,
+  answer: OpenResponse,
   call: Call,
   dialect: StreamDialect<State>,
   settings: TransportSettings
@@ -360,7 +360,7 @@ type Fail = (fault: Fault) => Effect.Effect<never, ModelError>
 
 /** Each pull does one network read. */
 const pullSse = <State>(
-  answer: Answer,
+  answer: OpenResponse,
   dialect: StreamDialect<State>,
   settings: TransportSettings,
   fail: Fail
@@ -442,7 +442,7 @@ const readToEnd = (read: ReadPiece): Effect.Effect<void> =>
 
 /** Reads a whole answer as if it were the only event of a stream. JSON of another kind is no complete answer. */
 const pullWhole = <State>(
-  answer: Answer,
+  answer: OpenResponse,
   dialect: StreamDialect<State>,
   settings: TransportSettings,
   fail: Fail

@@ -24,17 +24,17 @@ export interface VoiceSettings extends TransportSettings {
   readonly headers?: { readonly [name: string]: string }
 }
 
-type Place = Pick<Call, "url" | "secrets">
+type CallTarget = Pick<Call, "url" | "secrets">
 
 export interface TranscriptionProtocol extends ErrorDialect, Pick<SpeechToText, "defaultModel" | "maxBytes"> {
-  readonly call: (request: TranscriptionRequest) => Place & { readonly body: Multipart }
+  readonly call: (request: TranscriptionRequest) => CallTarget & { readonly body: Multipart }
   /** Null when the answer contains no text. */
   readonly read: (body: unknown) => Transcript | null
 }
 
 export interface SynthesisProtocol
   extends ErrorDialect, Pick<TextToSpeech, "defaultModel" | "formats" | "hasSpeed" | "sampleRate" | "maxCharacters"> {
-  readonly call: (request: SpeechRequest) => Place & { readonly body: object }
+  readonly call: (request: SpeechRequest) => CallTarget & { readonly body: object }
 }
 
 /** The response begins only after the whole recording has been transcribed. */
@@ -43,7 +43,7 @@ const transcriptionTimeouts = { headTimeout: "3 minutes", bodyTimeout: "1 minute
 export const voiceCall = (
   { headers }: VoiceSettings,
   { model, provider }: Pick<TranscriptionRequest, "provider" | "model">,
-  { body, ...place }: Place & { readonly body: Multipart | object }
+  { body, ...place }: CallTarget & { readonly body: Multipart | object }
 ): Call => ({
   provider,
   model,

@@ -48,9 +48,9 @@ export interface DocumentsOptions extends DeepPartial<DocumentSettings> {
 }
 
 /** Where a document is attached: to an assistant, for all its threads, or to one thread. */
-export type Place = { readonly assistantId: string } | { readonly threadId: string }
+export type DocumentScope = { readonly assistantId: string } | { readonly threadId: string }
 
-export type NewDocument = NamedFile & Place & { readonly metadata?: Document["metadata"] | undefined }
+export type NewDocument = NamedFile & DocumentScope & { readonly metadata?: Document["metadata"] | undefined }
 
 export interface IndexedOptions extends CallOptions {
   /** Called with the record after each step of the indexing; `statusMessage` says how far it is. */
@@ -70,7 +70,7 @@ export interface DocumentCalls {
   ) => Promise<ReadonlyArray<Document>>
   /** The best excerpts, best first. A search in a thread includes the documents of its assistant. */
   readonly search: (
-    search: Place & { readonly query: string; readonly limit?: number },
+    search: DocumentScope & { readonly query: string; readonly limit?: number },
     options?: CallOptions
   ) => Promise<ReadonlyArray<FoundExcerpt>>
   /** The bytes as they were uploaded. */

@@ -48,7 +48,7 @@ export interface FileServices {
 }
 
 /** The thread of the turn, and what was created for it by this request so far. */
-interface Place {
+interface PreparedThread {
   readonly threadId: ThreadId
   readonly made: { readonly assistantId: AssistantId } | { readonly threadId: ThreadId } | null
   documents: ReadonlyArray<Document>
@@ -181,11 +181,15 @@ const makePlace = Effect.fnUntraced(function* (
   return placeAt(thread.id, made)
 })
 
-const placeAt = (threadId: ThreadId, made: Place["made"]): Place => ({ threadId, made, documents: [] })
+const placeAt = (threadId: ThreadId, made: PreparedThread["made"]): PreparedThread => ({
+  threadId,
+  made,
+  documents: []
+})
 
 const startIn = Effect.fnUntraced(function* (
   { documents, turns }: FileServices,
-  place: Place,
+  place: PreparedThread,
   { assistantId: _, ...request }: TurnRequest,
   files: ReadonlyArray<ReceivedFile>,
   kept: Kept
@@ -228,13 +232,16 @@ const attachOne = (
  * Keeps the place while its documents are processed. Removes it if a turn on another thread began at the same moment with the same
  * idempotency key.
  */
-const keeps = (place: Place, exit: Exit.Exit<StartedTurn, StartError | FilesNotReady | AttachedMeanwhile>): boolean =>
+const keeps = (
+  place: PreparedThread,
+  exit: Exit.Exit<StartedTurn, StartError | FilesNotReady | AttachedMeanwhile>
+): boolean =>
   Exit.isSuccess(exit)
     ? exit.value.threadId === place.threadId
     : Option.exists(Cause.findErrorOption(exit.cause), ({ _tag }) => _tag === "FilesNotReady")
 
 /** Removes the thread with its documents. What cannot be removed stays visible, and the user can delete it. */
-const undo = ({ assistants, documents, threads }: FileServices, { documents: attached, made }: Place) => {
+const undo = ({ assistants, documents, threads }: FileServices, { documents: attached, made }: PreparedThread) => {
   if (made === null) return Effect.forEach(attached, ({ id }) => Effect.ignore(documents.remove(id)), { discard: true })
   return Effect.ignore("assistantId" in made ? assistants.remove(made.assistantId) : threads.remove(made.threadId))
 }

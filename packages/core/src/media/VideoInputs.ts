@@ -23,14 +23,14 @@ export interface InputRoom {
   readonly settings: VideoSettings
 }
 
-type Place = Pick<HostedCall, "threadId" | "assistantId">
+type TurnIds = Pick<HostedCall, "threadId" | "assistantId">
 type Found = Pick<VideoOrder, "firstFrame" | "lastFrame" | "references">
 
 export const findInputs = Effect.fnUntraced(function* (
   room: InputRoom,
   inputs: VideoInputs,
   abilities: VideoAbilities,
-  place: Place
+  place: TurnIds
 ): Effect.fn.Return<Found, HostedToolFailed, Principal> {
   const named = inputs.video === null ? inputs.references : [inputs.video]
   const frame = (id: string | null) => (id === null ? Effect.succeed(null) : readFrame(room, id, place))
@@ -47,7 +47,7 @@ export const findInputs = Effect.fnUntraced(function* (
 const refuse = (message: string) => Effect.fail(new HostedToolFailed({ message: `No video was ordered. ${message}` }))
 
 /** An unknown document, another owner's and another conversation's get the same answer. */
-const find = ({ storage }: InputRoom, id: string, place: Place) =>
+const find = ({ storage }: InputRoom, id: string, place: TurnIds) =>
   Effect.catch(storage.find(id, place), (error: DocumentNotFound | StoreUnavailable) =>
     refuse(
       error._tag === "DocumentNotFound"
@@ -61,7 +61,7 @@ const referenceKind = ({ extension }: Document): VideoReference["kind"] | null =
   return family === "image" || family === "audio" || family === "video" ? family : null
 }
 
-const readFrame = Effect.fnUntraced(function* (room: InputRoom, id: string, place: Place) {
+const readFrame = Effect.fnUntraced(function* (room: InputRoom, id: string, place: TurnIds) {
   const document = yield* find(room, id, place)
   if (referenceKind(document) !== "image")
     return yield* refuse(`Document ${id} is no picture, so it cannot be a frame.`)
@@ -72,7 +72,7 @@ const readReference = Effect.fnUntraced(function* (
   room: InputRoom,
   id: string,
   abilities: VideoAbilities,
-  place: Place
+  place: TurnIds
 ): Effect.fn.Return<VideoReference, HostedToolFailed, Principal> {
   const document = yield* find(room, id, place)
   const kind = referenceKind(document)

@@ -1,7 +1,7 @@
 /** A chunk: the unit that is indexed, searched and shown. `Chunking` makes chunks. */
-import type { Place } from "./Section.ts"
+import type { SectionPlace } from "./Section.ts"
 
-export interface Chunk extends Place {
+export interface Chunk extends SectionPlace {
   /** Counted from 0 in its document; adjacent chunks have adjacent numbers. */
   readonly ordinal: number
   readonly text: string

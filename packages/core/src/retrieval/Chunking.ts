@@ -10,7 +10,7 @@ import { eachLine, fit, fits, splitLines } from "./Cutting.ts"
 import { type Block, headedParts } from "./Markdown.ts"
 import { splitRecords } from "./Records.ts"
 import { type ChunkSize, longestTitle, packed, type Piece, type Unnumbered } from "./Packing.ts"
-import { emptyPlace, type Place, type Section } from "./Section.ts"
+import { emptyPlace, type SectionPlace, type Section } from "./Section.ts"
 
 export const cutChunks = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
   runSteps(chunking(sections, size))
@@ -117,7 +117,7 @@ const isSamePlace = (a: Section, b: Section): boolean =>
 
 /** Text that is packed into chunks together. */
 interface Part {
-  readonly place: Place
+  readonly place: SectionPlace
   /** The lines that only name what stands below them. */
   readonly title: string
   /** Empty: nothing stands below the title. */
@@ -146,18 +146,18 @@ function* cutParts({ form, text, ...place }: Section): Steps<ReadonlyArray<Part>
   }
 }
 
-const part = (place: Place, title: string, kind: PartBlock["kind"], text: string): Part =>
+const part = (place: SectionPlace, title: string, kind: PartBlock["kind"], text: string): Part =>
   text.trim() === "" ? { place, title: title + text, blocks: [] } : { place, title, blocks: [{ kind, text }] }
 
 /** Extractors write the last title of a heading as the first line of the text below it. */
-const chunkTitle = (text: string, { heading }: Place): string => {
+const chunkTitle = (text: string, { heading }: SectionPlace): string => {
   const [line = ""] = eachLine(text.slice(0, longestTitle))
   const title = line.trim()
   if (heading === null || title === "" || (heading !== title && !heading.endsWith(` > ${title}`))) return ""
   return line
 }
 
-function* markdown(text: string, title: string, place: Place): Steps<ReadonlyArray<Part>> {
+function* markdown(text: string, title: string, place: SectionPlace): Steps<ReadonlyArray<Part>> {
   const parts: Array<Part> = []
   const [first, ...rest] = yield* headedParts(text)
   if (first !== undefined) parts.push({ place, title: title + first.title, blocks: first.blocks })
@@ -172,7 +172,7 @@ function* markdown(text: string, title: string, place: Place): Steps<ReadonlyArr
 function* piecesBelow(
   titles: string,
   blocks: ReadonlyArray<PartBlock>,
-  place: Place,
+  place: SectionPlace,
   size: ChunkSize
 ): Steps<ReadonlyArray<Piece>> {
   const [above, title] = yield* linesAtEnd(titles, size)
@@ -203,7 +203,7 @@ function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly
   return [all.slice(0, from).join(""), all.slice(from).join("")]
 }
 
-function* cutPieces({ kind, text }: PartBlock, place: Place, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+function* cutPieces({ kind, text }: PartBlock, place: SectionPlace, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
   switch (kind) {
     case "text":
       return yield* prose(text, size)

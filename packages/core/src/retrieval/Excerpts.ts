@@ -6,7 +6,7 @@ import type { IndexKey } from "./ChunkIndex.ts"
 import type { ChunkHit } from "./ChunkIndex.ts"
 import { ownText } from "./Chunk.ts"
 import type { CountTokens } from "./Cutting.ts"
-import type { Place } from "./Section.ts"
+import type { SectionPlace } from "./Section.ts"
 
 export interface Excerpt extends IndexKey {
   /** What a reader needs to understand it: where it begins in the middle of something, what stands before it, or the header of its table. */
@@ -16,7 +16,7 @@ export interface Excerpt extends IndexKey {
   readonly start: number | null
   readonly end: number | null
   /** The place of its first chunk. */
-  readonly place: Place
+  readonly place: SectionPlace
   readonly firstOrdinal: number
   readonly lastOrdinal: number
   /** The best score of its chunks. */

@@ -2,7 +2,7 @@
 import type { Steps } from "../primitives/Steps.ts"
 import type { Chunk } from "./Chunk.ts"
 import { type CountTokens, textTail } from "./Cutting.ts"
-import type { Place } from "./Section.ts"
+import type { SectionPlace } from "./Section.ts"
 
 export interface ChunkSize {
   /** The maximum of tokens in a chunk. */
@@ -27,7 +27,11 @@ export interface Unnumbered extends Omit<Chunk, "ordinal" | "start"> {
 }
 
 /** Puts as many pieces into a chunk as fit. */
-export function* packed(pieces: ReadonlyArray<Piece>, whole: Place, size: ChunkSize): Steps<ReadonlyArray<Unnumbered>> {
+export function* packed(
+  pieces: ReadonlyArray<Piece>,
+  whole: SectionPlace,
+  size: ChunkSize
+): Steps<ReadonlyArray<Unnumbered>> {
   const place = { ...whole, heading: shortened(whole.heading), sheet: shortened(whole.sheet) }
   const chunks: Array<Unnumbered> = []
   let room = 0

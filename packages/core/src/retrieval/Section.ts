@@ -4,7 +4,7 @@
  */
 
 /** The place of a text in its file. A field that the file does not have is null. */
-export interface Place {
+export interface SectionPlace {
   /** The titles above it, outermost first, joined by " > ". */
   readonly heading: string | null
   /** Counted from 1. */
@@ -16,7 +16,7 @@ export interface Place {
   readonly row: number | null
 }
 
-export const emptyPlace: Place = { heading: null, page: null, slide: null, sheet: null, row: null }
+export const emptyPlace: SectionPlace = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /**
  * The form of a section's text, which determines where it may be split:
@@ -31,7 +31,7 @@ export const emptyPlace: Place = { heading: null, page: null, slide: null, sheet
  */
 export type SectionForm = "prose" | "markdown" | "code" | "table" | "lines"
 
-export interface Section extends Place {
+export interface Section extends SectionPlace {
   readonly form: SectionForm
   readonly text: string
 }

@@ -6,7 +6,7 @@
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { type At, keywords, type Place, unknownKeyword } from "./SchemaKeywords.ts"
+import { type At, keywords, type SchemaPath, unknownKeyword } from "./SchemaKeywords.ts"
 import { type Check, isDeeper, isJsonObject, mostProblems, Run, type SchemaProblem } from "./SchemaRun.ts"
 
 export interface CheckedSchema {
@@ -66,8 +66,11 @@ class Compiler {
   private readonly document: Schema.Json
   private readonly nodes = new Map<string, SchemaNode>()
   /** Schemas that a `$ref` names and that are still to be read. So a long chain of them is no deep recursion. */
-  private readonly waiting: Array<{ readonly node: SchemaNode; readonly schema: Schema.Json; readonly place: Place }> =
-    []
+  private readonly waiting: Array<{
+    readonly node: SchemaNode
+    readonly schema: Schema.Json
+    readonly place: SchemaPath
+  }> = []
 
   constructor(document: Schema.Json) {
     this.document = document
@@ -85,14 +88,14 @@ class Compiler {
     return root
   }
 
-  private nodeAt(place: Place): SchemaNode {
+  private nodeAt(place: SchemaPath): SchemaNode {
     const key = JSON.stringify(place.map(String))
     const found = this.nodes.get(key) ?? new SchemaNode()
     this.nodes.set(key, found)
     return found
   }
 
-  private fill(node: SchemaNode, schema: Schema.Json | undefined, place: Place, level: number): void {
+  private fill(node: SchemaNode, schema: Schema.Json | undefined, place: SchemaPath, level: number): void {
     if (node.isRead) return
     node.isRead = true
     if (schema === true) return
@@ -117,8 +120,8 @@ class Compiler {
     node.checks = checks
   }
 
-  private at(node: SchemaNode, schema: Schema.JsonObject, place: Place, level: number): At {
-    const child = (value: Schema.Json | undefined, keys: Place): SchemaNode => {
+  private at(node: SchemaNode, schema: Schema.JsonObject, place: SchemaPath, level: number): At {
+    const child = (value: Schema.Json | undefined, keys: SchemaPath): SchemaNode => {
       const below = this.nodeAt([...place, ...keys])
       this.fill(below, value, [...place, ...keys], level + 1)
       return below

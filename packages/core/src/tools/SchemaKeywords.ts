@@ -17,20 +17,20 @@ import {
   type Way
 } from "./SchemaRun.ts"
 
-export type Place = ReadonlyArray<string | number>
+export type SchemaPath = ReadonlyArray<string | number>
 
 /** Reads one keyword of a schema. Undefined: the keyword has nothing to check by itself. */
 export type Keyword = (value: Schema.Json, at: At) => Check | undefined
 
 /** Where a keyword stands. */
 export interface At {
-  readonly place: Place
+  readonly place: SchemaPath
   readonly schema: Schema.JsonObject
   readonly refuse: (message: string) => undefined
   /** The schema at a place below this keyword, applied to a part of the value. */
-  readonly below: (schema: Schema.Json | undefined, ...keys: Place) => Check
+  readonly below: (schema: Schema.Json | undefined, ...keys: SchemaPath) => Check
   /** The same, applied to the value itself. */
-  readonly here: (schema: Schema.Json | undefined, ...keys: Place) => Check
+  readonly here: (schema: Schema.Json | undefined, ...keys: SchemaPath) => Check
   /** A schema elsewhere in the document. */
   readonly elsewhere: (pointer: string) => Check | undefined
 }

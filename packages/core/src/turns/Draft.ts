@@ -85,7 +85,7 @@ export interface Refusal {
 export const endDraft = ({ answerId, log }: Draft, { assistant }: Place, refusal: Refusal): void =>
   endRefused(log, { messageId: answerId, provider: assistant.provider ?? "", model: assistant.model ?? "" }, refusal)
 
-interface Answer {
+interface RefusedLeg {
   readonly messageId: MessageId
   readonly provider: string
   readonly model: string
@@ -93,14 +93,14 @@ interface Answer {
 
 const nothingSaid = { content: "", usage: noUsage, contextUsage: null }
 
-export const endRefused = (log: RunLog<TurnEvent>, answer: Answer, refusal: Refusal): void => {
+export const endRefused = (log: RunLog<TurnEvent>, answer: RefusedLeg, refusal: Refusal): void => {
   const { code, message: error, retryable } = refusal
   log.push((sequence) => ({ _tag: "RunFailed", sequence, ...answer, ...nothingSaid, error, code, retryable }))
   log.close("ended")
 }
 
 /** Ends the log of a turn that was cancelled before anything of it was kept. */
-export const endCancelled = (log: RunLog<TurnEvent>, answer: Answer): void => {
+export const endCancelled = (log: RunLog<TurnEvent>, answer: RefusedLeg): void => {
   log.push((sequence) => ({ _tag: "RunCancelled", sequence, ...answer, ...nothingSaid }))
   log.close("ended")
 }

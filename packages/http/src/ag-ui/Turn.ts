@@ -17,7 +17,6 @@ import {
 } from "@colloquy/core"
 import { type CallDecision, isAtRest, type OpenCall, type ThreadWithMessages } from "@colloquy/core/adapters"
 import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -25,10 +24,10 @@ import * as Stream from "effect/Stream"
 import { clientId, idField } from "./Messages.ts"
 import { instructionsIn, mediaIn, outputIn, readEnding, type Resume, type RunInput, textIn } from "./RunInput.ts"
 
-class AgUiRefusal extends Data.TaggedError("AgUiRefusal")<{
-  readonly code: string
-  readonly message: string
-}> {}
+class AgUiRefusal extends Schema.TaggedError<AgUiRefusal>()("AgUiRefusal", {
+  code: Schema.String,
+  message: Schema.String
+}) {}
 
 /** Fields of the application's message, as the native API takes them. */
 export type Wanted = Omit<TurnRequest, "content" | "threadId" | "assistantId">

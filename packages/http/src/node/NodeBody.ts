@@ -11,14 +11,14 @@ import { readable } from "./RequestStream.ts"
 
 export type BodyFault = "too_large" | "gone"
 
-type Answer = Exit.Exit<ArrayBuffer, BodyFault>
+type BodyOutcome = Exit.Exit<ArrayBuffer, BodyFault>
 
 const encoder = new TextEncoder()
 
 export class NodeBody {
   private readonly message: HostedMessage
-  private answer: Answer | null = null
-  private readonly waiting = new Set<(answer: Answer) => void>()
+  private answer: BodyOutcome | null = null
+  private readonly waiting = new Set<(answer: BodyOutcome) => void>()
   private isRead = false
   private size = 0
   private pieces: Array<Uint8Array> = []
@@ -35,7 +35,7 @@ export class NodeBody {
         resume(this.answer)
         return
       }
-      const wait = (answer: Answer) => resume(answer)
+      const wait = (answer: BodyOutcome) => resume(answer)
       this.waiting.add(wait)
       return Effect.sync(() => {
         this.waiting.delete(wait)
@@ -80,7 +80,7 @@ export class NodeBody {
     else this.pieces.push(piece)
   }
 
-  private settle(answer: Answer): void {
+  private settle(answer: BodyOutcome): void {
     if (this.answer !== null) return
     this.answer = answer
     this.pieces = []

@@ -12,9 +12,9 @@ import { findTelling } from "../streams/Heartbeat.ts"
 import { NodeSink } from "./NodeSink.ts"
 import { writeWeb } from "./ThroughWeb.ts"
 
-type Answer = HttpServerResponse.HttpServerResponse
+type KernelResponse = HttpServerResponse.HttpServerResponse
 
-export const write = (answer: Answer, to: ServerResponse, isHead: boolean): Effect.Effect<void> => {
+export const write = (answer: KernelResponse, to: ServerResponse, isHead: boolean): Effect.Effect<void> => {
   if (to.destroyed || to.writableEnded) return Effect.void
   try {
     return HttpServerResponse.omitsBody(answer, isHead) ? withoutBody(answer, to) : withBody(answer, to)
@@ -24,7 +24,7 @@ export const write = (answer: Answer, to: ServerResponse, isHead: boolean): Effe
   }
 }
 
-const withoutBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
+const withoutBody = (answer: KernelResponse, to: ServerResponse): Effect.Effect<void> => {
   const { "content-length": given, ...headers } = nodeHeaders(answer)
   const length = answer.status in lengthWithout ? lengthWithout[answer.status] : given
   writeHead(answer, to, length === undefined ? headers : { ...headers, "content-length": length })
@@ -35,7 +35,7 @@ const withoutBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> =>
 /** An answer to HEAD, and a 304, tell the length of what they leave out. */
 const lengthWithout: Readonly<Record<number, string | undefined>> = { 204: undefined, 205: "0" }
 
-const withBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
+const withBody = (answer: KernelResponse, to: ServerResponse): Effect.Effect<void> => {
   const { body } = answer
   switch (body._tag) {
     case "Empty":
@@ -55,10 +55,10 @@ const withBody = (answer: Answer, to: ServerResponse): Effect.Effect<void> => {
   }
 }
 
-const nodeHeaders = ({ cookies, headers }: Answer): OutgoingHttpHeaders =>
+const nodeHeaders = ({ cookies, headers }: KernelResponse): OutgoingHttpHeaders =>
   Cookies.isEmpty(cookies) ? headers : { ...headers, "set-cookie": Cookies.toSetCookieHeaders(cookies) }
 
-const writeHead = ({ status, statusText }: Answer, to: ServerResponse, headers: OutgoingHttpHeaders): void => {
+const writeHead = ({ status, statusText }: KernelResponse, to: ServerResponse, headers: OutgoingHttpHeaders): void => {
   if (statusText === undefined) to.writeHead(status, headers)
   else to.writeHead(status, statusText, headers)
 }

@@ -84,7 +84,9 @@ export const makeConversations = Effect.gen(function* () {
   const notFound = (id: string) => (error: Parameters<typeof fromKernel>[0]) =>
     error._tag === "ThreadNotFound" ? noConversation(id) : fromKernel(error)
 
-  const get = Effect.fnUntraced(function* (id: string): Effect.fn.Return<Answer, OpenAiError, Principal> {
+  const get = Effect.fnUntraced(function* (
+    id: string
+  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal> {
     const { thread } = yield* Effect.mapError(threads.get(yield* find(id)), notFound(id))
     return answer(thread)
   })
@@ -102,8 +104,6 @@ export const makeConversations = Effect.gen(function* () {
 
   return { create, get, update, remove }
 })
-
-type Answer = HttpServerResponse.HttpServerResponse
 
 const toOpenAi = (error: OpenAiError | Parameters<typeof fromKernel>[0]): OpenAiError =>
   error instanceof OpenAiError ? error : fromKernel(error)
