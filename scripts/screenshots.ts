@@ -19,7 +19,19 @@ const chosen = scenes.filter(({ name }) => wanted.length === 0 || wanted.include
 
 const keyOf = ({ newKey }: RunningServer): string => (newKey === null ? "" : Redacted.value(newKey))
 
-const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", LIMITS: "off" }
+/** A tool server whose calls wait for an approval. */
+const toolServer = {
+  command: process.execPath,
+  args: ["--conditions=colloquy-source", "packages/adapters/test/mcp/ToolServerProcess.ts"],
+  approval: true
+}
+
+const environment = {
+  COLLOQUY_DATA_DIR: "memory://",
+  PORT: "0",
+  LIMITS: "off",
+  MCP_SERVERS: JSON.stringify({ tools: toolServer })
+}
 const server = await startServer(await Effect.runPromise(readSettings(environment)))
 const browser = await chromium.launch({
   executablePath: process.env["TEST_CHROMIUM"] ?? "/usr/bin/chromium",

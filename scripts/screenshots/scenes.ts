@@ -62,6 +62,55 @@ export const scenes: ReadonlyArray<Scene> = [
     }
   },
   {
+    name: "approval",
+    go: async (page) => {
+      await newThread(page)
+      await say(page, "Please use tools_echo")
+      await page.getByRole("form", { name: "Approve" }).waitFor()
+    }
+  },
+  {
+    name: "again",
+    go: async (page) => {
+      await newThread(page)
+      await say(page, "count to 12")
+      await finished(page)
+      await page.getByRole("button", { name: "Try again" }).last().click()
+      await page.getByText("What was here before is kept").waitFor()
+      await page.locator(".question").last().hover()
+      await page.getByRole("button", { name: "Other model" }).last().click()
+    }
+  },
+  {
+    name: "edit",
+    go: async (page) => {
+      await newThread(page)
+      await say(page, "count to 12")
+      await finished(page)
+      await page.locator(".question").last().hover()
+      await page.getByRole("button", { name: "Edit your message" }).last().click()
+    }
+  },
+  {
+    name: "excerpts",
+    go: async (page) => {
+      await newThread(page)
+      await page.getByRole("button", { name: "A document Who keeps" }).click()
+      await finished(page)
+      await page.getByRole("button", { name: "Excerpt 1" }).first().waitFor()
+    }
+  },
+  {
+    name: "document",
+    go: async (page) => {
+      await newThread(page)
+      await page.getByRole("button", { name: "A document Who keeps" }).click()
+      await finished(page)
+      await page.getByRole("button", { name: "Excerpt 1" }).first().click()
+      await page.getByRole("dialog").locator("mark").waitFor()
+    }
+  },
+  {
     name: "you",
     go: async (page) => {
       await page.getByRole("button", { name: "You", exact: true }).click()

@@ -2,9 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunStep } from "../src/page/wire.ts"
 import { ownAddress, safeLink } from "../src/page/lib/addresses.ts"
-import { duration, money } from "../src/page/lib/format.ts"
+import { briefly, duration, money } from "../src/page/lib/format.ts"
 import { highlight } from "../src/page/lib/highlight.ts"
 import { formFields, initialText, readForm } from "../src/page/lib/schema.ts"
+import { markIn } from "../src/page/lib/places.ts"
 import { readTools, writeTools } from "../src/page/lib/tools.ts"
 import { encodeWav } from "../src/page/lib/wav.ts"
 import { makeChart } from "../src/page/lib/waterfall.ts"
@@ -30,6 +31,36 @@ describe("addresses", () => {
     const url = "https://public.example/api/documents/d-1/content?expires=1&signature=x"
     assert.strictEqual(ownAddress(url, "/api"), "/api/documents/d-1/content?expires=1&signature=x")
     assert.strictEqual(ownAddress("/documents/d-1/content", ""), "/documents/d-1/content")
+  })
+})
+
+it("a time stands in few letters under an answer", () => {
+  assert.deepStrictEqual([640, 1804, 12_340].map(briefly), ["640 ms", "1.8 s", "12.3 s"])
+})
+
+describe("the place of an excerpt in a piece of its document", () => {
+  const piece = "The keeper of the lighthouse is called Marguerite. She waters her tulips on Tuesdays."
+  const marked = (quote: string) => {
+    const place = markIn(piece, quote)
+    return place === null ? null : piece.slice(place.start, place.end)
+  }
+
+  it("is that of the words, or of what the piece has of them", () => {
+    assert.strictEqual(marked("called Marguerite."), "called Marguerite.")
+    assert.strictEqual(marked(`Before it.\n\n${piece}\n\nBehind it.`), piece)
+    const begun = "She waters her tulips on Tuesdays."
+    assert.strictEqual(marked(`${begun} And the roses on Fridays.`), null)
+    assert.strictEqual(marked(`called Marguerite. ${begun} And on Fridays the roses.`), `called Marguerite. ${begun}`)
+    assert.strictEqual(
+      marked("A story.\n\nThe keeper of the lighthouse is called Marguerite."),
+      "The keeper of the lighthouse is called Marguerite."
+    )
+  })
+
+  it("is nowhere for other words, and for none", () => {
+    assert.isNull(marked("The cellar is full of tulips, and nobody knows of them but the keeper."))
+    assert.isNull(marked(""))
+    assert.isNull(markIn("", "anything"))
   })
 })
 

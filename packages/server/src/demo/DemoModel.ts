@@ -115,7 +115,7 @@ const reply = (request: ChatRequest): Reply => {
   }
   return {
     reasoning: "I am a demo, so there is nothing to think about, but I show how it looks.",
-    text: recalled(request) + hello(asked),
+    text: recalled(request) + quoted(request, asked) + hello(asked),
     call: null
   }
 }
@@ -159,6 +159,28 @@ const recalled = (request: ChatRequest): string => {
   const found = [...notes.matchAll(/^\[\d+\] \(noted [^()\n]*\) (.+)$/gmu)].map(([, note]) => note)
   return found.length === 0 ? "" : `I remember: ${found.join(" ")} `
 }
+
+/** The sentence of the excerpts that has most words of the question, with the marker of its excerpt. */
+const quoted = (request: ChatRequest, asked: string): string => {
+  const wanted = new Set(longWords(asked))
+  let best = { marker: "", count: 0, sentence: "" }
+  let marker = ""
+  for (const line of lastTexts(request).slice(0, -1).join("\n").split("\n")) {
+    const begun = /^\[d\d{1,3}\]/u.exec(line)?.[0]
+    if (begun !== undefined || line.startsWith("<")) marker = begun ?? ""
+    else if (marker !== "") {
+      const count = longWords(line).filter((word) => wanted.has(word)).length
+      if (count > best.count) best = { marker, count, sentence: line.trim().slice(0, 300) }
+    }
+  }
+  return best.count === 0 ? "" : `Your document says: ${best.sentence} ${best.marker} `
+}
+
+const longWords = (text: string): ReadonlyArray<string> =>
+  text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word.length > 3)
 
 /** The tool that the question asks for, by a few simple rules. */
 export const wantedTool = (tools: ReadonlyArray<ToolDefinition>, asked: string): ToolDefinition | undefined => {

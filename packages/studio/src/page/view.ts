@@ -9,9 +9,9 @@ import { h } from "preact"
 export const html = htm.bind(h)
 export type View = ReturnType<typeof html> | string | null
 
-export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
+export { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 export { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals"
-export { render } from "preact"
+export { createContext, render } from "preact"
 export type { ComponentChildren } from "preact"
 
 /** Class names, without those that do not apply. */

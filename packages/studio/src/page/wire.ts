@@ -23,6 +23,7 @@ export type TypedAnswer = SystemOne["answers"][string]
 export type Tool = NonNullable<Assistant["tools"]>[number]
 export type ToolCall = NonNullable<StoredMessage["tool_calls"]>[number]
 export type Attachment = NonNullable<StoredMessage["attachments"]>[number]
+export type Excerpt = NonNullable<StoredMessage["retrieved"]>[number]
 export type GeneratedMedia = NonNullable<StoredMessage["generated_media"]>[number]
 export type RetrievedMemory = NonNullable<MessageResponse["retrieved_memories"]>[number]
 

@@ -83,9 +83,14 @@ export const json = async <Record>(path: string, options?: Call): Promise<Record
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (await (await call(path, options)).json()) as Record
 
-/** An act that happens once, however often the request is sent. */
+/** The header of an act that happens once, however often its request is sent. */
+export const once = () => ({
+  // `randomUUID` is missing where the page is not sent over TLS.
+  "idempotency-key": [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16)).join("-")
+})
+
 export const post = <Record>(path: string, body: object): Promise<Record> =>
-  json<Record>(path, { method: "POST", body, headers: { "idempotency-key": crypto.randomUUID() } })
+  json<Record>(path, { method: "POST", body, headers: once() })
 
 const pageSize = 200
 

@@ -19,6 +19,10 @@ export const duration = (millis: number): string => {
   return `${Math.floor(millis / 60_000)} min ${Math.round((millis % 60_000) / 1000)} s`
 }
 
+/** A time in few letters: `640 ms`, `1.8 s`. */
+export const briefly = (millis: number): string =>
+  millis >= 1000 && millis < 10_000 ? `${(millis / 1000).toFixed(1)} s` : duration(millis)
+
 export const money = (usd: number): string => {
   if (usd === 0) return "$0"
   return usd >= 0.01 ? `$${usd.toFixed(2)}` : `$${usd.toPrecision(2)}`

@@ -3,14 +3,29 @@
  * made here. No HTML of the text is interpreted, links open only known schemes, and external pictures become links, so that the page loads
  * nothing because a model wrote it.
  */
-import { marked, type Token, type Tokens } from "marked"
+import { Marked, type Token, type Tokens } from "marked"
 import { CodeBlock } from "../parts/CodeBlock.ts"
+import { Marker } from "../parts/Excerpts.ts"
 import { html, type View } from "../view.ts"
 import { safeLink } from "./addresses.ts"
 
-const options = { gfm: true, breaks: true }
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  extensions: [
+    {
+      name: "marker",
+      level: "inline",
+      start: (text) => text.indexOf("[d"),
+      tokenizer: (text) => {
+        const [raw, number] = /^\[d(\d{1,3})\]/u.exec(text) ?? []
+        return raw === undefined ? undefined : { type: "marker", raw, index: Number(number) - 1 }
+      }
+    }
+  ]
+})
 
-export const markdown = (text: string): ReadonlyArray<View> => blocks(withoutGaps(marked.lexer(text, options)))
+export const markdown = (text: string): ReadonlyArray<View> => blocks(withoutGaps(marked.lexer(text)))
 
 /** Headings of an answer are put below the page's own headings, without gaps between levels. */
 const withoutGaps = (tokens: ReadonlyArray<Token>): ReadonlyArray<Token> => {
@@ -112,6 +127,8 @@ const inline = (token: Token): View => {
       return link(String(token["href"]), [`Picture: ${token["text"] === "" ? token["href"] : token["text"]}`])
     case "text":
       return token.tokens === undefined ? plain(token) : html`<span>${inlines(token.tokens)}</span>`
+    case "marker":
+      return html`<${Marker} index=${Number(token["index"])} raw=${token.raw} />`
     case "escape":
       return String(token["text"])
     default:

@@ -1,9 +1,11 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
-import { count, money, plural, wholeDate } from "../lib/format.ts"
+import { briefly, money, plural, wholeDate } from "../lib/format.ts"
 import { type Answer, isOpen, type Piece } from "../state/answer.ts"
 import { failureReason } from "../state/conversation.ts"
+import type { RunSummary } from "../wire.ts"
 import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"
-import { Icon } from "./Icon.ts"
+import { Excerpts, Given } from "./Excerpts.ts"
+import { Icon, type IconName } from "./Icon.ts"
 import { Media } from "./Media.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
@@ -12,6 +14,10 @@ export interface AnswerActions {
   readonly onInspect?: (runId: string) => void
   readonly onShare?: (runId: string) => void
   readonly onHear?: (documentId: string) => void
+  /** Asks for another answer; an empty model is that of the first time. */
+  readonly onAgain?: (messageId: string, model: string) => void
+  readonly onFork?: (messageId: string) => void
+  readonly onRewind?: (messageId: string) => void
 }
 
 export interface AnswerItemProps {
@@ -19,20 +25,34 @@ export interface AnswerItemProps {
   readonly name: string
   readonly threadId: string | null
   readonly actions: AnswerActions
+  /** What the answer's run took and cost, where that is known. */
+  readonly facts?: RunSummary | undefined
+  readonly isLast?: boolean
 }
 
-export const AnswerItem = ({ actions, answer: shown, name, threadId }: AnswerItemProps): View => {
+export const AnswerItem = ({
+  actions,
+  answer: shown,
+  facts,
+  isLast = false,
+  name,
+  threadId
+}: AnswerItemProps): View => {
   const answer = shown.value
-  return html`<li class=${classes("answer", isOpen(answer) && "live", answer.state === "broken" && "broken")}>
+  return html`<li
+    class=${classes("answer", isOpen(answer) && "live", answer.state === "broken" && "broken", isLast && "last")}
+  >
     <article aria-label="${name} answers" aria-busy=${answer.state === "live"}>
       <h3 class="speaker">${name}</h3>
       <${Thoughts} answer=${answer} />
-      ${answer.typed === null ? html`<${Pieces} answer=${answer} />` : html`<${TypedAnswers} typed=${answer.typed} />`}
+      <${Given.Provider} value=${answer.excerpts}>
+        ${answer.typed === null ? html`<${Pieces} answer=${answer} />` : html`<${TypedAnswers} typed=${answer.typed} />`}
+      <//>
       <${Media} media=${answer.media} />
       <${Found} answer=${answer} />
       ${answer.speechProblem !== null && html`<p class="mark">It could not be read aloud: ${answer.speechProblem}</p>`}
       <${Ending} answer=${answer} threadId=${threadId} />
-      ${!isOpen(answer) && html`<${Footer} answer=${answer} actions=${actions} />`}
+      ${!isOpen(answer) && html`<${Footer} answer=${answer} actions=${actions} facts=${facts} isLast=${isLast} />`}
     </article>
   </li>`
 }
@@ -51,6 +71,7 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
   )}`
 }
 
+const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
 /** The words as they are, until the parser is there. */
@@ -73,8 +94,9 @@ const Thoughts = ({ answer }: { readonly answer: Answer }): View =>
 
 /** The memories, files and sources of the answer. */
 const Found = ({ answer }: { readonly answer: Answer }): View => {
-  const { files, memories, sources } = answer
-  return html`${
+  const { excerpts, files, memories, sources } = answer
+  return html`${excerpts.length > 0 && html`<${Excerpts} excerpts=${excerpts} />`}
+  ${
     sources.length > 0 &&
     html`<section class="sources" aria-label="Sources">
     <h4>Sources</h4>
@@ -84,9 +106,9 @@ const Found = ({ answer }: { readonly answer: Answer }): View => {
   </section>`
   }
   ${
-    (files.length > 0 || memories.length > 0) &&
+    ((excerpts.length === 0 && files.length > 0) || memories.length > 0) &&
     html`<p class="found">
-    ${files.map((file) => html`<span class="chip"><${Icon} name="file" />${file}</span>`)}
+    ${excerpts.length === 0 && files.map((file) => html`<span class="chip"><${Icon} name="file" />${file}</span>`)}
     ${memories.length > 0 && html`<span class="chip"><${Icon} name="book" />${plural(memories.length, "memory", "memories")}</span>`}
   </p>`
   }`
@@ -103,7 +125,7 @@ const Ending = ({ answer, threadId }: { readonly answer: Answer; readonly thread
     case "cancelled":
       return html`<p class="mark">Cancelled.</p>`
     case "waiting":
-      return html`<p class="mark">It waits for your results.</p>`
+      return html`<p class="mark">It waits for you.</p>`
     default:
       return null
   }
@@ -118,40 +140,76 @@ const Failure = ({ answer, threadId }: { readonly answer: Answer; readonly threa
   return html`<p class="mark failed"><${Icon} name="warning" /><span>This answer failed. ${reason ?? ""}</span></p>`
 }
 
-const Footer = ({ actions, answer }: { readonly answer: Answer; readonly actions: AnswerActions }): View => {
+interface FooterProps {
+  readonly answer: Answer
+  readonly actions: AnswerActions
+  readonly facts: RunSummary | undefined
+  readonly isLast: boolean
+}
+
+/** `1.8 s · 412 tokens · $0.002`; what is not known is left out. */
+const factsText = ({ costUsd, inputTokens, outputTokens }: Answer, facts: RunSummary | undefined): string => {
+  const { cost_usd = costUsd, created_at = "", ended_at = null, usage } = facts ?? {}
+  const tokens = usage?.total_tokens ?? (inputTokens === null ? null : inputTokens + (outputTokens ?? 0))
+  return [
+    ended_at === null ? null : briefly(Date.parse(ended_at) - Date.parse(created_at)),
+    tokens === null ? null : plural(tokens, "token"),
+    cost_usd === null ? null : money(cost_usd)
+  ]
+    .filter(Boolean)
+    .join(" · ")
+}
+
+const Footer = ({ actions, answer, facts, isLast }: FooterProps): View => {
   const [isCopied, setCopied] = useState(false)
-  const { runId } = answer
-  const facts = [
-    answer.model,
-    answer.inputTokens === null
-      ? null
-      : `${count(answer.inputTokens)} tokens in, ${count(answer.outputTokens ?? 0)} out`,
-    answer.costUsd === null ? null : money(answer.costUsd)
-  ].filter(Boolean)
+  const { messageId, model, runId, startedAt } = answer
+  const { onAgain, onFork, onHear, onInspect, onRewind, onShare } = actions
+  const known = factsText(answer, facts)
+  const title = [model, startedAt === null ? null : wholeDate(startedAt)].filter(Boolean).join(", ")
   const copy = () =>
     void navigator.clipboard.writeText(answer.text).then(
       () => setCopied(true),
       () => {}
     )
+  const action = (word: string, icon: IconName, run: () => void, label = word) =>
+    html`<button type="button" class="quiet" aria-label=${label} onClick=${run}><${Icon} name=${icon} />${word}</button>`
   return html`<footer>
-    <span title=${answer.startedAt === null ? "" : wholeDate(answer.startedAt)}>${facts.join(" · ")}</span>
+    ${
+      runId !== null && onInspect !== undefined
+        ? html`<button type="button" class="quiet facts-button" title=${title} aria-label="Look inside: ${known}" onClick=${() => onInspect(runId)}>
+            <${Icon} name="look" />${known === "" ? "Look inside" : known}
+          </button>`
+        : html`<span class="facts-button" title=${title}>${known}</span>`
+    }
     <span class="actions">
-      ${
-        answer.speech !== null &&
-        actions.onHear !== undefined &&
-        html`<button type="button" class="quiet" onClick=${() => actions.onHear?.(answer.speech ?? "")}>Hear it</button>`
-      }
-      ${answer.text !== "" && html`<button type="button" class="quiet" onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>`}
-      ${
-        runId !== null &&
-        actions.onShare !== undefined &&
-        html`<button type="button" class="quiet" onClick=${() => actions.onShare?.(runId)}>Share</button>`
-      }
-      ${
-        runId !== null &&
-        actions.onInspect !== undefined &&
-        html`<button type="button" class="quiet" onClick=${() => actions.onInspect?.(runId)}>Look inside</button>`
-      }
+      ${answer.speech !== null && onHear !== undefined && action("Hear it", "play", () => onHear(answer.speech ?? ""))}
+      ${messageId !== null && onAgain !== undefined && html`<${Again} onAgain=${(chosen: string) => onAgain(messageId, chosen)} />`}
+      ${messageId !== null && onFork !== undefined && action("Fork", "fork", () => onFork(messageId), "Fork the conversation here")}
+      ${messageId !== null && onRewind !== undefined && !isLast && action("Rewind", "back", () => onRewind(messageId), "Rewind to this answer")}
+      ${answer.text !== "" && action(isCopied ? "Copied" : "Copy", "copy", copy)}
+      ${runId !== null && onShare !== undefined && action("Share", "save", () => onShare(runId))}
     </span>
   </footer>`
+}
+
+/** Another answer, of the same model or of another one. */
+const Again = ({ onAgain }: { readonly onAgain: (model: string) => void }): View => {
+  const [isChoosing, choose] = useState(false)
+  const [model, setModel] = useState("")
+  const submit = (event: Event) => {
+    event.preventDefault()
+    choose(false)
+    onAgain(model)
+  }
+  return html`<button type="button" class="quiet" onClick=${() => onAgain("")}><${Icon} name="again" />Try again</button>
+    <button type="button" class="quiet" aria-expanded=${isChoosing} onClick=${() => choose(!isChoosing)}>
+      <${Icon} name="columns" />Other model
+    </button>
+    ${
+      isChoosing &&
+      html`<form class="again" onSubmit=${submit}>
+        <${ModelPicker} label="Another model" value=${model} onInput=${setModel} />
+        <button class="primary" disabled=${model === ""}>Ask it</button>
+      </form>`
+    }`
 }

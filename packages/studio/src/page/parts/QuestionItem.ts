@@ -3,21 +3,85 @@ import { bytes, wholeDate } from "../lib/format.ts"
 import type { Question } from "../state/conversation.ts"
 import { documentAddress, openDocument } from "../state/documents.ts"
 import { act } from "../state/place.ts"
-import { classes, html, useEffect, useState, type View } from "../view.ts"
+import { classes, html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import type { Attachment } from "../wire.ts"
 import { Icon } from "./Icon.ts"
 
-export const QuestionItem = ({ question }: { readonly question: Question }): View =>
-  html`<li class=${classes("question", !question.isSent && "unsent")}>
+export interface QuestionActions {
+  /** Sends another text in its place. Absent: it cannot be edited. */
+  readonly onEdit?: (messageId: string, content: string) => void
+  readonly onFork?: (messageId: string) => void
+}
+
+export interface QuestionItemProps {
+  readonly question: Question
+  readonly actions?: QuestionActions
+}
+
+export const QuestionItem = ({ actions = {}, question }: QuestionItemProps): View => {
+  const [isEdited, edit] = useState(false)
+  const { at, attachments, isSent, messageId, text } = question
+  const { onEdit, onFork } = actions
+  return html`<li class=${classes("question", !isSent && "unsent")}>
     <article aria-label="You say">
       <h3 class="unseen">You</h3>
-      ${question.text !== "" && html`<p title=${question.at === null ? "" : wholeDate(question.at)}>${question.text}</p>`}
-      ${question.attachments.map(
+      ${
+        isEdited && messageId !== null && onEdit !== undefined
+          ? html`<${EditForm}
+              text=${text}
+              onDone=${(content: string | null) => {
+                edit(false)
+                if (content !== null) onEdit(messageId, content)
+              }}
+            />`
+          : text !== "" && html`<p dir="auto" title=${at === null ? "" : wholeDate(at)}>${text}</p>`
+      }
+      ${attachments.map(
         (each) =>
-          html`<${each.document_id === "" || !question.isSent ? AttachedFile : SentFile} key=${each.document_id} attachment=${each} />`
+          html`<${each.document_id === "" || !isSent ? AttachedFile : SentFile} key=${each.document_id} attachment=${each} />`
       )}
+      ${
+        messageId !== null &&
+        !isEdited &&
+        (onEdit !== undefined || onFork !== undefined) &&
+        html`<span class="actions">
+          ${onEdit !== undefined && html`<button type="button" class="quiet" aria-label="Edit your message" onClick=${() => edit(true)}><${Icon} name="pencil" />Edit</button>`}
+          ${onFork !== undefined && html`<button type="button" class="quiet" aria-label="Fork the conversation at your message" onClick=${() => onFork(messageId)}><${Icon} name="fork" />Fork</button>`}
+        </span>`
+      }
     </article>
   </li>`
+}
+
+const EditForm = ({
+  onDone,
+  text
+}: {
+  readonly text: string
+  readonly onDone: (content: string | null) => void
+}): View => {
+  const field = useRef<HTMLTextAreaElement>(null)
+  useLayoutEffect(() => field.current?.focus(), [])
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const content = field.current?.value.trim() ?? ""
+    if (content !== "") onDone(content)
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event)
+    if (event.key !== "Escape") return
+    event.preventDefault()
+    onDone(null)
+  }
+  return html`<form class="edit" onSubmit=${submit}>
+    <textarea ref=${field} rows="3" dir="auto" aria-label="Text of your message" defaultValue=${text} onKeyDown=${onKey}></textarea>
+    <div class="actions">
+      <span class="hint">What follows is kept as a thread.</span>
+      <button type="button" onClick=${() => onDone(null)}>Leave it</button>
+      <button class="primary">Send again</button>
+    </div>
+  </form>`
+}
 
 const words: Readonly<Record<string, string>> = {
   uploading: "on its way",

@@ -50,6 +50,7 @@ const SharedMessage = ({ message, name, problem }: SharedMessageProps): View => 
     const question = {
       kind: "question",
       key: message.message_id,
+      messageId: null,
       text: message.content ?? "",
       attachments: message.attachments ?? [],
       at: message.created_at,

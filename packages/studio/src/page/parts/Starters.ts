@@ -2,7 +2,7 @@
 import { go } from "../state/address.ts"
 import { isDemo, realtimeModels } from "../state/catalogue.ts"
 import { setOptions } from "../state/options.ts"
-import { attach, send } from "../state/outbox.ts"
+import { send, sendWith } from "../state/outbox.ts"
 import { act, assistantName, can } from "../state/place.ts"
 import { html, type View } from "../view.ts"
 import { Icon, type IconName } from "./Icon.ts"
@@ -37,10 +37,7 @@ const starters: ReadonlyArray<Starter> = [
     word: "A document",
     text: "Who keeps the lighthouse?",
     isThere: () => can.value.documents,
-    run: async () => {
-      void attach([new File([story], "lighthouse.md", { type: "text/markdown" })])
-      await send("Who keeps the lighthouse?")
-    }
+    run: () => sendWith("Who keeps the lighthouse?", [new File([story], "lighthouse.md", { type: "text/markdown" })])
   },
   {
     icon: "wave",

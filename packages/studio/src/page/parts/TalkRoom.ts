@@ -2,19 +2,33 @@
  * The conversation: messages, the tool form when the assistant waits for outputs, and the field for the next message. Files may be dropped
  * on it.
  */
-import { go, title } from "../state/address.ts"
+import { go, href, title } from "../state/address.ts"
+import { readModelName } from "../state/catalogue.ts"
+import type { Entry } from "../state/conversation.ts"
 import { playDocument } from "../state/documents.ts"
 import * as inspector from "../state/inspector.ts"
 import { attach } from "../state/outbox.ts"
-import { act, assistantName, conversation, isListShown, tell, threads, threadTitle } from "../state/place.ts"
+import {
+  act,
+  assistantName,
+  conversation,
+  forkThread,
+  isListShown,
+  rewindThread,
+  tell,
+  threads,
+  threadTitle
+} from "../state/place.ts"
 import { classes, html, lazy, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
+import type { RunSummary } from "../wire.ts"
 import { AnswerItem, type AnswerActions } from "./AnswerItem.ts"
 import { Composer } from "./Composer.ts"
+import { OpenedExcerpt } from "./Excerpts.ts"
 import { Icon, IconButton } from "./Icon.ts"
-import { QuestionItem } from "./QuestionItem.ts"
+import { type QuestionActions, QuestionItem } from "./QuestionItem.ts"
 import { Starters } from "./Starters.ts"
 
-const ToolForm = lazy(async () => (await import("./ToolForm.ts")).ToolForm)
+const WaitingCalls = lazy(async () => (await import("./WaitingCalls.ts")).WaitingCalls)
 
 export const TalkRoom = (): View => {
   const [isOver, setOver] = useState(false)
@@ -26,7 +40,6 @@ export const TalkRoom = (): View => {
     stop(event, false)
     act(attach)([...(event.dataTransfer?.files ?? [])])
   }
-  const waiting = conversation.waiting.value
   return html`<div
     class=${classes("talk", isOver && "dropping")}
     onDragOver=${(event: DragEvent) => stop(event, true)}
@@ -35,8 +48,8 @@ export const TalkRoom = (): View => {
   >
     <${Bar} />
     <${Messages} />
-    ${waiting !== null && html`<${ToolForm} key=${waiting.runId} waiting=${waiting} />`}
     <${Composer} />
+    <${OpenedExcerpt} />
   </div>`
 }
 
@@ -48,13 +61,20 @@ const openTitle = (): string | null => {
 
 const Bar = (): View => {
   const name = openTitle() ?? "New thread"
+  const forkedFrom =
+    threads.value.find(({ thread_id }) => thread_id === conversation.threadId.value)?.forked_from ?? null
+  const source = threads.value.find(({ thread_id }) => thread_id === forkedFrom?.thread_id)
+  const forkedName = source === undefined ? "a thread that is gone" : `“${threadTitle(source)}”`
   useEffect(() => {
     title.value = `${name} · ${assistantName.value}`
   }, [name, assistantName.value])
   return html`<header class="bar">
     <${IconButton} class="only-narrow" icon="menu" label="Assistants and threads" isPressed=${isListShown.value} onClick=${() => (isListShown.value = !isListShown.value)} />
     <h2 dir="auto">${name}</h2>
-    <p class="where">${assistantName.value}</p>
+    <p class="where">
+      ${assistantName.value}
+      ${forkedFrom !== null && html`, <a href=${href("talk", forkedFrom.thread_id)}>a fork of ${forkedName}</a>`}
+    </p>
     <div class="tools">
       <button type="button" class="quiet-button" aria-label="Compare two models" title="Compare two models" onClick=${() => go("compare")}>
         <${Icon} name="columns" /> <span>Compare</span>
@@ -73,19 +93,44 @@ const Bar = (): View => {
   </header>`
 }
 
-const actionsFor = (threadId: string | null): AnswerActions =>
+const regenerate = (messageId: string, model: string): void => {
+  const { model: model_name, provider: llm_provider } = readModelName(model)
+  const body = model === "" ? {} : { model_name, llm_provider }
+  act(() => conversation.again(messageId, "regenerate", body))()
+}
+
+const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & QuestionActions =>
   threadId === null
     ? {}
     : {
         onInspect: (runId) => act(() => inspector.inspect(threadId, runId))(),
         onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
-        onHear: (documentId) => act(() => playDocument(documentId))()
+        onHear: (documentId) => act(() => playDocument(documentId))(),
+        // While an answer is written, the server would refuse these.
+        ...(isBusy
+          ? {}
+          : {
+              onAgain: regenerate,
+              onEdit: (messageId, content) => act(() => conversation.again(messageId, "edit", { content }))(),
+              onFork: (messageId) => act(() => forkThread(threadId, messageId))(),
+              onRewind: (messageId) => act(() => rewindThread(messageId))()
+            })
       }
+
+/** What the runs with one answer took: of a run that waited for somebody, the time would be the person's. */
+const factsFor = (runId: string | null): RunSummary | undefined => {
+  const isOf = (entry: Entry) => entry.kind === "answer" && entry.answer.value.runId === runId
+  if (runId === null || conversation.entries.value.filter(isOf).length > 1) return undefined
+  return conversation.facts.value.get(runId)
+}
 
 const Messages = (): View => {
   const entries = conversation.entries.value
   const threadId = conversation.threadId.value
   const name = assistantName.value
+  const waiting = conversation.waiting.value
+  const keptAs = conversation.keptAs.value
+  const actions = actionsFor(threadId, conversation.isRunning.value)
   const list = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   const toEnd = () => list.current?.scrollTo({ top: list.current.scrollHeight })
@@ -122,9 +167,26 @@ const Messages = (): View => {
       ${entries.length === 0 && html`<${Starters} />`}
       ${entries.map((entry) =>
         entry.kind === "question"
-          ? html`<${QuestionItem} key=${entry.key} question=${entry} />`
-          : html`<${AnswerItem} key=${entry.key} answer=${entry.answer} name=${name} threadId=${threadId} actions=${actionsFor(threadId)} />`
+          ? html`<${QuestionItem} key=${entry.key} question=${entry} actions=${actions} />`
+          : html`<${AnswerItem}
+              key=${entry.key}
+              answer=${entry.answer}
+              name=${name}
+              threadId=${threadId}
+              actions=${actions}
+              facts=${factsFor(entry.answer.value.runId)}
+              isLast=${entry === last}
+            />`
       )}
+      ${waiting !== null && html`<${WaitingCalls} key=${waiting.runId} waiting=${waiting} />`}
+      ${
+        keptAs !== null &&
+        html`<li>
+          <p class="mark" role="status">
+            <${Icon} name="back" /><span>What was here before is kept: <a href=${href("talk", keptAs)}>open it as it was</a>.</span>
+          </p>
+        </li>`
+      }
     </ol>
     <p class="unseen" role="status">${conversation.spoken.value}</p>`
 }

@@ -1,5 +1,6 @@
 /** The state of one answer, from its events while it is streamed, and from the store afterwards. Pure. */
 import type {
+  Excerpt,
   GeneratedMedia,
   JsonRecord,
   RetrievedMemory,
@@ -39,6 +40,8 @@ export interface Answer {
   readonly sources: ReadonlyArray<Source>
   readonly memories: ReadonlyArray<RetrievedMemory>
   readonly files: ReadonlyArray<string>
+  /** What the model was given of documents: `[d1]` in the text is the first. */
+  readonly excerpts: ReadonlyArray<Excerpt>
   readonly typed: SystemOne | null
   /** Why it failed. */
   readonly problem: string | null
@@ -67,6 +70,7 @@ export const emptyAnswer: Answer = {
   sources: [],
   memories: [],
   files: [],
+  excerpts: [],
   typed: null,
   problem: null,
   provider: null,
@@ -184,7 +188,8 @@ export const afterEvent = (answer: Answer, event: StreamEvent): Answer => {
         costUsd: event.cost_usd,
         memoryOperationId: event.memory_operation_id,
         memories: event.retrieved_memories ?? answer.memories,
-        files: event.retrieved_files ?? answer.files
+        files: event.retrieved_files ?? answer.files,
+        excerpts: event.retrieved ?? []
       }
     case "run_failed":
       return { ...answer, state: "failed", messageId: event.message_id, runId: event.run_id, problem: event.error }
@@ -220,28 +225,18 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
   calls: callsIn(message),
   media: message.generated_media ?? [],
   sources: sourcesIn(message.metadata_),
-  memories: arrayIn<RetrievedMemory>(message, "retrieved_memories"),
-  files: arrayIn<string>(message, "retrieved_files"),
+  memories: message.retrieved_memories ?? [],
+  files: message.retrieved_files ?? [],
+  excerpts: message.retrieved ?? [],
   typed: message.system_one,
+  problem: message.fault?.message ?? null,
   provider: message.model_provider,
   model: message.model_name,
   inputTokens: message.input_tokens,
   outputTokens: message.output_tokens,
-  speech: speechIn(message),
+  speech: message.voice_records?.tts?.document_id ?? null,
   startedAt: message.created_at
 })
-
-/** Fields that only some servers put on a stored message; their items are those of the reply. */
-const arrayIn = <Item>(message: StoredMessage, field: string): ReadonlyArray<Item> => {
-  const value: unknown = Object.entries(message).find(([name]) => name === field)?.[1]
-  return Array.isArray(value) ? value : []
-}
-
-const speechIn = (message: StoredMessage): string | null => {
-  const records: unknown = Object.entries(message).find(([name]) => name === "voice_records")?.[1]
-  const spoken = isRecord(records) ? records["tts"] : null
-  return isRecord(spoken) && typeof spoken["document_id"] === "string" ? spoken["document_id"] : null
-}
 
 /** The client's calls with their submitted outputs, and the calls that the server ran itself. */
 const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {

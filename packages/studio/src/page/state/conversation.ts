@@ -2,16 +2,28 @@
  * One thread on the screen: its messages, the answer in progress, and the user's actions. The main room shows one conversation, the
  * comparison shows two. Its state is signals, so that the parts that read them redraw themselves.
  */
-import { call, json, Refused } from "../api/http.ts"
+import { call, json, once, post, Refused } from "../api/http.ts"
 import { follow, followWhole, type Reading } from "../api/stream.ts"
 import { batch, signal, type Signal } from "../view.ts"
-import type { Attachment, MessageResponse, Run, StoredMessage, StreamEvent, Thread, ToolCall } from "../wire.ts"
+import type {
+  Attachment,
+  JsonRecord,
+  MessageResponse,
+  Run,
+  RunSummary,
+  StoredMessage,
+  StreamEvent,
+  Thread,
+  ToolCall
+} from "../wire.ts"
 import { afterEvent, type Answer, emptyAnswer, isOpen, type MessageBody, storedAnswer } from "./answer.ts"
 import { record } from "./log.ts"
 
 export interface Question {
   readonly kind: "question"
   readonly key: string
+  /** Null until the server has it. */
+  readonly messageId: string | null
   readonly text: string
   readonly attachments: ReadonlyArray<Attachment>
   readonly at: string | null
@@ -32,6 +44,14 @@ export interface Waiting {
   readonly calls: ReadonlyArray<ToolCall>
 }
 
+/** What a person decides about a call that waits for an approval. */
+export interface Decision {
+  readonly tool_call_id: string
+  readonly decision: "approve" | "reject"
+  readonly arguments?: JsonRecord
+  readonly reason?: string
+}
+
 export interface Draft {
   readonly body: MessageBody
   readonly attachments: ReadonlyArray<Attachment>
@@ -46,6 +66,8 @@ interface Listener {
   /** The assistant of a new thread, where none is open yet. */
   readonly assistantId?: () => Promise<string>
   readonly onActivity: (threadId: string) => void
+  /** What an act took back is kept as another thread. */
+  readonly onKept?: () => void
   /** A run of the thread has begun, goes on, waits or has ended. */
   readonly onRun?: (threadId: string, runId: string, hasEnded: boolean) => void
 }
@@ -72,6 +94,10 @@ export class Conversation {
   readonly entries = signal<ReadonlyArray<Entry>>([])
   readonly isRunning = signal(false)
   readonly waiting = signal<Waiting | null>(null)
+  /** The thread that has the conversation as it was before the last act took something of it back. */
+  readonly keptAs = signal<string | null>(null)
+  /** What the runs of the thread took and cost. */
+  readonly facts = signal<ReadonlyMap<string, RunSummary>>(new Map())
   /** Announcements for screen readers. */
   readonly spoken = signal("")
   private readonly listener: Listener
@@ -95,6 +121,8 @@ export class Conversation {
       this.entries.value = []
       this.waiting.value = null
       this.isRunning.value = false
+      this.keptAs.value = null
+      this.facts.value = new Map()
       this.spoken.value = ""
     })
   }
@@ -106,6 +134,7 @@ export class Conversation {
     if (visit !== this.visits) return null
     this.reset(thread.assistant_id)
     this.threadId.value = threadId
+    void this.readFacts()
     const running = thread.messages.find(({ status }) => status === "IN_PROGRESS")
     this.entries.value = thread.messages.filter((each) => each !== running).map(storedEntry)
     const last = thread.messages.at(-1)
@@ -141,6 +170,7 @@ export class Conversation {
     const question: Question = {
       kind: "question",
       key: newKey(),
+      messageId: null,
       text: draft.body.content,
       attachments: draft.attachments,
       at: new Date().toISOString(),
@@ -151,14 +181,14 @@ export class Conversation {
     this.isRunning.value = true
     try {
       const threadId = await this.ensureThread(title)
-      const post = (stream: boolean) => () =>
+      const request = (stream: boolean) => () =>
         call(messageAddress(draft.body, threadId), {
           method: "POST",
           body: draftBody({ ...draft, body: { ...draft.body, thread_id: threadId, stream } }),
           signal: this.stop.signal
         })
-      if ("system_one" in draft.body) await this.showWhole(await (await post(false)()).json(), question.key)
-      else await this.listen((reading) => follow(post(true), reading), question.key)
+      if ("system_one" in draft.body) await this.showWhole(await (await request(false)()).json(), question.key)
+      else await this.listen((reading) => follow(request(true), reading), question.key)
       this.listener.onActivity(threadId)
     } catch (error) {
       if (this.isTaken(question.key)) throw error
@@ -188,24 +218,117 @@ export class Conversation {
     return thread.thread_id
   }
 
-  async submit(outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly output: string }>): Promise<void> {
-    const { waiting, threadId } = this
-    const open = waiting.value
-    if (open === null) return
-    const path = `/threads/${threadId.value}/runs/${open.runId}/submit-tool-outputs?stream=true`
+  submit(outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly output: string }>): Promise<void> {
+    const byId = new Map(outputs.map(({ output, tool_call_id }) => [tool_call_id, output]))
+    return this.answerCalls("submit-tool-outputs", { tool_outputs: outputs }, byId)
+  }
+
+  decide(decision: Decision): Promise<void> {
+    return this.answerCalls("approvals", { approvals: [decision] }, new Map())
+  }
+
+  /**
+   * Answers calls of the run that waits. It goes on with the last answer. What another person has answered meanwhile stands: the thread is
+   * read again, and the reason is told.
+   */
+  private async answerCalls(act: string, body: object, outputs: ReadonlyMap<string, string>): Promise<void> {
+    const threadId = this.threadId.value
+    const waiting = this.waiting.value
+    if (waiting === null || threadId === null) return
     const begin = async () => {
-      const body = { tool_outputs: outputs }
-      const response = await call(path, { method: "POST", body, signal: this.stop.signal })
-      this.waiting.value = null
-      const byId = new Map(outputs.map(({ output, tool_call_id }) => [tool_call_id, output]))
+      const path = `/threads/${threadId}/runs/${waiting.runId}/${act}?stream=true`
+      const response = await call(path, { method: "POST", body, headers: once(), signal: this.stop.signal })
       this.changeLast((answer) => ({
         ...answer,
-        state: "done",
-        calls: answer.calls.map((each) => ({ ...each, output: byId.get(each.id) ?? each.output }))
+        calls: answer.calls.map((each) => ({ ...each, output: outputs.get(each.id) ?? each.output }))
       }))
+      if (response.status === 202) {
+        const { open }: { readonly open: ReadonlyArray<string> } = await response.json()
+        this.waiting.value = { ...waiting, calls: waiting.calls.filter(({ id }) => open.includes(id)) }
+        return new Response(null, { status: 204 })
+      }
+      this.waiting.value = null
+      this.changeLast((answer) => ({ ...answer, state: "done" }))
       return response
     }
-    await this.listen((reading) => follow(begin, reading), null)
+    try {
+      await this.listen((reading) => follow(begin, reading), null)
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 409) throw error
+      await this.open(threadId)
+      throw new Error(`Somebody else was first. ${error.message} You see the conversation as it is now.`, {
+        cause: error
+      })
+    }
+  }
+
+  /** The question that a message answers, or the message itself if it is one. */
+  private questionFor(messageId: string): number {
+    const at = this.entries.value.findIndex(
+      (entry) => (entry.kind === "question" ? entry.messageId : entry.answer.value.messageId) === messageId
+    )
+    return this.entries.value.findLastIndex((entry, index) => index <= at && entry.kind === "question")
+  }
+
+  /**
+   * Sends a question again, in place of itself and of all that came after it: with another text (`edit`), or for another answer
+   * (`regenerate`). The conversation as it was is kept as a thread. If the server refuses it, the conversation is as before.
+   */
+  async again(messageId: string, act: "edit" | "regenerate", body: JsonRecord): Promise<void> {
+    const before = this.entries.value
+    const at = this.questionFor(messageId)
+    const question = before[at]
+    if (question?.kind !== "question" || this.isRunning.value) return
+    const text = typeof body["content"] === "string" ? body["content"] : question.text
+    const key = newKey()
+    const isTyped = before.slice(at + 1).some((entry) => entry.kind === "answer" && entry.answer.value.typed !== null)
+    const waiting = this.waiting.value
+    const send = () =>
+      call(`/threads/${this.threadId.value}/messages/${messageId}/${act}`, {
+        method: "POST",
+        body: { ...body, stream: !isTyped },
+        headers: once(),
+        signal: this.stop.signal
+      })
+    batch(() => {
+      this.waiting.value = null
+      this.keptAs.value = null
+      this.isRunning.value = true
+      this.entries.value = [...before.slice(0, at), { ...question, key, messageId: null, text, isSent: false }]
+    })
+    try {
+      if (isTyped) await this.showWhole(await (await send()).json(), key)
+      else await this.listen((reading) => follow(send, reading), key)
+    } catch (error) {
+      if (this.isTaken(key)) throw error
+      batch(() => {
+        this.entries.value = before
+        this.waiting.value = waiting
+        this.isRunning.value = false
+      })
+      throw error
+    }
+  }
+
+  /** Takes back everything behind a message. */
+  async rewind(messageId: string): Promise<void> {
+    const threadId = this.threadId.value
+    if (threadId === null) return
+    const path = `/threads/${threadId}/rewind`
+    const { kept_as } = await post<{ readonly kept_as: string | null }>(path, { message_id: messageId })
+    await this.open(threadId)
+    this.keptAs.value = kept_as
+  }
+
+  /** What is not known is not shown, so that a failure is no news. */
+  private async readFacts(): Promise<void> {
+    const threadId = this.threadId.value
+    try {
+      const { runs } = await json<{ readonly runs: ReadonlyArray<RunSummary> }>(`/runs?thread_id=${threadId}&limit=100`)
+      if (threadId === this.threadId.value) this.facts.value = new Map(runs.map((run) => [run.run_id, run]))
+    } catch {
+      return
+    }
   }
 
   async cancel(): Promise<void> {
@@ -276,7 +399,8 @@ export class Conversation {
     this.runId = event.run_id
     const end = hasEnded[event.type]
     if (this.threadId.value !== null && end !== undefined) this.listener.onRun?.(this.threadId.value, event.run_id, end)
-    if (questionKey !== null && event.type === "user_message") this.markSent(questionKey, event.content)
+    if (questionKey !== null && event.type === "user_message")
+      this.markSent(questionKey, event.content, event.message_id)
     if (questionKey !== null && event.type === "stt_text_delta") this.addHeard(questionKey, event.delta)
     this.unread.push(event)
     const isDelta = event.type === "content_streaming" || event.type === "reasoning_streaming"
@@ -306,6 +430,11 @@ export class Conversation {
     }
     if (event.type === "run_ended") {
       this.spoken.value = "The answer is complete."
+      if (event.kept_as !== undefined) {
+        this.keptAs.value = event.kept_as
+        this.listener.onKept?.()
+      }
+      void this.readFacts()
       if (last?.calls.some(({ output }) => output === null)) void this.refresh(event.message_id)
     }
     if (event.type === "tts_stream_end" && event.document_id !== null) this.listener.onSpeech?.(event.document_id)
@@ -334,9 +463,9 @@ export class Conversation {
     )
   }
 
-  private markSent(key: string, text: string): void {
+  private markSent(key: string, text: string, messageId: string | null): void {
     this.entries.value = this.entries.value.map((each) =>
-      each.kind === "question" && each.key === key ? { ...each, text, isSent: true } : each
+      each.kind === "question" && each.key === key ? { ...each, text, messageId, isSent: true } : each
     )
   }
 
@@ -374,7 +503,9 @@ export class Conversation {
       startedAt: reply.created_at
     }
     const text = this.entries.value.find(({ key }) => key === questionKey)
-    this.markSent(questionKey, text?.kind === "question" ? text.text : "")
+    this.markSent(questionKey, text?.kind === "question" ? text.text : "", null)
+    this.keptAs.value = reply.kept_as ?? null
+    void this.readFacts()
     this.entries.value = [...this.entries.value, { kind: "answer", key: newKey(), answer: signal(answer) }]
     this.isRunning.value = false
   }
@@ -401,6 +532,7 @@ const storedEntry = (message: StoredMessage): Entry =>
     ? {
         kind: "question",
         key: newKey(),
+        messageId: message.message_id,
         text: message.content ?? "",
         attachments: message.attachments ?? [],
         at: message.created_at,

@@ -58,6 +58,13 @@ export const send = async (content: string, audio: Blob | null = null): Promise<
   await deliver(body, files, audio)
 }
 
+/** Sends the text with these files, when they are read. */
+export const sendWith = async (content: string, files: ReadonlyArray<File>): Promise<void> => {
+  const threadId = await conversation.ensureThread(content)
+  for (const file of files) void attachFile(threadId, file)
+  await send(content)
+}
+
 const deliver = async (body: MessageBody, files: ReadonlyArray<Upload>, audio: Blob | null): Promise<void> => {
   const attachments = files.flatMap(({ documentId }) => documentId ?? [])
   const before = uploads.value

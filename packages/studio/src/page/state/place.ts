@@ -49,6 +49,9 @@ export const conversation = new Conversation({
   },
   assistantId: () => ensureAssistant(),
   onRun: (threadId, runId, hasEnded) => tellTabs({ kind: "thread", threadId, runId, hasEnded }),
+  onKept: () => {
+    refreshThreads().catch(tell)
+  },
   onActivity: (threadId) => {
     const updated_at = new Date().toISOString()
     threads.value = threads.value.map((each) => (each.thread_id === threadId ? { ...each, updated_at } : each))
@@ -150,6 +153,20 @@ export const openAssistant = async (id: string): Promise<void> => {
   const [newest] = ownThreads.value
   if (newest === undefined) newThread()
   else await openThread(newest.thread_id)
+}
+
+/** A thread of its own with everything up to a message. */
+export const forkThread = async (threadId: string, messageId: string): Promise<void> => {
+  const fork = await post<Thread>(`/threads/${threadId}/fork`, { message_id: messageId })
+  threads.value = [fork, ...threads.value]
+  tellTabs({ kind: "threads" })
+  await openThread(fork.thread_id)
+}
+
+export const rewindThread = async (messageId: string): Promise<void> => {
+  await conversation.rewind(messageId)
+  await refreshThreads()
+  tellTabs({ kind: "threads" })
 }
 
 export const renameThread = async (threadId: string, title: string): Promise<void> => {
