@@ -49,7 +49,7 @@ export {
 export { isFromOtherSite } from "./access/CrossSite.ts"
 export type { Authenticate, ClientAddress, HostCredentials, ScopedOwner } from "./access/HostCredentials.ts"
 export { type FairQueue, makeFairQueue } from "./access/FairQueue.ts"
-export type { FairLimits } from "./access/FairTurns.ts"
+export { type FairLimits, type FairTurns, makeFairTurns } from "./access/FairTurns.ts"
 export type { ProviderKeysPort } from "./access/ProviderKeys.ts"
 export type { Rate } from "./access/RateLimiter.ts"
 

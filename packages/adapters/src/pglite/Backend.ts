@@ -3,7 +3,11 @@
  * other. Notifications in the answers are also passed to the listeners of this process.
  */
 import type { PGlite } from "@electric-sql/pglite"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { FrameReader } from "./FrameReader.ts"
+
+/** For how many milliseconds statements follow one another before the event loop has its turn. */
+const longest = 5
 
 type NotificationListener = (notification: {
   readonly processId: number
@@ -15,6 +19,8 @@ const notificationResponse = 0x41
 
 export class Backend {
   private readonly database: PGlite
+  /** When the first statement of this turn of the event loop was sent. */
+  private turnBegan: number | undefined
   private readonly listeners = new Map<string, Set<NotificationListener>>()
   private readonly frames = new FrameReader((type, body) => {
     if (type === notificationResponse) this.notify(body)
@@ -26,15 +32,27 @@ export class Backend {
 
   /** Sends whole messages of a client. `answer` gets the answer in pieces, before the promise is resolved. */
   readonly send = (messages: Uint8Array, answer: (bytes: Buffer) => void): Promise<void> =>
-    this.database.runExclusive(() =>
-      this.database.execProtocolRawStream(messages, {
+    this.database.runExclusive(async () => {
+      if (this.hasHeldTheLoop()) await nextTurn()
+      await this.database.execProtocolRawStream(messages, {
         onRawData: (bytes) => {
           const copy = Buffer.from(bytes)
           this.frames.read(copy)
           answer(copy)
         }
       })
-    )
+    })
+
+  /** The database computes on this thread, and its promises are resolved without a turn of the event loop. */
+  private hasHeldTheLoop(): boolean {
+    if (this.turnBegan === undefined) {
+      this.turnBegan = performance.now()
+      setImmediate(() => {
+        this.turnBegan = undefined
+      })
+    }
+    return performance.now() - this.turnBegan >= longest
+  }
 
   /** Ends the transaction and the prepared statements of a client, as a server does when a client disconnects. */
   readonly reset = async (): Promise<void> => {

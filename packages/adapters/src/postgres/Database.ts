@@ -7,8 +7,11 @@ import { StoreUnavailable } from "@colloquy/core"
 import { traced } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
+import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Connections } from "./Connections.ts"
+import { type FairStatements, makeFairStatements } from "./FairStatements.ts"
 import { waitLimit } from "./Session.ts"
 import { quote } from "./Names.ts"
 import { functionName } from "./schema/FunctionNames.ts"
@@ -83,8 +86,9 @@ const isLockTimeout = ({ reason }: SqlError): boolean => reason._tag === "LockTi
 export const databaseOfClient = (client: PgClient, schemaName: string, timeout: Duration.Input): Database => {
   const sql = client.withoutTransforms()
   const allowed = Duration.fromInputUnsafe(timeout)
+  const inTurn = hasOneConnection(client) ? outsideOfTransactions(client, makeFairStatements()) : identity
   const query: Query = (operation, statement, parameters) =>
-    decoded(sql.unsafe<object>(statement, parameters).pipe(within(operation, allowed), guard(operation)))
+    decoded(sql.unsafe<object>(statement, parameters).pipe(inTurn, within(operation, allowed), guard(operation)))
   return {
     schema: quote(schemaName),
     query,
@@ -92,6 +96,16 @@ export const databaseOfClient = (client: PgClient, schemaName: string, timeout: 
     lockingWrite: (operation, statement, parameters) => query(operation, statement, [...parameters, null])
   }
 }
+
+const hasOneConnection = ({ config }: PgClient): boolean => "maxConnections" in config && config.maxConnections === 1
+
+/** A transaction has the connection until its end: a statement of it that waited for others would wait for ever. */
+const outsideOfTransactions =
+  ({ transactionService }: PgClient, inTurn: FairStatements): FairStatements =>
+  (statement) =>
+    Effect.flatMap(Effect.serviceOption(transactionService), (found) =>
+      Option.isSome(found) ? statement : inTurn(statement)
+    )
 
 const decoded = <Row extends object>(
   rows: Effect.Effect<ReadonlyArray<object>, StoreUnavailable>

@@ -219,7 +219,9 @@ const groupThreads = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<ReadonlyArray<ThreadId>>, StoreUnavailable> {
   const sizes = yield* query<{ readonly id: string; readonly tokens: bigint; readonly messages: number }>(
     "ThreadStore.messages",
-    `select id, tokens, message_count as messages from ${schema}.threads where owner = $1 and id = any ($2::uuid[])`,
+    `select t.id, t.tokens, t.messages from unnest($2::uuid[]) wanted (id) cross join lateral (
+       select id, tokens, message_count as messages from ${schema}.threads where id = wanted.id and owner = $1 offset 0
+     ) t`,
     [owner, ids]
   )
   const sizeOf = new Map(sizes.map((row) => [row.id, row]))
@@ -269,17 +271,28 @@ const readThread = Effect.fnUntraced(function* (
   } while (sequence < total)
 })
 
-/** The stored messages of several threads, and the answers of runs in progress, which have no row yet. */
+/**
+ * The stored messages of several threads, and the answers of runs in progress, which have no row yet. `offset 0` has each thread looked up by
+ * its key: a database without statistics, such as a new one, begins with all runs of the owner instead.
+ */
 const messagesOfThreads = (schema: string): string =>
-  `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m) as message
+  `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m.message) as message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
-    join ${schema}.messages m on m.thread_id = wanted.id and m.owner = $1 and m.sequence > 0
+    cross join lateral (
+      select message, message.sequence from ${schema}.messages message
+      where message.thread_id = wanted.id and message.owner = $1 and message.sequence > 0 offset 0
+    ) m
     union all
-    select wanted.place, t.message_count + 1, ${unfinishedText}
+    select wanted.place, unfinished.sequence, unfinished.message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
-    join ${schema}.threads t on t.id = wanted.id and t.owner = $1
-    join ${schema}.active_runs a on a.thread_id = t.id and a.owner = t.owner and a.place = 0
-    join ${schema}.runs r on r.id = a.run_id and r.owner = a.owner
+    cross join lateral (
+      select t.message_count + 1 as sequence, ${unfinishedText} as message
+      from (select * from ${schema}.threads where id = wanted.id and owner = $1 and active > 0 offset 0) t
+      cross join lateral (
+        select run_id from ${schema}.active_runs where thread_id = t.id and owner = t.owner and place = 0 offset 0
+      ) a
+      join ${schema}.runs r on r.id = a.run_id and r.owner = t.owner offset 0
+    ) unfinished
     order by place, sequence`
 
 /**

@@ -12,6 +12,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import { SqlError, type SqlErrorReason, StatementTimeoutError } from "effect/sql/SqlError"
+import { ownerOfFiber } from "./FairStatements.ts"
+import { OwnersInTurn } from "./OwnersInTurn.ts"
 import { Session, waitLimit } from "./Session.ts"
 import { readSqlState } from "./StoreFault.ts"
 
@@ -40,6 +42,7 @@ type Rows = ReadonlyArray<Row>
 
 /** A statement that has not been answered. Without a session, it waits for one. */
 interface Job {
+  readonly owner: string
   readonly statement: Statement
   readonly exclusive: boolean
   readonly since: number
@@ -51,10 +54,8 @@ interface Job {
 export class StatementScheduler {
   private readonly settings: SchedulerSettings
   private readonly sessions: Array<Session> = []
-  private readonly waiting: { readonly shared: Array<Job>; readonly exclusive: Array<Job> } = {
-    shared: [],
-    exclusive: []
-  }
+  /** Owners take turns, so that one owner's statements do not hold up another's. */
+  private readonly waiting = { shared: new OwnersInTurn<Job>(), exclusive: new OwnersInTurn<Job>() }
   /** All jobs whose caller still waits for the answer, the oldest first. */
   private readonly jobs = new Set<Job>()
   private readonly active = Latch.makeUnsafe()
@@ -68,10 +69,13 @@ export class StatementScheduler {
   }
 
   readonly run = (statement: Statement): Effect.Effect<Rows, SqlError> =>
-    Effect.callback((resume) => {
+    Effect.withFiber((fiber) => this.runFor(ownerOfFiber(fiber), statement))
+
+  private runFor(owner: string, statement: Statement): Effect.Effect<Rows, SqlError> {
+    return Effect.callback((resume) => {
       if (this.closed) return resume(Effect.interrupt)
       const exclusive = statement.exclusive && this.settings.capacity > 1
-      const job: Job = { statement, exclusive, since: this.now(), resume, session: undefined, fiber: undefined }
+      const job: Job = { owner, statement, exclusive, since: this.now(), resume, session: undefined, fiber: undefined }
       this.jobs.add(job)
       if (this.jobs.size === 1) this.active.openUnsafe()
       const queue = this.waitingQueue(job)
@@ -81,6 +85,7 @@ export class StatementScheduler {
       else this.placeTogether()
       return Effect.suspend(() => this.interrupt(job))
     })
+  }
 
   /** Checks timeouts and unused sessions at intervals. Sleeps while there are no jobs and no sessions. */
   readonly watch: Effect.Effect<never> = Effect.suspend(() => {
@@ -100,12 +105,15 @@ export class StatementScheduler {
     return this.settings.clock.currentTimeMillisUnsafe()
   }
 
-  private waitingQueue({ exclusive }: Job): Array<Job> {
+  private waitingQueue({ exclusive }: Job): OwnersInTurn<Job> {
     return exclusive ? this.waiting.exclusive : this.waiting.shared
   }
 
   private takeWaiting(): ReadonlyArray<Job> {
-    return [...this.waiting.shared.splice(0), ...this.waiting.exclusive.splice(0)]
+    const taken: Array<Job> = []
+    for (const queue of [this.waiting.shared, this.waiting.exclusive])
+      for (let job = queue.shift(); job !== undefined; job = queue.shift()) taken.push(job)
+    return taken
   }
 
   /** Places all waiting statements at the end of this turn of the event loop, so that they are written to the socket together. */
@@ -118,10 +126,10 @@ export class StatementScheduler {
     })
   }
 
-  private place(queue: Array<Job>): void {
+  private place(queue: OwnersInTurn<Job>): void {
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
       const session = this.sessionFor(job)
-      if (session?.connection === undefined) return void queue.unshift(job)
+      if (session?.connection === undefined) return queue.unshift(job)
       this.start(session, session.connection, job)
     }
   }
@@ -253,7 +261,7 @@ export class StatementScheduler {
 
   private timeOut(job: Job, now: number): void {
     const { fiber, session } = job
-    if (session === undefined) remove(this.waitingQueue(job), job)
+    if (session === undefined) this.waitingQueue(job).remove(job)
     else if (this.isCancelledOnInterruption(job)) session.isClosing = true
     else if (session.isStuck(now)) this.replace(session)
     this.finish(job, Exit.fail(timeoutError()))
@@ -265,7 +273,7 @@ export class StatementScheduler {
     const { fiber, session } = job
     if (session === undefined || fiber === undefined) {
       this.jobs.delete(job)
-      return Effect.sync(() => remove(this.waitingQueue(job), job))
+      return Effect.sync(() => this.waitingQueue(job).remove(job))
     }
     if (this.isCancelledOnInterruption(job)) {
       session.isClosing = true

@@ -1,6 +1,7 @@
 /** Which connection a statement takes, on a pool without a server behind it. */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as PgPool from "@effect/sql-pg/PgPool"
+import { Principal } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -134,6 +135,23 @@ describe("sessions", () => {
       assert.strictEqual(sent.length, 5)
       yield* turn
       assert.deepStrictEqual(connectionsOf(sent.slice(5)), [2, 2])
+    })
+  )
+
+  it.effect("are given to the owners of waiting statements in turns", () =>
+    Effect.gen(function* () {
+      const { answerAll, sendMany, sent, send } = yield* open({ capacity: 4, size: 2 })
+      yield* sendMany(20, true).pipe(Principal.provide("ada"))
+      yield* send("of bob", true).pipe(Principal.provide("bob"))
+      yield* send("of carl", true).pipe(Principal.provide("carl"))
+      const texts: Array<string> = []
+      while (sent.length > 0) {
+        texts.push(...sent.map(({ text }) => text))
+        yield* answerAll
+        yield* Effect.yieldNow
+      }
+      assert.strictEqual(texts.length, 22)
+      assert.deepStrictEqual(texts.slice(1, 5).toSorted(), ["exclusive 1", "exclusive 2", "of bob", "of carl"])
     })
   )
 

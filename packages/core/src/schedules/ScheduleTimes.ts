@@ -32,11 +32,20 @@ export const readTimes = (
       "This is no cron expression with five fields: minute, hour, day of the month, month, day of the week."
     return Result.fail([{ field: "cron", message }, ...zone])
   }
-  if (nextTime(read.success, now) === null) {
+  if (!hasDay(read.success) || nextTime(read.success, now) === null) {
     return Result.fail([{ field: "cron", message: "There is no day at which this expression has a time." }, ...zone])
   }
   return zone.length === 0 ? Result.succeed(read.success) : Result.fail(zone)
 }
+
+/** The days of each month, in a leap year. */
+const daysOfMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** False for the 31st of February, for which the search for a next time would look through centuries. */
+const hasDay = ({ days, months, weekdays }: Cron.Cron): boolean =>
+  days.size === 0 ||
+  weekdays.size > 0 ||
+  daysOfMonths.some((last, month) => (months.size === 0 || months.has(month + 1)) && Math.min(...days) <= last)
 
 /** The first time after a moment; null: there is none. */
 export const nextTime = (cron: Cron.Cron, after: Date): Date | null => {

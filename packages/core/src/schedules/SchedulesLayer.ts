@@ -15,6 +15,8 @@ import { Principal } from "../access/Principal.ts"
 import { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { type AssistantId, FollowUpId, newId, type RunId, ScheduleId } from "../primitives/Ids.ts"
+import { runYielding } from "../primitives/RunYielding.ts"
+import type { Steps } from "../primitives/Steps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
@@ -69,6 +71,16 @@ export const layerSchedules: Layer.Layer<
         ? []
         : Result.match(readTimes(schedule, at), { onFailure: () => [], onSuccess: (cron) => nextTimes(cron, at) })
     })
+
+    /** The times of a hundred schedules take 50 ms. */
+    function* withAllTimes(schedules: ReadonlyArray<Schedule>, at: Date): Steps<ReadonlyArray<ScheduleWithTimes>> {
+      const all: Array<ScheduleWithTimes> = []
+      for (const schedule of schedules) {
+        all.push(withTimes(schedule, at))
+        yield
+      }
+      return all
+    }
 
     const find = Effect.fnUntraced(function* (assistantId: AssistantId, id: ScheduleId) {
       const found = yield* store.get(id)
@@ -262,7 +274,7 @@ export const layerSchedules: Layer.Layer<
         const at = yield* now
         const shown = found.slice(0, page.limit)
         const next = found.length > shown.length ? (shown.at(-1)?.id ?? null) : null
-        return { schedules: shown.map((schedule) => withTimes(schedule, at)), next }
+        return { schedules: yield* runYielding(withAllTimes(shown, at)), next }
       }),
       update: tracedFn("Schedules.update")(function* (
         assistantId: AssistantId,

@@ -6,7 +6,7 @@
  * Documents of forks are shared: `shelf` is the set of documents to which a new document of the thread is added (null: the set with the
  * thread's own id), and `shelves` are the sets that the thread shares with others.
  */
-import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 
 /** Also deletes the runs of the thread alone: copies of its messages name the same runs. */
 const emptyThread = `
@@ -439,4 +439,4 @@ export const branchFunctions: ReadonlyArray<SqlFunction> = [
   takeBack,
   rewindThread,
   locateMessage
-]
+].map(withFixedPlans)

@@ -2,7 +2,7 @@
  * The erasure of everything of an owner, some rows at a time. Every table with a column `owner` stands in one of the two lists of this file;
  * a test reads the tables of the database and fails for one that is in none.
  */
-import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
+import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
 
 export const erasureTables: Migration = {
   name: "erasures",
@@ -125,15 +125,16 @@ const eraseThread = sqlFunction(
 declare
   v_thread uuid;
   v_runs uuid[];
+  v_last integer;
   v_messages integer;
 begin
   select id into v_thread from {schema}.threads where owner = p_owner order by created_at, ordinal limit 1 for update;
   if not found then return 0; end if;
-  with oldest as (
+  select max(sequence) into v_last from (
     select sequence from {schema}.messages where thread_id = v_thread and owner = p_owner order by sequence limit p_limit
-  ), gone as (
-    delete from {schema}.messages message using oldest
-      where message.thread_id = v_thread and message.owner = p_owner and message.sequence = oldest.sequence returning message.run_id
+  ) oldest;
+  with gone as (
+    delete from {schema}.messages where thread_id = v_thread and owner = p_owner and sequence <= v_last returning run_id
   )
   select count(*), array_agg(distinct run_id) into v_messages, v_runs from gone;
   delete from {schema}.active_runs where thread_id = v_thread and owner = p_owner and run_id = any (v_runs);
@@ -205,4 +206,9 @@ begin
 end $$`
 )
 
-export const ownerFunctions: ReadonlyArray<SqlFunction> = [eraseThread, eraseSome, leftOfOwner, endErasure]
+export const ownerFunctions: ReadonlyArray<SqlFunction> = [
+  withFixedPlans(eraseThread),
+  eraseSome,
+  leftOfOwner,
+  endErasure
+]

@@ -1,0 +1,34 @@
+/** Expressions without a time, and those with rare ones. */
+import { assert, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+import { processorTime } from "../../../../test/processorTime.ts"
+import { nextTimes, readTimes } from "../../src/schedules/ScheduleTimes.ts"
+
+const now = new Date("2026-11-23T00:00:00Z")
+const timezone = "America/New_York"
+
+it.each(["59 23 31 2 *", "0 0 30 2 *", "0 0 31 4,6,9,11 *", "0 0 30-31 2 *"])(
+  "%s has no day, and is refused without a search",
+  (cron) => {
+    readTimes({ cron: "0 0 1 1 *", timezone }, now)
+    const used = processorTime(() => {
+      for (let each = 0; each < 10; each++) {
+        const read = readTimes({ cron, timezone }, now)
+        assert.isTrue(Result.isFailure(read) && read.failure.some(({ field }) => field === "cron"))
+      }
+    })
+    // A search takes a hundred milliseconds each time.
+    assert.isBelow(used, 300)
+  }
+)
+
+it.each([
+  ["0 0 29 2 *", "2028-02-29"],
+  ["0 0 31 2 1", "2027-02-01"],
+  ["0 0 30 2,4 *", "2027-04-30"],
+  ["0 0 31 * *", "2026-11-30"]
+])("%s has its next time", (cron, day) => {
+  const [time] = nextTimes(Result.getOrThrow(readTimes({ cron, timezone: "UTC" }, now)), now)
+  assert.isDefined(time)
+  if (cron !== "0 0 31 * *") assert.strictEqual(time.toISOString().slice(0, 10), day)
+})
