@@ -3,6 +3,7 @@
  * event loop, all of them one after the other: a hundred requests that compute 10 ms at a time hold the loop for a second. Here those that
  * have continued for a short time are first, one of the others has its place in each turn, and after some milliseconds the loop goes on.
  */
+import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
 
 /** The milliseconds after which the event loop goes on. */
@@ -22,18 +23,23 @@ export interface Loop {
   readonly inNextTurn: (run: () => void) => void
 }
 
-export class LoopTurns extends Scheduler.MixedScheduler {
+export class LoopTurns implements Scheduler.Scheduler {
+  readonly executionMode = "async"
+  private readonly usual = new Scheduler.MixedScheduler("async")
   private readonly loop: Loop
   private readonly short = new Set<Work>()
   private readonly long = new Set<Work>()
   private isWaiting = false
 
   constructor(loop: Loop) {
-    super("async")
     this.loop = loop
   }
 
-  override makeDispatcher() {
+  shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
+    return this.usual.shouldYield(fiber)
+  }
+
+  makeDispatcher(): Scheduler.SchedulerDispatcher {
     const fiber = { spent: 0 }
     return new Scheduler.MixedScheduler("async", (run) => this.add({ run, fiber })).makeDispatcher()
   }
