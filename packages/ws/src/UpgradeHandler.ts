@@ -15,6 +15,7 @@ import {
 } from "@colloquy/core/adapters"
 import { DocumentLinks } from "@colloquy/core/documents"
 import { type ClientSocket, type Credentials, RealtimeSessions } from "@colloquy/core/realtime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -45,8 +46,13 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
    * is closed. Afterwards a connection counts for its owner (`waitingOfOwner` of `Realtime.layer`).
    */
   readonly maxPending?: number
-  /** The same of one client address: `clientAddress`, without it the address of the connection. Default 100. One more is refused with 503. */
+  /**
+   * The same of one client address: `clientAddress`, without it the address of the connection. Default 100. For one more, the oldest one of the
+   * address is closed if it has waited for `pendingGrace`; if none has, the new one is refused with 503.
+   */
   readonly maxPendingOfAddress?: number
+  /** How long a connection may wait for its owner to be known before it makes room for others of its address. Default two seconds. */
+  readonly pendingGrace?: Duration.Input
 }
 
 /** Query parameters (in lower case) with which a client might send a key. They are refused, because URLs are written to logs. */
@@ -133,7 +139,7 @@ const upgradeHandler = (
         "403 Forbidden",
         "A page of this Origin may not use a session. Use a ticket, or add it to `origins`."
       )
-    } else if (pending.isFull(request)) {
+    } else if (!pending.makeRoomFor(request)) {
       answer(socket, "503 Service Unavailable", "Too many connections are waiting. Try again in a moment.")
     } else {
       server.handleUpgrade(request, socket, head, (client) => {
@@ -150,45 +156,61 @@ const upgradeHandler = (
   }
 }
 
+/** A connection whose owner is not known yet. */
+interface Pending {
+  readonly drop: () => void
+  readonly since: number
+}
+
 /**
  * The connections whose owner is not known yet, all and those of each address. When all places are taken, the oldest connection of the address
- * with the most of them is dropped: silent ones stay for long, and one with a valid key leaves its place within milliseconds.
+ * with the most of them is dropped: silent ones stay for long, and one with a valid key leaves its place within milliseconds. When the places of
+ * an address are taken, its oldest one is dropped if it has had enough time; otherwise nobody of a busy address would have enough.
  */
 class PendingSockets {
   private readonly options: UpgradeOptions
+  private readonly grace: number
   /** By address, oldest first. */
-  private readonly ofAddress = new Map<string, Set<() => void>>()
+  private readonly ofAddress = new Map<string, Set<Pending>>()
   private count = 0
 
   constructor(options: UpgradeOptions) {
     this.options = options
+    this.grace = Duration.toMillis(Duration.fromInputUnsafe(options.pendingGrace ?? "2 seconds"))
   }
 
-  isFull(request: IncomingMessage): boolean {
+  /** Whether there is a place for one more, if need be that of the oldest one of the address. */
+  makeRoomFor(request: IncomingMessage): boolean {
     const { maxPending = 1000, maxPendingOfAddress = 100 } = this.options
-    const own = this.ofAddress.get(clientAddressFrom(request, this.options))?.size ?? 0
-    return own >= maxPendingOfAddress || maxPending < 1
+    if (maxPending < 1) return false
+    const own = this.ofAddress.get(clientAddressFrom(request, this.options))
+    if ((own?.size ?? 0) < maxPendingOfAddress) return true
+    const [oldest] = own ?? []
+    if (oldest === undefined || performance.now() - oldest.since < this.grace) return false
+    oldest.drop()
+    return true
   }
 
   /** Takes a place until the returned function is called. `drop` ends the connection. */
   add(request: IncomingMessage, drop: () => void): () => void {
     const { maxPending = 1000 } = this.options
-    if (this.count >= maxPending) this.makeRoom()
+    if (this.count >= maxPending) this.dropOne()
     const address = clientAddressFrom(request, this.options)
     const own = this.ofAddress.get(address) ?? new Set()
-    this.ofAddress.set(address, own.add(drop))
+    const pending = { drop, since: performance.now() }
+    this.ofAddress.set(address, own.add(pending))
     this.count++
     return () => {
-      if (!own.delete(drop)) return
+      if (!own.delete(pending)) return
       this.count--
       if (own.size === 0) this.ofAddress.delete(address)
     }
   }
 
-  private makeRoom(): void {
-    let most: ReadonlySet<() => void> = new Set()
+  private dropOne(): void {
+    let most: ReadonlySet<Pending> = new Set()
     for (const own of this.ofAddress.values()) if (own.size > most.size) most = own
-    for (const drop of most) return drop()
+    for (const { drop } of most) return drop()
   }
 }
 

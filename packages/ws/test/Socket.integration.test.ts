@@ -245,17 +245,34 @@ describe("handshakes", () => {
       { authenticate: ({ source }) => (source.headers.cookie === "session=ada" ? "ada" : null) }
     ))
 
-  it("connections whose owner is not known yet are counted by address, and one too many is 503", async () => {
-    const never = { authenticate: () => new Promise<string>(() => {}) }
-    const address: UpgradeOptions["clientAddress"] = ({ headers }) => headers["x-client"]
-    const open = (url: string, client: string) =>
-      new Promise<number>((resolve) => {
-        const socket = new WebSocket(url, { headers: { "x-client": client } })
-        socket.on("open", () => resolve(101))
-        socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0))
-        socket.on("error", () => {})
-      })
-    const options = { ...never, clientAddress: address, maxPendingOfAddress: 2 }
+  const never = { authenticate: () => new Promise<string>(() => {}) }
+  const address: UpgradeOptions["clientAddress"] = ({ headers }) => headers["x-client"]
+  const open = (url: string, client: string, whenClosed: () => void = () => {}) =>
+    new Promise<number>((resolve) => {
+      const socket = new WebSocket(url, { headers: { "x-client": client } })
+      socket.on("open", () => resolve(101))
+      socket.on("unexpected-response", (_request, response) => resolve(response.statusCode ?? 0))
+      socket.on("error", () => {})
+      socket.on("close", whenClosed)
+    })
+
+  it("silent connections of an address that have waited long enough make room for others of it", () =>
+    withService(
+      [],
+      async ({ server, url }) => {
+        let isClosed = () => {}
+        const closed = new Promise<void>((resolve) => (isClosed = resolve))
+        assert.strictEqual(await open(url, "a", isClosed), 101)
+        assert.strictEqual(await open(url, "a"), 101)
+        assert.strictEqual(await open(url, "a"), 101)
+        await closed
+        server.closeAllConnections()
+      },
+      { ...never, clientAddress: address, maxPendingOfAddress: 2, pendingGrace: 0 }
+    ))
+
+  it("connections whose owner is not known yet are counted by address, and one too many is 503 at first", async () => {
+    const options = { ...never, clientAddress: address, maxPendingOfAddress: 2, pendingGrace: "1 hour" } as const
     await withService(
       [],
       async ({ server, url }) => {

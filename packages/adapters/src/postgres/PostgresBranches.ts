@@ -40,7 +40,7 @@ export const branches = (database: Database, histories: KnownHistories): Branche
     )
 
   const fillDraft = `select ${schema}.${functionName("fill_draft")}($1, $2, $3, $4, $5::uuid[], $6, $7, $8, $9, $10, $11)`
-  const { copyPrefix, openDraft } = drafts(database)
+  const { copyMessages, openDraft } = drafts(database)
 
   return {
     findAnswered: (key) =>
@@ -119,7 +119,11 @@ export const branches = (database: Database, histories: KnownHistories): Branche
         const owner = toText(ownerId)
         const id = newRowId(thread.id)
         if (!(yield* openDraft("forkThread", owner, id))) return done
-        yield* copyPrefix("forkThread", owner, from.threadId, id, from.keeps)
+        yield* copyMessages(
+          "forkThread",
+          { owner, from: from.threadId, thread: id, keeps: from.keeps, after: 0 },
+          from.keeps
+        )
         return yield* act("forkThread", "fork_thread", {
           owner,
           from: knownId(from.threadId),
@@ -137,7 +141,7 @@ export const branches = (database: Database, histories: KnownHistories): Branche
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const owner = toText(ownerId)
-        yield* keepPrefix(database, ownerId, threadId, { keeps, keptAs })
+        yield* fillKept(database, ownerId, threadId, { keeps, keptAs })
         const outcome = yield* act("rewindThread", "rewind_thread", {
           owner,
           thread: knownId(threadId),
@@ -180,42 +184,52 @@ const drafts = (database: Database) => {
       ([row]) => row?.opened === true
     )
 
-  /** Copies the messages before the cut to the draft, portion by portion. */
-  const copyPrefix = Effect.fnUntraced(function* (
+  /** Copies messages to the draft, portion by portion. Returns the sequence of the last one. */
+  const copyMessages = Effect.fnUntraced(function* (
     operation: string,
-    owner: string,
-    from: ThreadId,
-    thread: string,
-    through: number
-  ): Effect.fn.Return<void, StoreUnavailable> {
-    for (let after = 0; after < through;) {
-      const args = { owner, from: knownId(from), thread, after, through }
+    { after, from, keeps, owner, thread }: Copying,
+    through: number | null
+  ): Effect.fn.Return<number, StoreUnavailable> {
+    for (let last = after; ;) {
+      if (through !== null && last >= through) return last
+      const args = { owner, from: knownId(from), thread, after: last, keeps, through }
       const [row] = yield* database.query<{ readonly last: number | null }>(
         `RunStore.${operation}`,
         `select ${call(database, "copy_to_draft", args)} as last`,
         Object.values(args)
       )
-      // The thread has become shorter. The last statement finds that out.
-      if (row === undefined || row.last === null) return
-      after = row.last
+      // There are no more, or the thread has become shorter, which the last statement finds out.
+      if (row === undefined || row.last === null) return last
+      last = row.last
       yield* Effect.yieldNow
     }
   })
-  return { openDraft, copyPrefix }
+  return { openDraft, copyMessages }
 }
 
-/** Prepares the thread that keeps what a rewind takes back. */
-export const keepPrefix = Effect.fnUntraced(function* (
+interface Copying {
+  readonly owner: string
+  readonly from: ThreadId
+  readonly thread: string
+  /** Those behind it keep their ids. */
+  readonly keeps: number
+  readonly after: number
+}
+
+/** Prepares the thread that keeps what a rewind takes back: with a copy of everything but the newest messages, which the rewind moves. */
+export const fillKept = Effect.fnUntraced(function* (
   database: Database,
   ownerId: OwnerId,
   from: ThreadId,
   { keeps, keptAs }: { readonly keeps: number; readonly keptAs: ThreadId | null }
 ): Effect.fn.Return<void, StoreUnavailable> {
   if (keptAs === null) return
-  const { copyPrefix, openDraft } = drafts(database)
-  const owner = toText(ownerId)
-  if (yield* openDraft("rewindThread", owner, newRowId(keptAs)))
-    yield* copyPrefix("rewindThread", owner, from, keptAs, keeps)
+  const { copyMessages, openDraft } = drafts(database)
+  const [owner, thread] = [toText(ownerId), newRowId(keptAs)]
+  if (!(yield* openDraft("rewindThread", owner, thread))) return
+  const copying = { owner, from, thread, keeps }
+  const last = yield* copyMessages("rewindThread", { ...copying, after: 0 }, keeps)
+  if (last === keeps) yield* copyMessages("rewindThread", { ...copying, after: keeps }, null)
 })
 
 export const onceArguments = (once: AnsweredOnce | null) => ({

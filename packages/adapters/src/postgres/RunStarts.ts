@@ -34,7 +34,7 @@ import {
   unexpected,
   withHistory
 } from "./RunOutcomes.ts"
-import { keepPrefix } from "./PostgresBranches.ts"
+import { fillKept } from "./PostgresBranches.ts"
 import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
@@ -87,7 +87,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
         const { ownerId } = yield* Principal
         const { historyTokens, message, run, takesBack } = begin
         const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
-        if (takesBack !== undefined) yield* keepPrefix(database, ownerId, run.threadId, takesBack)
+        if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
         const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis), known)
         const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
         const row = rows[0]

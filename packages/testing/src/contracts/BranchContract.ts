@@ -193,6 +193,39 @@ export const branchContract = (test: ContractTest): void => {
   )
 
   test(
+    "MUST rewind a thread of many messages as one of few, with a run that waits at its end",
+    Effect.gen(function* () {
+      const [runs, threads] = [yield* RunStore, yield* ThreadStore]
+      const { assistantId } = yield* openThread
+      for (const keeps of [0, 1, 150, 399, 400]) {
+        const thread = yield* sampleThread(assistantId)
+        const messages = yield* importedMessages(thread.id, 400)
+        assert.deepStrictEqual(yield* runs.importThread({ thread, messages, once: null }), done)
+        const { runId } = yield* waitingTurn(thread.id)
+        const before = yield* storedMessages(thread.id)
+        const keptAs = yield* newId(ThreadId)
+        const order = { ...(yield* readCut(thread.id)), keeps, keptAs, at: moment(9), followUps: [], once: null }
+        assert.deepStrictEqual(yield* runs.rewindThread(order), done)
+        assert.deepStrictEqual(yield* storedMessages(thread.id), before.slice(0, keeps))
+        const kept = yield* storedMessages(keptAs)
+        const cancelled = before.map((each): Message =>
+          each.status === "REQUIRES_ACTION" ? { ...each, status: "CANCELLED" } : each
+        )
+        assert.deepStrictEqual(kept.map(withoutPlace), cancelled.map(withoutPlace))
+        assert.deepStrictEqual(
+          kept.slice(keeps).map(({ id }) => id),
+          before.slice(keeps).map(({ id }) => id)
+        )
+        assert.strictEqual((yield* storedRun(runId)).threadId, keptAs)
+        const turn = yield* startTurn(thread.id)
+        assert.strictEqual(turn.history.messages.at(-1)?.sequence, keeps + 1)
+        yield* threads.remove(thread.id)
+        yield* threads.remove(keptAs)
+      }
+    })
+  )
+
+  test(
     "MUST delete what is taken back with its runs and logs when it is not kept",
     Effect.gen(function* () {
       const runs = yield* RunStore

@@ -89,6 +89,13 @@ export const branchTables: Migration = {
   ]
 }
 
+/** The revision of the thread whose end a draft has copied. */
+export const draftRevisions: Migration = {
+  name: "draft_revisions",
+  tables: [],
+  statements: [`alter table {schema}.thread_drafts add column revision integer`]
+}
+
 /** The sets of documents that a thread has. */
 export const allShelvesSql = (thread: string): string =>
   `(coalesce(${thread}.shelves, '{}') || coalesce(${thread}.shelf, ${thread}.id))`
@@ -125,26 +132,35 @@ begin
 end $$`
 )
 
+/** So many of the newest messages of a thread are never copied to a draft: the last one may still change. */
+const newestMessages = 100
+
 /**
- * Copies the next messages of a thread to the end of a draft: 150, or about 300,000 bytes. Returns the sequence of the last one
- * that was copied, or null if there are no more.
+ * Copies the next messages of a thread to the end of a draft: 150, or about 300,000 bytes. Those behind `p_keeps` keep their ids. Without
+ * `p_through`, all but the newest messages are copied. Returns the sequence of the last one that was copied, or null if there are no more.
  */
 const copyToDraft = sqlFunction(
   "copy_to_draft",
-  `(p_owner text, p_from uuid, p_thread uuid, p_after integer, p_through integer) returns integer language plpgsql as $$
+  `(p_owner text, p_from uuid, p_thread uuid, p_after integer, p_keeps integer, p_through integer) returns integer language plpgsql as $$
 declare
   v_last integer;
+  v_through integer := p_through;
 begin
+  if v_through is null then
+    select message_count - ${newestMessages} into v_through from {schema}.threads where id = p_from and owner = p_owner;
+    update {schema}.thread_drafts draft set revision = source.revision from {schema}.threads source
+      where draft.owner = p_owner and draft.id = p_thread and draft.revision is null and source.id = p_from and source.owner = p_owner;
+  end if;
   with next as (
     select m.sequence, sum(pg_column_size(m.body) + pg_column_size(m.tool_results)) over (order by m.sequence) as size
     from {schema}.messages m
-    where m.thread_id = p_from and m.owner = p_owner and m.sequence > p_after and m.sequence <= least(p_through, p_after + 150)
+    where m.thread_id = p_from and m.owner = p_owner and m.sequence > p_after and m.sequence <= least(v_through, p_after + 150)
   ), copied as (
     insert into {schema}.messages (
       id, owner, thread_id, run_id, sequence, role, status, tokens, tokens_before, created_at, body, tool_results
     )
-    select gen_random_uuid(), m.owner, p_thread, m.run_id, m.sequence, m.role,
-      case m.status when 'REQUIRES_ACTION' then 'CANCELLED' else m.status end,
+    select case when m.sequence > p_keeps then m.id else gen_random_uuid() end, m.owner, p_thread, m.run_id, m.sequence, m.role,
+      case when m.sequence <= p_keeps and m.status = 'REQUIRES_ACTION' then 'CANCELLED' else m.status end,
       m.tokens, m.tokens_before, m.created_at, m.body, m.tool_results
       from next join {schema}.messages m on m.thread_id = p_from and m.owner = p_owner and m.sequence = next.sequence
       where (next.size < 300000 or next.sequence = p_after + 1)
@@ -325,7 +341,10 @@ begin
 end $$`
 )
 
-/** Called with the thread locked, and only when "refuse_cut" found nothing. Takes the messages behind the cut out of the thread. */
+/**
+ * Called with the thread locked, and only when "refuse_cut" found nothing. Takes the messages behind the cut out of the thread: those that
+ * the draft has already are deleted, the newest ones move.
+ */
 const takeBack = sqlFunction(
   "take_back",
   `(p_owner text, p_thread uuid, p_keeps integer, p_kept_as uuid, p_at timestamptz) returns void language plpgsql as $$
@@ -334,15 +353,30 @@ declare
   v_last {schema}.messages;
   v_messages text[];
   v_runs uuid[];
+  v_copied integer;
 begin
+  select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner;
+  select coalesce(max(m.sequence), p_keeps) into v_copied from {schema}.messages m where m.thread_id = p_kept_as and m.owner = p_owner;
+  if v_copied > p_keeps and not exists (
+    select from {schema}.thread_drafts where owner = p_owner and id = p_kept_as and revision = v_thread.revision
+  ) then
+    -- A message has changed since it was copied.
+    delete from {schema}.messages where thread_id = p_kept_as and owner = p_owner and sequence > p_keeps;
+    v_copied := p_keeps;
+  end if;
   if exists (
     select from {schema}.runs where thread_id = p_thread and owner = p_owner and waits and last_message > p_keeps
   ) then perform {schema}.supersede(p_owner, p_thread, p_at); end if;
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner;
-  select array_agg(id::text), array_agg(distinct run_id) filter (where run_id is not null) into v_messages, v_runs
-    from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps;
+  select array_agg(distinct run_id) into v_runs
+    from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps and run_id is not null;
+  if exists (select from {schema}.memories where owner = p_owner and assistant_id = v_thread.assistant_id) then
+    select array_agg(id::text) into v_messages
+      from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps;
+  end if;
   if p_kept_as is not null then
-    update {schema}.messages set thread_id = p_kept_as where thread_id = p_thread and owner = p_owner and sequence > p_keeps;
+    delete from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps and sequence <= v_copied;
+    update {schema}.messages set thread_id = p_kept_as where thread_id = p_thread and owner = p_owner and sequence > v_copied;
     if not {schema}.publish_draft(
       p_owner, p_kept_as, v_thread.assistant_id, v_thread.metadata, v_thread.created_at, v_thread.message_count, v_thread.forked_from, v_thread.forked_at,
       v_thread.assistant_version
@@ -364,7 +398,9 @@ begin
       where id = any (v_runs) and owner = p_owner and thread_id = p_thread;
   end if;
   delete from {schema}.realtime_messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps;
-  perform {schema}.move_sources(p_owner, v_thread.assistant_id, p_thread, v_messages, p_kept_as);
+  if v_messages is not null then
+    perform {schema}.move_sources(p_owner, v_thread.assistant_id, p_thread, v_messages, p_kept_as);
+  end if;
   select * into v_last from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence = p_keeps;
   update {schema}.threads set
     message_count = p_keeps, tokens = coalesce(v_last.tokens_before + v_last.tokens, 0), last_message_id = v_last.id,
