@@ -362,6 +362,7 @@ await send(Kernel.layer.pipe(Layer.provide([providers, Layer.merge(Postgres.laye
     runBy: { file: "examples/voice/next/server.mjs", test: "examples/voice/voice.integration.test.ts" }
   },
   { page: "docs/testing.md", has: "TestKernel.open([" },
+  { page: "docs/evals.md", has: "mentions the umbrella", isTest: true },
   { page: "docs/testing.md", has: 'it.effect("waits for its turn"', isTest: true },
   {
     page: "docs/without-effect.md",

@@ -1,6 +1,6 @@
 /** Cases as tests: answered by a scripted model, scored, compared; and the matcher for one reply. */
 import { tool } from "@colloquy/core/promises"
-import { readCases, scorer } from "@colloquy/core/evals"
+import { CasesUnreadable, readCases, scorer } from "@colloquy/core/evals"
 import {
   callTool,
   evaluate,
@@ -12,7 +12,6 @@ import {
   TestKernel
 } from "@colloquy/testing"
 import { afterAll, assert, beforeAll, describe, expect, it } from "@effect/vitest"
-import * as Result from "effect/Result"
 
 declare module "vitest" {
   interface Matchers<R extends void | Promise<void> = void | Promise<void>, T = unknown> extends PassMatchers {}
@@ -175,7 +174,7 @@ describe("a file of cases", () => {
       ],
       expectations: [{ kind: "contains", text: "a" }]
     }
-    assert.deepStrictEqual(Result.getOrThrow(readCases(`\n${JSON.stringify(line)}\r\n\n`)), [
+    assert.deepStrictEqual(readCases(`\n${JSON.stringify(line)}\r\n\n`), [
       {
         name: "one",
         question: "Q?",
@@ -194,15 +193,21 @@ describe("a file of cases", () => {
       "{",
       '{"question":"","expectations":[{"kind":"judge","question":"?","at_least":2}]}'
     ]
-    const problems = Result.getOrThrow(Result.flip(readCases(lines.join("\n"))))
-    assert.deepStrictEqual(
-      problems.map(({ line, path }) => [line, path]),
-      [
-        [2, ""],
-        [3, "question"],
-        [3, "expectations.0.at_least"]
-      ]
-    )
+    try {
+      readCases(lines.join("\n"))
+      assert.fail("the file was read")
+    } catch (error) {
+      if (!(error instanceof CasesUnreadable)) throw error
+      assert.deepStrictEqual(
+        error.problems.map(({ line, path }) => [line, path]),
+        [
+          [2, ""],
+          [3, "question"],
+          [3, "expectations.0.at_least"]
+        ]
+      )
+      assert.include(error.message, "Line 2: This is no JSON. Line 3, question:")
+    }
   })
 })
 

@@ -158,11 +158,11 @@ const inWords = (
 const inDigits = (probability: number): string =>
   probability < 0.001 ? probability.toExponential(0) : probability.toFixed(probability < 0.1 ? 3 : 2)
 
-/** The mean difference with its interval in words: `+0.02 (-0.01 to 0.05)`. */
-export const differenceInWords = (difference: MeanDifference | null, digits: number): string => {
+/** The mean difference with its interval in words: `+0.02 USD (-0.01 to +0.05)`. */
+export const differenceInWords = (difference: MeanDifference | null, digits: number, unit = ""): string => {
   if (difference === null) return "not known"
   const { interval, mean: middle } = difference
-  return `${signed(middle, digits)} (${signed(interval.low, digits)} to ${signed(interval.high, digits)})`
+  return `${signed(middle, digits)}${unit} (${signed(interval.low, digits)} to ${signed(interval.high, digits)})`
 }
 
 const signed = (value: number, digits: number): string => `${value > 0 ? "+" : ""}${value.toFixed(digits)}`

@@ -156,7 +156,7 @@ const costInWords = ({ attemptsWithoutCost, costUsd }: VariantSummary): string =
 const comparisonInMarkdown = (comparison: Comparison): string =>
   [
     escapeMarkdown(comparison.words),
-    `Pass rate ${differenceInWords(comparison.passRate, 3)}, cost ${differenceInWords(comparison.costUsd, 5)} USD and time ${differenceInWords(comparison.millis, 0)} ms for a case.`,
+    `Pass rate ${differenceInWords(comparison.passRate, 3)}, cost ${differenceInWords(comparison.costUsd, 5, " USD")}, time ${differenceInWords(comparison.millis, 0, " ms")} for a case.`,
     ...listed(
       "Worse",
       comparison.worse.map(({ caseName, reasons }) => ({ caseName, reasons }))

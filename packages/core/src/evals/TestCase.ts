@@ -50,20 +50,23 @@ const CaseLine = Schema.Struct({
   tools: Schema.optionalKey(Schema.Array(Schema.Struct({ name: text, arguments: text, output: text })))
 })
 
-export interface LineProblem {
-  /** From 1. */
-  readonly line: number
-  /** The place in the case; empty: the whole line. */
-  readonly path: string
-  readonly message: string
+/** A file of cases cannot be read. No case of it counts. */
+export class CasesUnreadable extends Schema.TaggedError<CasesUnreadable>()("CasesUnreadable", {
+  /** Lines count from 1. The path is the place in the case; empty: the whole line. */
+  problems: Schema.Array(Schema.Struct({ line: Schema.Int, path: Schema.String, message: Schema.String }))
+}) {
+  override get message() {
+    const sentences = this.problems.map(({ line, message, path }) => `Line ${line}${path && `, ${path}`}: ${message}`)
+    return `The cases cannot be read. ${sentences.join(" ")}`
+  }
 }
 
 const decode = Schema.decodeUnknownResult(CaseLine, { errors: "all" })
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** All cases of a text in JSON lines, or every problem. Empty lines are nothing. */
-export const readCases = (file: string): Result.Result<ReadonlyArray<TestCase>, ReadonlyArray<LineProblem>> => {
-  const problems: Array<LineProblem> = []
+/** All cases of a text in JSON lines. Empty lines are nothing. Throws `CasesUnreadable` with every problem. */
+export const readCases = (file: string): ReadonlyArray<TestCase> => {
+  const problems: Array<CasesUnreadable["problems"][number]> = []
   const cases: Array<TestCase> = []
   for (const [index, line] of file.split("\n").entries()) {
     if (line.trim() === "") continue
@@ -76,7 +79,8 @@ export const readCases = (file: string): Result.Result<ReadonlyArray<TestCase>, 
       problems.push(...found.map((each) => ({ line: index + 1, ...each })))
     } else cases.push(fromLine(read.success))
   }
-  return problems.length === 0 ? Result.succeed(cases) : Result.fail(problems)
+  if (problems.length > 0) throw new CasesUnreadable({ problems })
+  return cases
 }
 
 const parse = (line: string): Result.Result<unknown, null> =>

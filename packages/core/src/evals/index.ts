@@ -21,6 +21,7 @@ export { compare, type ComparedCase, type Comparison, differenceInWords, type Ju
 export type { CaseList } from "./Evals.ts"
 export type { EvalSettings } from "./EvalSettings.ts"
 export { type CasePage, EvalStore, type EvalStored } from "./EvalStore.ts"
+export { copyAsTest, type CopiedTurn } from "./CopyAsTest.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
 export { judgedReply, JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
 export {
@@ -49,6 +50,7 @@ export {
   type ScoringTools
 } from "./Scorer.ts"
 export { scoreAll, Scoring, type ScoringSettings } from "./Scoring.ts"
+export { simulate, type SimulatedKernel, type SimulateOptions, type Simulation } from "./Simulate.ts"
 export {
   type BootstrapOptions,
   type Calibration,
@@ -61,7 +63,7 @@ export {
   type ReliabilityBin,
   wilsonInterval
 } from "./Statistics.ts"
-export { type LineProblem, readCases, type RecordedOutput, type TestCase } from "./TestCase.ts"
+export { CasesUnreadable, readCases, type RecordedOutput, type TestCase } from "./TestCase.ts"
 export { type CaseSummary, type ScorerSummary, summarize, type VariantSummary } from "./Summary.ts"
 
 /** The use cases, and the whole wing: `Evals.layer()` over `Kernel.layer`. It gives `Evals`. */

@@ -1,0 +1,119 @@
+/** A stored turn as a test file: written to a folder, run by Vitest, and passed at once. */
+import { copyAsTest, type Expectation } from "@colloquy/core/evals"
+import { tool } from "colloquy"
+import { callTool, callTools, fail, say, type ScriptStep, TestKernel } from "colloquy/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { execFile } from "node:child_process"
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+
+/** What Vitest says of these files, and whether all of them passed. */
+const runVitest = async (files: Readonly<Record<string, string>>) => {
+  const folder = await mkdtemp(join(tmpdir(), "copied-"))
+  try {
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"))
+    await mkdir(join(folder, "tests"))
+    const sources = `{ conditions: ["colloquy-source"] }`
+    const config = `export default { resolve: ${sources}, ssr: { resolve: ${sources} }, test: { reporters: ["verbose"] } }`
+    await writeFile(join(folder, "vitest.config.mjs"), config)
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, "tests", name), text)
+    return await new Promise<{ readonly isPassed: boolean; readonly output: string }>((resolve) => {
+      const bin = join(root, "node_modules/vitest/vitest.mjs")
+      execFile(process.execPath, [bin, "run", "--root", folder], { env: { ...process.env, NO_COLOR: "1" } }, (error, stdout, stderr) =>
+        resolve({ isPassed: error === null, output: stdout + stderr })
+      )
+    })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const stock = tool({
+  name: "stock",
+  description: "How many there are.",
+  parameters: { type: "object", properties: { article: { type: "string" } } },
+  execute: ({ article }) => (article === "lamp" ? 3 : 0)
+})
+
+const price = { name: "price", description: "The price.", parameters: null }
+
+/** Copies the last turn of a conversation in which `script` was played. */
+const copied = async (script: ReadonlyArray<ScriptStep>, expectations: ReadonlyArray<Expectation> = []) => {
+  const kernel = await TestKernel.open([say("Hello."), ...script], { tools: [stock] })
+  const first = await kernel.send({ content: "Hi `there` ${1}" })
+  const question = 'Is the "lamp"\nin stock, and what does it cost? */'
+  const reply = await kernel.send({
+    threadId: first.threadId,
+    content: question,
+    tools: [price],
+    systemPrompt: "Be brief."
+  })
+  if (reply.status === "REQUIRES_ACTION") {
+    const outputs = reply.toolCalls.map(({ id }) => ({ toolCallId: id, output: "40 EUR" }))
+    await (await kernel.submitToolOutputs({ threadId: first.threadId, outputs })).reply()
+  }
+  const { messages } = await kernel.threads.get(first.threadId)
+  await kernel.close()
+  return copyAsTest({
+    testCase: {
+      question,
+      messages: [
+        { role: "user", content: "Hi `there` ${1}" },
+        { role: "assistant", content: "Hello." }
+      ],
+      tools: [
+        { name: "stock", arguments: '{"article":"lamp"}', output: "3" },
+        { name: "price", arguments: "{}", output: "40 EUR" }
+      ],
+      expectations
+    },
+    answers: messages.filter(({ role, runId }) => role === "assistant" && runId === reply.runId),
+    instructions: "Be brief."
+  })
+}
+
+describe("a turn copied as a test", { timeout: 120_000 }, () => {
+  it("passes at once: with tools of the server and the client, with expectations, after a failure", async () => {
+    const both: ReadonlyArray<ScriptStep> = [
+      [say("Let me look."), callTool("stock", { article: "lamp" })],
+      callTools(["price", "{}"]),
+      say('Three, 40 EUR.\u2028It\'s "new".')
+    ]
+    const given: ReadonlyArray<Expectation> = [
+      { kind: "contains", text: "40 EUR" },
+      { kind: "calls", tool: "stock", arguments: { article: "lamp" } },
+      { kind: "contains", text: "50\nEUR" },
+      { kind: "judge", question: "Is it polite?\nprocess.exit()" }
+    ]
+    const files = {
+      "usual.test.ts": await copied(both),
+      "given.test.ts": await copied(both, given),
+      "failed.test.ts": await copied([[say("Let me"), fail("auth")]]),
+      "silent.test.ts": await copied([fail("auth")])
+    }
+    assert.include(files["usual.test.ts"], 'callTools(["price", "{}"])')
+    assert.include(
+      files["given.test.ts"],
+      "Not checked, because it needs a real model or its figures: Is it polite? process.exit() yes"
+    )
+    assert.include(
+      files["given.test.ts"],
+      '// Not met by the recorded answer: contains "50 EUR". Expect true once it is.'
+    )
+    assert.include(files["failed.test.ts"], "has no whole answer")
+    const { isPassed, output } = await runVitest(files)
+    assert.isTrue(isPassed, output)
+    assert.match(output, /Tests +4 passed/)
+  })
+
+  it("fails when the script is changed, so it looks at what was said", async () => {
+    const file = (await copied([say("Three.")])).replace('say("Three.")', 'say("None.")')
+    const { isPassed, output } = await runVitest({ "changed.test.ts": file })
+    assert.isFalse(isPassed)
+    assert.include(output, "None.")
+  })
+})

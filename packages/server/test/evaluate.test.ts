@@ -1,0 +1,87 @@
+/** The command that answers a file of cases: its arguments, its reports and its exit status. No network: the providers are scripted. */
+import { say, scripted } from "@colloquy/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { evaluateCommand } from "../src/evaluate.ts"
+
+const cases = [
+  { name: "rain", question: "Do I need an umbrella?", expectations: [{ kind: "contains", text: "umbrella" }] },
+  { name: "polite", question: "Hello", expectations: [{ kind: "judge", question: "Is it polite?" }] }
+]
+
+/** Says what it was told, and finds what is brief impolite. */
+const provider = scripted([], {
+  otherwise: ({ messages, model, system }) => {
+    if (model === "judge") {
+      const isPolite = !JSON.stringify(messages).includes("Rain")
+      return say(JSON.stringify({ yes: isPolite ? 0.9 : 0.1, no: isPolite ? 0.1 : 0.9 }))
+    }
+    return say(system === "Be brief." ? "Rain." : "Take an umbrella, please.")
+  }
+})
+const providers = { providers: [provider], defaults: { provider: "scripted", model: "scripted-model" } }
+
+const inFolder = async (work: (folder: string) => Promise<void>) => {
+  const folder = await mkdtemp(join(tmpdir(), "evaluate-"))
+  try {
+    await writeFile(join(folder, "cases.jsonl"), cases.map((each) => `${JSON.stringify(each)}\n`).join(""))
+    await work(folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+const run = async (...argv: ReadonlyArray<string>) => {
+  const printed: Array<string> = []
+  const status = await evaluateCommand(argv, { env: {}, print: (text) => void printed.push(text), providers })
+  return { status, text: printed.join("\n") }
+}
+
+describe("the command eval", () => {
+  it("ends with 0 when the cases pass, and with 1 when the gate does not", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "cases.jsonl")
+      const judge = ["--judge", "scripted/judge"]
+      assert.strictEqual((await run(file, ...judge, "--min", "1")).status, 0)
+      const brief = '{"name":"brief","instructions":"Be brief.","model_options":{"max_output_tokens":20}}'
+      await writeFile(join(folder, "variants.json"), `[{"name":"now"}, ${brief}]`)
+      const reports = ["junit.xml", "gate.json", "summary.md"].map((name) => join(folder, name))
+      const [junit = "", json = "", markdown = ""] = reports
+      const { status, text } = await run(
+        ...[file, ...judge, "--variant", join(folder, "variants.json"), "--min", "0.9", "--repeats", "2"],
+        ...["--junit", junit, "--json", json, "--markdown", markdown]
+      )
+      assert.strictEqual(status, 1)
+      assert.include(text, '"brief" passes 0 of 4 (0 %); 90 % is needed.')
+      assert.strictEqual(await readFile(markdown, "utf8"), text)
+      assert.include(await readFile(junit, "utf8"), '<testsuite name="brief" tests="4" failures="4"')
+      const record: unknown = JSON.parse(await readFile(json, "utf8"))
+      assert.deepInclude(record, { passed: false })
+    }))
+
+  it("ends with 2 and a sentence when it cannot begin", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "cases.jsonl")
+      const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
+        [[], "Name one file of cases."],
+        [[join(folder, "none.jsonl")], "cannot be read"],
+        [[file, "--min", "90"], "--min cannot be 90."],
+        [[file, "--repeats", "0.5"], "--repeats cannot be 0.5."],
+        [[file, "--unknown"], "--unknown"],
+        [[file, "--judge", "gpt"], "--judge is a provider and a model"],
+        [[file, "--variant", '{"model":"a"}'], "This is no variant"],
+        [[file, "--variant", '{"name":"a","model_options":{"temprature":1}}'], "This is no variant"],
+        [[file, "--variant", '{"name":"a"}', "--variant", '{"name":"a"}'], 'Two variants have the name "a"'],
+        [[file, "--junit", join(folder, "no/such/folder.xml")], "cannot be written"]
+      ]
+      for (const [argv, sentence] of wrong) {
+        const { status, text } = await run(...argv)
+        assert.strictEqual(status, 2, argv.join(" "))
+        assert.include(text, sentence)
+      }
+      await writeFile(file, "{\n")
+      assert.include((await run(file)).text, "Line 1: This is no JSON.")
+    }))
+})
