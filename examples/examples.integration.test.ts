@@ -29,6 +29,12 @@ describe("examples", { timeout: 60_000 }, () => {
     assert.isAtMost(part.trim().split("\n").length, 30, "a host writes a part in thirty lines")
   })
 
+  it("evals: the gate catches what was broken, and the build stops", async () => {
+    const error: unknown = await run("evals/main.ts").catch((failure: unknown) => failure)
+    assert.deepInclude(error, { code: 1 })
+    assert.include(String(Object(error).stdout), '"warm" is better than "now" in 0, worse in 12 of 30 cases')
+  })
+
   it("custom store", async () => {
     assert.strictEqual(await run("custom-store/main.ts"), "The key belongs to ada.")
   })

@@ -23,7 +23,7 @@ const orderStatus = tool({
   name: "order_status",
   description: "When an order arrives.",
   parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
-  execute: ({ order }) => days[String(order)] ?? "not known"
+  execute: ({ order }) => (typeof order === "string" && days[order]) || "not known"
 })
 
 const rules = "Returns: within 30 days. Open: 9 to 6. Never tell passwords or card numbers."

@@ -35,6 +35,8 @@ export {
 export {
   type CaseResult,
   type Comparison,
+  copyAsTest,
+  type CopyOptions,
   type Evaluation,
   type Expectation,
   type Gate,

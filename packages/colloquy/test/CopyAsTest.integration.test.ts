@@ -1,7 +1,15 @@
 /** A stored turn as a test file: written to a folder, run by Vitest, and passed at once. */
-import { copyAsTest, type Expectation } from "@colloquy/core/evals"
 import { tool } from "colloquy"
-import { callTool, callTools, fail, say, type ScriptStep, TestKernel } from "colloquy/testing"
+import {
+  callTool,
+  callTools,
+  copyAsTest,
+  type Expectation,
+  fail,
+  say,
+  type ScriptStep,
+  TestKernel
+} from "colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
@@ -23,8 +31,11 @@ const runVitest = async (files: Readonly<Record<string, string>>) => {
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, "tests", name), text)
     return await new Promise<{ readonly isPassed: boolean; readonly output: string }>((resolve) => {
       const bin = join(root, "node_modules/vitest/vitest.mjs")
-      execFile(process.execPath, [bin, "run", "--root", folder], { env: { ...process.env, NO_COLOR: "1" } }, (error, stdout, stderr) =>
-        resolve({ isPassed: error === null, output: stdout + stderr })
+      execFile(
+        process.execPath,
+        [bin, "run", "--root", folder],
+        { env: { ...process.env, NO_COLOR: "1" } },
+        (error, stdout, stderr) => resolve({ isPassed: error === null, output: stdout + stderr })
       )
     })
   } finally {
@@ -58,22 +69,10 @@ const copied = async (script: ReadonlyArray<ScriptStep>, expectations: ReadonlyA
   }
   const { messages } = await kernel.threads.get(first.threadId)
   await kernel.close()
-  return copyAsTest({
-    testCase: {
-      question,
-      messages: [
-        { role: "user", content: "Hi `there` ${1}" },
-        { role: "assistant", content: "Hello." }
-      ],
-      tools: [
-        { name: "stock", arguments: '{"article":"lamp"}', output: "3" },
-        { name: "price", arguments: "{}", output: "40 EUR" }
-      ],
-      expectations
-    },
-    answers: messages.filter(({ role, runId }) => role === "assistant" && runId === reply.runId),
-    instructions: "Be brief."
-  })
+  return (
+    copyAsTest(messages, reply.messageId, { expectations, instructions: "Be brief." }) ??
+    assert.fail("there is no turn")
+  )
 }
 
 describe("a turn copied as a test", { timeout: 120_000 }, () => {
@@ -105,6 +104,7 @@ describe("a turn copied as a test", { timeout: 120_000 }, () => {
       '// Not met by the recorded answer: contains "50 EUR". Expect true once it is.'
     )
     assert.include(files["failed.test.ts"], "has no whole answer")
+    assert.isNull(copyAsTest([], "none"))
     const { isPassed, output } = await runVitest(files)
     assert.isTrue(isPassed, output)
     assert.match(output, /Tests +4 passed/)

@@ -231,9 +231,9 @@ const write = async (reports: { readonly [kind in "junit" | "json" | "markdown"]
     [reports.json, () => `${JSON.stringify(gateRecord(gate), null, 2)}\n`],
     [reports.markdown, () => toMarkdown(gate)]
   ] as const
-  for (const [file, text] of texts) {
+  for (const [file, report] of texts) {
     if (file === undefined) continue
-    await writeFile(file, text()).catch(() => {
+    await writeFile(file, report()).catch(() => {
       throw new StartRefused({ message: `${file} cannot be written.` })
     })
   }

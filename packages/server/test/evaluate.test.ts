@@ -49,10 +49,8 @@ describe("the command eval", () => {
       await writeFile(join(folder, "variants.json"), `[{"name":"now"}, ${brief}]`)
       const reports = ["junit.xml", "gate.json", "summary.md"].map((name) => join(folder, name))
       const [junit = "", json = "", markdown = ""] = reports
-      const { status, text } = await run(
-        ...[file, ...judge, "--variant", join(folder, "variants.json"), "--min", "0.9", "--repeats", "2"],
-        ...["--junit", junit, "--json", json, "--markdown", markdown]
-      )
+      const asked = [file, ...judge, "--variant", join(folder, "variants.json"), "--min", "0.9", "--repeats", "2"]
+      const { status, text } = await run(...asked, "--junit", junit, "--json", json, "--markdown", markdown)
       assert.strictEqual(status, 1)
       assert.include(text, '"brief" passes 0 of 4 (0 %); 90 % is needed.')
       assert.strictEqual(await readFile(markdown, "utf8"), text)

@@ -170,7 +170,13 @@ describe("a file of cases", () => {
       question: "Q?",
       messages: [
         { role: "assistant", content: null, tool_calls: [{ id: "1", name: "t", arguments: "{}" }] },
-        { role: "tool", content: "x", tool_call_id: "1" }
+        { role: "tool", content: "x", tool_call_id: "1" },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "2", type: "function", function: { name: "t", arguments: "{}" } }]
+        },
+        { role: "tool", content: "x", tool_call_id: "2" }
       ],
       expectations: [{ kind: "contains", text: "a" }]
     }
@@ -180,7 +186,9 @@ describe("a file of cases", () => {
         question: "Q?",
         messages: [
           { role: "assistant", content: null, toolCalls: [{ id: "1", name: "t", arguments: "{}" }] },
-          { role: "tool", content: "x", toolCallId: "1" }
+          { role: "tool", content: "x", toolCallId: "1" },
+          { role: "assistant", content: null, toolCalls: [{ id: "2", name: "t", arguments: "{}" }] },
+          { role: "tool", content: "x", toolCallId: "2" }
         ],
         expectations: [{ kind: "contains", text: "a" }]
       }

@@ -5,23 +5,53 @@
 import { noUsage } from "../primitives/Usage.ts"
 import type { Message } from "../threads/Message.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import { caseMessages, recordedTools } from "./CaseFromTurn.ts"
 import { describeExpectation, type Expectation, type PlainExpectation, shorten } from "./Expectation.ts"
 import type { JudgedTurn } from "./JudgedTurn.ts"
 import { scorePlain } from "./Scorers.ts"
 import type { TestCase } from "./TestCase.ts"
 
-export interface CopiedTurn {
-  /** The question, what was said before it, and what tools returned. Without expectations the answer and its calls are expected. */
-  readonly testCase: TestCase
-  /** The answers of the turn, oldest first. */
-  readonly answers: ReadonlyArray<Message>
-  readonly instructions?: string | null
+export interface CopyOptions {
+  /** Default: the beginning of the question. */
+  readonly name?: string | null | undefined
+  /** Default: the answer as it was, and its calls. */
+  readonly expectations?: ReadonlyArray<Expectation> | undefined
+  readonly instructions?: string | null | undefined
   /** The module with the tools of tests. Default: `colloquy/testing`. */
-  readonly testing?: string
+  readonly testing?: string | undefined
 }
 
-export const copyAsTest = (copied: CopiedTurn): string => {
-  const { answers, instructions = null, testCase, testing = "colloquy/testing" } = copied
+/**
+ * The test of one turn. `messages` are those of its thread, oldest first: the turn, and as much of what was said before as the test is to have.
+ * `messageId` is the question or an answer to it. Null: there is no such turn.
+ */
+export const copyAsTest = (
+  messages: ReadonlyArray<Message>,
+  messageId: string,
+  options: CopyOptions = {}
+): string | null => {
+  const named = messages.findIndex(({ id }) => id === messageId)
+  const place = messages.slice(0, named + 1).findLastIndex(({ role }) => role === "user")
+  const question = messages[place]
+  if (question === undefined) return null
+  const later = messages.slice(place + 1)
+  const next = later.findIndex(({ role }) => role === "user")
+  const answers = next === -1 ? later : later.slice(0, next)
+  const testCase: TestCase = {
+    name: options.name ?? null,
+    question: question.content ?? "",
+    messages: caseMessages(messages.slice(0, place)),
+    tools: recordedTools(answers),
+    expectations: options.expectations ?? []
+  }
+  return testFile(testCase, answers, options)
+}
+
+const testFile = (
+  testCase: TestCase,
+  answers: ReadonlyArray<Message>,
+  { instructions = null, testing = "colloquy/testing" }: CopyOptions
+): string => {
   const steps = answers.flatMap(recordedSteps)
   const turn = playedTurn(testCase, steps)
   const given = testCase.expectations ?? []
@@ -45,8 +75,8 @@ export const copyAsTest = (copied: CopiedTurn): string => {
     "  const kernel = await TestKernel.open([])",
     "  const recorded = {",
     `    question: ${literal(testCase.question)},`,
-    testCase.messages === undefined ? null : `    messages: ${indented(testCase.messages)},`,
-    testCase.tools === undefined ? null : `    tools: ${indented(testCase.tools)},`,
+    testCase.messages?.length === 0 ? null : `    messages: ${indented(testCase.messages)},`,
+    testCase.tools?.length === 0 ? null : `    tools: ${indented(testCase.tools)},`,
     "    // What the model said. Without the script, and with a kernel that has a provider, a real model is asked.",
     `    script: [${(steps.length === 0 ? [silence] : steps).map(stepText).join(", ")}],`,
     `    expectations: ${indented(expectations)}`,

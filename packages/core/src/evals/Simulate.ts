@@ -95,7 +95,8 @@ class Side {
     const { threadId } = reply
     this.threadId = threadId
     let text = reply.content
-    while (reply.status === "REQUIRES_ACTION" && runTool !== undefined && reply.toolCalls.every(isOfClient)) {
+    if (runTool === undefined) return reply
+    while (reply.status === "REQUIRES_ACTION" && reply.toolCalls.every(isOfClient)) {
       const outputs = await Promise.all(
         reply.toolCalls.map(async (call) => ({ toolCallId: call.id, output: await runTool(call) }))
       )

@@ -31,6 +31,12 @@ export interface TestCase {
 const text = Schema.String
 const optionalText = Schema.optionalKey(text)
 
+/** A call as records of the API have it, or in short. */
+const LineCall = Schema.Union([
+  Schema.Struct({ id: text, function: Schema.Struct({ name: text, arguments: text }) }),
+  Schema.Struct({ id: text, name: text, arguments: text })
+])
+
 /** A case on a line. What else a record of the API has is not needed here. */
 const CaseLine = Schema.Struct({
   name: Schema.optionalKey(Schema.NullOr(text)),
@@ -40,7 +46,7 @@ const CaseLine = Schema.Struct({
       Schema.Struct({
         role: Schema.Literals(["user", "assistant", "tool"]),
         content: Schema.NullOr(text),
-        tool_calls: Schema.optionalKey(Schema.Array(Schema.Struct({ id: text, name: text, arguments: text }))),
+        tool_calls: Schema.optionalKey(Schema.Array(LineCall)),
         tool_call_id: optionalText
       })
     )
@@ -93,7 +99,9 @@ const fromLine = ({ messages, ...rest }: typeof CaseLine.Type): TestCase => ({
     : {
         messages: messages.map(({ tool_call_id: toolCallId, tool_calls: toolCalls, ...message }) => ({
           ...message,
-          ...(toolCalls === undefined ? {} : { toolCalls }),
+          ...(toolCalls === undefined
+            ? {}
+            : { toolCalls: toolCalls.map((call) => ("function" in call ? { id: call.id, ...call.function } : call)) }),
           ...(toolCallId === undefined ? {} : { toolCallId })
         }))
       })

@@ -21,7 +21,7 @@ export { compare, type ComparedCase, type Comparison, differenceInWords, type Ju
 export type { CaseList } from "./Evals.ts"
 export type { EvalSettings } from "./EvalSettings.ts"
 export { type CasePage, EvalStore, type EvalStored } from "./EvalStore.ts"
-export { copyAsTest, type CopiedTurn } from "./CopyAsTest.ts"
+export { copyAsTest, type CopyOptions } from "./CopyAsTest.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
 export { judgedReply, JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
 export {
