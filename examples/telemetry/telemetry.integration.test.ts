@@ -65,7 +65,7 @@ describe("a watched service", () => {
       "gen_ai.tool.name": "server_clock",
       "gen_ai.tool.type": "function"
     })
-    const leg = spans.find(({ name }) => name === "Turns.leg")
+    const leg = spans.find(({ name }) => name === "invoke_agent")
     for (const span of [...chats, tool]) assert.strictEqual(span?.traceId, leg?.traceId)
 
     const model = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "demo", "gen_ai.request.model": "demo-1" }

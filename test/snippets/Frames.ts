@@ -518,6 +518,7 @@ await ai.dispose()
     has: "StreamableHTTPClientTransport(",
     prints: "Butler [ { type: 'text', text: 'Tea, of course.' } ]\n"
   },
+  { page: "docs/telemetry.md", has: "Tracer.make({", prints: /^chat demo-1 \d+ true$[\s\S]*^invoke_agent {2}true$/mu },
   { page: "docs/ag-ui.md", has: "new HttpAgent({", prints: "Hello, Ada. completed\n" },
   {
     page: "docs/use-chat.md",

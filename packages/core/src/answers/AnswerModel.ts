@@ -3,6 +3,7 @@
  * that may help, limited in time, and traced without any content. `readAnswers` checks the reply before it is used.
  */
 import * as Effect from "effect/Effect"
+import { genAi } from "../primitives/GenAi.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { AnswerDriver, AnswerReply, AnswerRequest } from "../models/AnswerDriver.ts"
@@ -36,19 +37,17 @@ export const ask = (driver: AnswerDriver, request: AnswerRequest): Effect.Effect
     Effect.tap(({ method, model, usage }) =>
       Effect.annotateCurrentSpan({
         "colloquy.answers.method": method,
-        ...(model === null ? {} : { "gen_ai.response.model": model }),
-        ...(usage === null
-          ? {}
-          : { "gen_ai.usage.input_tokens": usage.inputTokens, "gen_ai.usage.output_tokens": usage.outputTokens })
+        ...(model === null ? {} : { [genAi.responseModel]: model }),
+        ...(usage === null ? {} : { [genAi.inputTokens]: usage.inputTokens, [genAi.outputTokens]: usage.outputTokens })
       })
     ),
-    Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
+    Effect.tapError((error) => Effect.annotateCurrentSpan(genAi.errorType, error.reason)),
     traced(`answer ${request.model}`, {
       kind: "client",
       attributes: {
-        "gen_ai.operation.name": "answer",
-        "gen_ai.provider.name": request.provider,
-        "gen_ai.request.model": request.model,
+        [genAi.operation]: "answer",
+        [genAi.provider]: request.provider,
+        [genAi.requestModel]: request.model,
         "colloquy.answers.questions": Object.keys(request.questions).length
       }
     })

@@ -16,10 +16,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import { type DeadlinesPort, makeDeadlines } from "../primitives/Deadlines.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
+import { withContent } from "./ChatContent.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
 import { isRefusedRequest, ModelError } from "./ModelError.ts"
@@ -83,17 +85,30 @@ export const converse = (
 
 /** Like `converse`, with deadlines that many steps share. */
 export const converseWithin = (deadlines: DeadlinesPort, step: ModelStep): Effect.Effect<void, ModelError> =>
-  attempt(deadlines, step, 0).pipe(
+  withContent(step.request, (noting) =>
+    attempt(deadlines, noting === null ? step : { ...step, listener: notingListener(step.listener, noting) }, 0)
+  ).pipe(
     measured(chatOperation(step.request)),
-    Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason)),
+    Effect.tapError((error) => Effect.annotateCurrentSpan(genAi.errorType, error.reason)),
     traced(`chat ${step.request.model}`, {
       kind: "client",
       attributes: {
         ...metricAttributes(chatOperation(step.request)),
-        "gen_ai.conversation.id": step.request.conversationId
+        ...requestAttributes(step.request)
       }
     })
   )
+
+const notingListener = (listener: Listener, noting: (event: ChatEvent) => void): Listener => ({
+  hear: (event) => {
+    noting(event)
+    listener.hear(event)
+  },
+  pause: () => listener.pause(),
+  hold: () => listener.hold?.() ?? null,
+  refused: (at) => listener.refused?.(at),
+  again: (at) => listener.again?.(at)
+})
 
 const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>
   Effect.clockWith((clock) => {
@@ -165,9 +180,7 @@ const listen = (
       : held === null
         ? Effect.void
         : Effect.flatMap(whileHeld(heard, clock, held), (goesOn) => (goesOn ? Effect.void : finished))
-    return wasSilent && heard.events > 0
-      ? Effect.andThen(recordFirstChunk(chatOperation(request), heard.lastAt - startedAt), end)
-      : end
+    return wasSilent && heard.events > 0 ? Effect.andThen(firstChunk(request, heard.lastAt - startedAt), end) : end
   }
   return deadlines
     .limit(
@@ -256,6 +269,26 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
 
 const chatOperation = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
 
+const firstChunk = (request: ChatRequest, millis: number): Effect.Effect<void> =>
+  Effect.andThen(
+    recordFirstChunk(chatOperation(request), millis),
+    Effect.annotateCurrentSpan(genAi.timeToFirstChunk, millis / 1000)
+  )
+
+const requestAttributes = ({ conversationId, jsonOutput, maxOutputTokens, output, sampling = {} }: ChatRequest) => {
+  const { seed, stop, temperature, topP } = sampling
+  return {
+    [genAi.conversation]: conversationId,
+    [genAi.stream]: true,
+    ...(jsonOutput || output !== undefined ? { [genAi.outputType]: "json" } : {}),
+    ...(maxOutputTokens === null ? {} : { [genAi.maxTokens]: maxOutputTokens }),
+    ...(seed === undefined ? {} : { [genAi.seed]: seed }),
+    ...(stop === undefined ? {} : { [genAi.stopSequences]: stop }),
+    ...(temperature === undefined ? {} : { [genAi.temperature]: temperature }),
+    ...(topP === undefined ? {} : { [genAi.topP]: topP })
+  }
+}
+
 /** Adds a finished step to the span and the metrics. */
 const recordStep = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> =>
   usage === null
@@ -265,14 +298,15 @@ const recordStep = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usag
 const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> => {
   const end = events.findLast((event) => event._tag === "Finished")
   return Effect.annotateCurrentSpan({
-    ...(end === undefined ? {} : { "gen_ai.response.finish_reasons": [end.reason] }),
-    ...(end === undefined || end.model === null ? {} : { "gen_ai.response.model": end.model }),
+    ...(end === undefined ? {} : { [genAi.finishReasons]: [end.reason] }),
+    ...(end === undefined || end.model === null ? {} : { [genAi.responseModel]: end.model }),
     ...(usage === null
       ? {}
       : {
-          "gen_ai.usage.input_tokens": usage.inputTokens,
-          "gen_ai.usage.output_tokens": usage.outputTokens,
-          "gen_ai.usage.cache_read.input_tokens": usage.cachedInputTokens
+          [genAi.inputTokens]: usage.inputTokens,
+          [genAi.outputTokens]: usage.outputTokens,
+          [genAi.cachedTokens]: usage.cachedInputTokens,
+          [genAi.reasoningTokens]: usage.reasoningTokens
         })
   })
 }

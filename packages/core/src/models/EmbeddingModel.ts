@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { genAi } from "../primitives/GenAi.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { makeFairQueue } from "../access/FairQueue.ts"
@@ -134,14 +135,11 @@ const embedOnce = (
   const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
   return embedBatch(driver, request, turn).pipe(
     Effect.tap(({ usage }) =>
-      Effect.andThen(
-        recordTokens(operation, usage),
-        Effect.annotateCurrentSpan("gen_ai.usage.input_tokens", usage.inputTokens)
-      )
+      Effect.andThen(recordTokens(operation, usage), Effect.annotateCurrentSpan(genAi.inputTokens, usage.inputTokens))
     ),
     measured(operation),
     Effect.tapError((error) =>
-      Effect.annotateCurrentSpan("error.type", "reason" in error ? error.reason : error.problem)
+      Effect.annotateCurrentSpan(genAi.errorType, "reason" in error ? error.reason : error.problem)
     ),
     traced(`embeddings ${request.model}`, { kind: "client", attributes: metricAttributes(operation) })
   )

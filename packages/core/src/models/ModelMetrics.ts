@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
+import { genAi } from "../primitives/GenAi.ts"
 import { metricSeries } from "../primitives/MetricSeries.ts"
 import type { Usage } from "../primitives/Usage.ts"
 
@@ -18,14 +19,14 @@ export interface ModelOperation {
 
 /** The attributes that spans and metrics of a call share. */
 export const metricAttributes = ({ model, operation, provider }: ModelOperation) => ({
-  "gen_ai.operation.name": operation,
-  "gen_ai.provider.name": provider,
-  "gen_ai.request.model": model
+  [genAi.operation]: operation,
+  [genAi.provider]: provider,
+  [genAi.requestModel]: model
 })
 
 // The conventions define these boundaries. OTLP exporters read the unit from the attribute of that name.
 const durations = metricSeries(() =>
-  Metric.histogram("gen_ai.client.operation.duration", {
+  Metric.histogram(genAi.duration, {
     description: "Seconds that a call of a model took",
     attributes: { unit: "s" },
     boundaries: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
@@ -33,7 +34,7 @@ const durations = metricSeries(() =>
 )
 
 const firstChunks = metricSeries(() =>
-  Metric.histogram("gen_ai.client.operation.time_to_first_chunk", {
+  Metric.histogram(genAi.firstChunk, {
     description: "Seconds from the request to the first streamed event",
     attributes: { unit: "s" },
     boundaries: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -41,7 +42,7 @@ const firstChunks = metricSeries(() =>
 )
 
 const tokens = metricSeries(() =>
-  Metric.histogram("gen_ai.client.token.usage", {
+  Metric.histogram(genAi.tokenUsage, {
     description: "Tokens that one call of a model used",
     attributes: { unit: "{token}" },
     boundaries: Array.from({ length: 14 }, (_, index) => 4 ** index)
@@ -64,7 +65,7 @@ export const measured =
       const startedAt = clock.currentTimeMillisUnsafe()
       return Effect.onExit(call, (exit) =>
         Effect.contextWith((context: Context.Context<never>) => {
-          const failed = Exit.isSuccess(exit) ? {} : { "error.type": exitReason(exit) }
+          const failed = Exit.isSuccess(exit) ? {} : { [genAi.errorType]: exitReason(exit) }
           const seconds = (clock.currentTimeMillisUnsafe() - startedAt) / 1000
           durations({ ...metricAttributes(operation), ...failed }).updateUnsafe(seconds, context)
           return Effect.void
@@ -80,9 +81,9 @@ export const recordTokens = (operation: ModelOperation, usage: Usage): Effect.Ef
   Effect.contextWith((context: Context.Context<never>) => {
     if (usage.estimated) return Effect.void
     const attributes = metricAttributes(operation)
-    tokens({ ...attributes, "gen_ai.token.type": "input" }).updateUnsafe(usage.inputTokens, context)
+    tokens({ ...attributes, [genAi.tokenType]: "input" }).updateUnsafe(usage.inputTokens, context)
     if (operation.operation === "chat") {
-      tokens({ ...attributes, "gen_ai.token.type": "output" }).updateUnsafe(usage.outputTokens, context)
+      tokens({ ...attributes, [genAi.tokenType]: "output" }).updateUnsafe(usage.outputTokens, context)
     }
     return Effect.void
   })

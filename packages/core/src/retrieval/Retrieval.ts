@@ -5,6 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { genAi, SpanContent } from "../primitives/GenAi.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { BeginCharge } from "../metering/PaidCall.ts"
@@ -67,7 +68,7 @@ export class Retrieval extends Context.Service<
         )
 
       return Retrieval.of({
-        search: tracedFn("Retrieval.search")(function* ({
+        search: tracedFn("retrieval")(function* ({
           beginCharge,
           embedding,
           limit,
@@ -83,12 +84,26 @@ export class Retrieval extends Context.Service<
                 : lexical("vectors_not_kept")
           const { lexicalOnly, usage, vector } = meaning
           const hits = yield* index.search({ scopes, terms: termsByLanguage(query), vector, limit })
+          yield* annotate(query, limit, hits)
           return { hits, lexicalOnly, usage }
         })
       })
     })
   ).pipe(Layer.provide(EmbeddingModel.layer))
 }
+
+/** The query and the documents are content. */
+const annotate = (query: string, limit: number, hits: ReadonlyArray<ChunkHit>): Effect.Effect<void> =>
+  Effect.withFiber((fiber) => {
+    if (fiber.cache.tracer === undefined) return Effect.void
+    const documents = hits.map(({ documentId, score }) => ({ id: documentId, score }))
+    return Effect.annotateCurrentSpan({
+      [genAi.operation]: "retrieval",
+      [genAi.topK]: limit,
+      [genAi.hits]: hits.length,
+      ...(fiber.getRef(SpanContent) ? { [genAi.query]: query, [genAi.documents]: JSON.stringify(documents) } : {})
+    })
+  })
 
 interface Meaning {
   readonly vector: ChunkSearch["vector"]

@@ -17,6 +17,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import { genAi } from "../primitives/GenAi.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { Principal } from "../access/Principal.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
@@ -261,7 +262,9 @@ const attempt = (
     yield* persist(store.fail(claim, { error: failure.message, pause, isCounted: failure.isOutage !== true }))
   }).pipe(
     Effect.uninterruptible,
-    traced("FollowUps.attempt", { attributes: { kind: worker.kind } }),
+    traced("FollowUps.attempt", {
+      attributes: { [genAi.followUp]: worker.kind, [genAi.attempt]: claim.followUp.attempts }
+    }),
     Effect.catchCause((cause) =>
       Effect.logError(`Follow-up ${claim.followUp.id} (${worker.kind}) could not be ended`, cause)
     )

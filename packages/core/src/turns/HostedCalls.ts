@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { annotateContent, genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
@@ -120,12 +121,15 @@ export const runHosted = (
         "Error: the tool failed inside the server. Answer without it."
       )
     ),
+    Effect.tap((output) =>
+      annotateContent({ [genAi.toolArguments]: JSON.stringify(args), [genAi.toolResult]: output })
+    ),
     traced(`execute_tool ${tool.definition.name}`, {
       attributes: {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": tool.definition.name,
-        "gen_ai.tool.type": "function",
-        "gen_ai.tool.call.id": call.toolCallId
+        [genAi.operation]: "execute_tool",
+        [genAi.toolName]: tool.definition.name,
+        [genAi.toolType]: "function",
+        [genAi.toolCallId]: call.toolCallId
       }
     })
   )

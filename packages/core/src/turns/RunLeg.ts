@@ -16,6 +16,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
+import { genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
@@ -111,7 +112,7 @@ export class RunLeg extends Context.Service<
         run.fiber = yield* Effect.interruptible(answer(leg, awaitTurn)).pipe(
           Effect.onExit((exit) => settle(run, leg, exit)),
           Effect.ensuring(Effect.sync(() => running.remove(run))),
-          traced("Turns.leg", { attributes: { "gen_ai.conversation.id": leg.lease.threadId } }),
+          traced("invoke_agent", { attributes: legAttributes(leg) }),
           // Only the work can be interrupted. A fiber that could be stopped before its first step would end without settling anything.
           Effect.forkIn(scope, { uninterruptible: true })
         )
@@ -122,3 +123,12 @@ export class RunLeg extends Context.Service<
     })
   )
 }
+
+const legAttributes = ({ assistantId, lease, plan: { model, provider } }: Leg) => ({
+  [genAi.operation]: "invoke_agent",
+  [genAi.provider]: provider,
+  [genAi.requestModel]: model,
+  [genAi.conversation]: lease.threadId,
+  [genAi.run]: lease.runId,
+  [genAi.assistant]: assistantId
+})

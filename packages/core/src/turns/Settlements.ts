@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import type { Principal } from "../access/Principal.ts"
 import { Metering } from "../metering/Metering.ts"
+import { genAi } from "../primitives/GenAi.ts"
 import { contentRefused } from "../primitives/ContentRefused.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import { metricSeries } from "../primitives/MetricSeries.ts"
@@ -79,7 +80,7 @@ export class Settlements extends Context.Service<
           ),
         account: (lease, leg, legNumber, status) =>
           Effect.contextWith((context: Context.Context<Principal>) => {
-            const attributes = { "gen_ai.provider.name": leg.provider, "gen_ai.request.model": leg.model }
+            const attributes = { [genAi.provider]: leg.provider, [genAi.requestModel]: leg.model }
             turns({ ...attributes, status }).updateUnsafe(1, context)
             if (leg.modelCalls === 0) return Effect.void
             const report = {

@@ -22,6 +22,7 @@ import { fileTypeForExtension } from "../documents/FileType.ts"
 import { ModelError } from "../models/ModelError.ts"
 import type { SpeechFormat, TextToSpeech } from "../models/TextToSpeech.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
+import { genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
@@ -156,9 +157,9 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
         traced(`speak ${chosen.model}`, {
           kind: "client",
           attributes: {
-            "gen_ai.operation.name": "speak",
-            "gen_ai.provider.name": chosen.provider,
-            "gen_ai.request.model": chosen.model
+            [genAi.operation]: "speak",
+            [genAi.provider]: chosen.provider,
+            [genAi.requestModel]: chosen.model
           }
         })
       )

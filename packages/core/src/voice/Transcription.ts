@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { genAi } from "../primitives/GenAi.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { BlobStore } from "../documents/BlobStore.ts"
@@ -121,9 +122,9 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         traced(`transcribe ${hearing.chosen.model}`, {
           kind: "client",
           attributes: {
-            "gen_ai.operation.name": "transcribe",
-            "gen_ai.provider.name": hearing.chosen.provider,
-            "gen_ai.request.model": hearing.chosen.model
+            [genAi.operation]: "transcribe",
+            [genAi.provider]: hearing.chosen.provider,
+            [genAi.requestModel]: hearing.chosen.model
           }
         })
       )

@@ -1,5 +1,5 @@
 import { callTool, fail, finish, gate, say, ScriptedModel, think, uses } from "@colloquy/testing"
-import { type HostedTool, Threads, Turns } from "@colloquy/core"
+import { type HostedTool, SpanContent, Threads, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -75,10 +75,13 @@ describe("spans", () => {
         "gen_ai.provider.name": "scripted",
         "gen_ai.request.model": "scripted-model",
         "gen_ai.conversation.id": reply.threadId,
+        "gen_ai.request.stream": true,
+        "gen_ai.response.time_to_first_chunk": 0,
         "gen_ai.response.finish_reasons": ["tool_calls"],
         "gen_ai.usage.input_tokens": 5,
         "gen_ai.usage.output_tokens": 2,
-        "gen_ai.usage.cache_read.input_tokens": 1
+        "gen_ai.usage.cache_read.input_tokens": 1,
+        "gen_ai.usage.reasoning.output_tokens": 0
       })
       const second = record.named("chat scripted-model")[1]
       assert.strictEqual(second?.kind, "client")
@@ -89,8 +92,16 @@ describe("spans", () => {
         "gen_ai.tool.type": "function",
         "gen_ai.tool.call.id": "c1"
       })
-      for (const name of ["Turns.start", "Turns.leg", "Threads.get"])
+      for (const name of ["Turns.start", "invoke_agent", "Threads.get"])
         assert.strictEqual(record.named(name).length, 1, name)
+      assert.deepStrictEqual(record.attributes("invoke_agent"), {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": "scripted",
+        "gen_ai.request.model": "scripted-model",
+        "gen_ai.conversation.id": reply.threadId,
+        "colloquy.run.id": reply.runId,
+        "colloquy.assistant.id": reply.assistantId
+      })
       assert.isTrue(record.spans.every((span) => span.status._tag === "Ended"))
     }).pipe(Effect.withTracer(record.tracer)),
     { hosted: [hosted] }
@@ -104,6 +115,41 @@ describe("spans", () => {
       assert.isAbove(all.length, 5)
       assert.notInclude(JSON.stringify(all), secret)
     })
+  )
+
+  const open = recorder()
+  story(
+    "carry prompts, answers, arguments and results where the host asks for them, and the settings of the answer",
+    [callTool("look", { at: "Oslo" }, "c1"), say("It rains.")],
+    Effect.gen(function* () {
+      const modelOptions = { temperature: 0.5, seed: 7, stop: ["END"], maxOutputTokens: 50 }
+      yield* (yield* Turns).send({ content: "Weather?", systemPrompt: "Be kind.", modelOptions })
+      const [first = {}, second = {}] = open
+        .named("chat scripted-model")
+        .map(({ attributes }) => Object.fromEntries(attributes))
+      assert.deepInclude(first, {
+        "gen_ai.request.temperature": 0.5,
+        "gen_ai.request.seed": 7,
+        "gen_ai.request.stop_sequences": ["END"],
+        "gen_ai.request.max_tokens": 50,
+        "gen_ai.system_instructions": '[{"type":"text","content":"Be kind."}]',
+        "gen_ai.input.messages": '[{"role":"user","parts":[{"type":"text","content":"Weather?"}]}]'
+      })
+      const call = { type: "tool_call", id: "c1", name: "look", arguments: '{"at":"Oslo"}' }
+      assert.deepStrictEqual(JSON.parse(String(first["gen_ai.output.messages"])), [
+        { role: "assistant", parts: [call], finish_reason: "tool_calls" }
+      ])
+      assert.deepStrictEqual(JSON.parse(String(second["gen_ai.input.messages"])).at(-1), {
+        role: "tool",
+        parts: [{ type: "tool_call_response", id: "c1", response: secret }]
+      })
+      assert.include(String(second["gen_ai.output.messages"]), "It rains.")
+      assert.deepInclude(open.attributes("execute_tool look"), {
+        "gen_ai.tool.call.arguments": '{"at":"Oslo"}',
+        "gen_ai.tool.call.result": secret
+      })
+    }).pipe(Effect.withTracer(open.tracer), Effect.provideService(SpanContent, true)),
+    { hosted: [hosted] }
   )
 
   const failed = recorder()
