@@ -53,7 +53,7 @@ describe("the names of the GenAI conventions", () => {
       const told = { "gen_ai.operation.name": "retrieval", "gen_ai.retrieval.top_k": 3, "colloquy.retrieval.hits": 1 }
       assert.deepStrictEqual(plain, told)
       assert.strictEqual(open?.["gen_ai.retrieval.query.text"], "kettle")
-      const [found] = JSON.parse(String(open["gen_ai.retrieval.documents"]))
+      const [found] = JSON.parse(String(open?.["gen_ai.retrieval.documents"]))
       assert.strictEqual(found.id, documentId)
     }).pipe(
       Principal.provide("ada"),
