@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import { doc, docx, paragraph, pptx, shape, xlsx } from "../packages/adapters/test/files/MadeFiles.ts"
 import {
   end as endAnswer,
@@ -17,10 +18,12 @@ import { makeTagSplitter } from "../packages/adapters/src/protocols/ThinkTags.ts
 import { hasWords } from "../packages/adapters/src/protocols/Lowering.ts"
 import { isUsableSchema } from "../packages/adapters/src/mcp/UsableSchema.ts"
 import { asSentence } from "../packages/adapters/src/mcp/McpTools.ts"
+import { literalAddress, isPublicAddress } from "../packages/adapters/src/webhooks/Addresses.ts"
 import { readListing } from "../packages/adapters/src/blobs/S3Xml.ts"
 import { readFile } from "../packages/adapters/src/files/readFile.ts"
 import { checkTypedAsk } from "../packages/core/src/answers/CheckQuestions.ts"
 import { readStated } from "../packages/core/src/answers/StatedAnswers.ts"
+import { Colleague, handoffName } from "../packages/core/src/assistants/Colleague.ts"
 import { readExtension } from "../packages/core/src/documents/FileType.ts"
 import { readOperations } from "../packages/core/src/memory/Extraction.ts"
 import { isInstruction } from "../packages/core/src/memory/Instructions.ts"
@@ -42,7 +45,18 @@ import { noteOnQuery, splitTerms } from "../packages/core/src/retrieval/Terms.ts
 import { cut } from "../packages/core/src/summaries/SummaryPrompt.ts"
 import { checkedSchema } from "../packages/core/src/tools/CheckedSchema.ts"
 import { makeSpokenText } from "../packages/core/src/voice/SpokenText.ts"
+import { ThreadId } from "../packages/core/src/primitives/Ids.ts"
+import { readTimes } from "../packages/core/src/schedules/ScheduleTimes.ts"
+import { defaultImportLimits, readImport } from "../packages/core/src/turns/Import.ts"
+import { newSecret, signedHeaders } from "../packages/core/src/webhooks/Signature.ts"
 import { textOfResults } from "../packages/core/src/web-search/Sources.ts"
+import { importBody } from "../packages/http/src/bodies/ImportBody.ts"
+import { conversationBodies } from "../packages/http/src/endpoints/ConversationsApi.ts"
+import { Cursor } from "../packages/http/src/endpoints/InboxApi.ts"
+import { LastEventId, runBodies } from "../packages/http/src/endpoints/RunsApi.ts"
+import { versionsIn } from "../packages/http/src/handlers/AssistantsHandlers.ts"
+import { ScheduleRequest } from "../packages/http/src/wire/ScheduleRecords.ts"
+import { WebhookRequest } from "../packages/http/src/wire/WebhookRecords.ts"
 import { FormParts } from "../packages/http/src/bodies/FormParts.ts"
 import { MediaLifter } from "../packages/http/src/bodies/LiftedMedia.ts"
 import { decodingFormText } from "../packages/http/src/bodies/Text.ts"
@@ -129,7 +143,80 @@ const calling = (text: string) => {
   endAnswer(state, [], true)
 }
 
+const importing = {
+  threadId: ThreadId.make("01a20a9f-d675-7941-b795-9d37a882ac23"),
+  at: new Date(0),
+  limits: defaultImportLimits
+}
+const counter = { count: estimateTokens }
+const webhookSecret = Effect.runSync(newSecret)
+
+/** A body of messages, in pieces that are shorter than its lines. */
+const imported = async (value: unknown) => {
+  const body = importBody.decode({ value, files: [], problems: [] }, noParts)
+  if (Result.isFailure(body)) return
+  await Effect.runPromise(Effect.ignore(readImport(runSteps(body.success.messages()), { ...importing, counter })))
+}
+
+const inShortPieces = (text: string) =>
+  Array.from({ length: Math.ceil(text.length / 100) }, (_, at) => text.slice(100 * at, 100 * at + 100))
+
+const noParts = { installed: { has: () => false }, problems: () => [] } as unknown as Parameters<
+  typeof importBody.decode
+>[1]
+
+/** The bodies that act on a conversation, with the text wherever one may be. */
+const acting = (text: string) => {
+  const metadata = asJson(text) ?? { [text.slice(0, longestName)]: text }
+  const value = { message_id: text, content: text, metadata, in: text, keep: text, model_name: text, output_name: text }
+  const { edit, fork, regenerate, rewind } = conversationBodies
+  for (const body of [edit, fork, regenerate, rewind]) body.decode({ value, files: [], problems: [] }, noParts)
+}
+
+const decoding = (schema: Schema.ConstraintDecoder<unknown>, value: (text: string) => unknown): Work => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
+  return (text) => decode(value(text))
+}
+
+const address = (text: string) => {
+  for (const given of [`https://${text}`, `https://a.example/${text}`, `https://[${text}]/`])
+    if (URL.canParse(given)) {
+      const literal = literalAddress(new URL(given))
+      if (literal !== null) isPublicAddress(literal)
+    }
+}
+
 const paths: Readonly<Record<string, Work>> = {
+  "lines of an import": (text) => imported(inShortPieces(text)),
+  "a line of an import": (text) =>
+    imported(inShortPieces(JSON.stringify({ role: "user", content: text, metadata: { text } }))),
+  "messages of an import": (text) =>
+    imported({ messages: [{ role: text, content: text, tool_call_id: text }], metadata: { text } }),
+  "the body of a fork, a rewind, an edit or a regeneration": acting,
+  "decisions about calls": (text) => {
+    const args = asJson(text) ?? { [text.slice(0, longestName)]: text }
+    const approvals = [{ tool_call_id: text, decision: text, reason: text, arguments: args }]
+    return runBodies.decide.decode({ value: { approvals }, files: [], problems: [] }, noParts)
+  },
+  "the body of a webhook": decoding(WebhookRequest, (text) => ({ url: text, events: [text], description: text })),
+  "the address of a webhook": address,
+  "a delivery of a webhook": (text) =>
+    Effect.runPromise(signedHeaders([webhookSecret], { id: "id", at: new Date(0), body: JSON.stringify({ text }) })),
+  "the body of a schedule": decoding(ScheduleRequest, (text) => ({
+    cron: text,
+    timezone: text,
+    content: text,
+    thread: { thread_id: text }
+  })),
+  "the times of a schedule": (text) => [
+    readTimes({ cron: text, timezone: text }, new Date(0)),
+    readTimes({ cron: text.slice(0, 200), timezone: "Europe/Berlin" }, new Date(0))
+  ],
+  "a name of a helper": decoding(Colleague, (text) => ({ assistantId: text, name: text, description: text })),
+  "a name of a handoff": decoding(handoffName, (text) => text),
+  "versions in a header": (text) => versionsIn(text.slice(0, longestName)),
+  "the last event in a header": decoding(LastEventId, (text) => text.slice(0, longestName)),
+  "a cursor of the inbox": decoding(Cursor, (text) => text.slice(0, longestName)),
   "a query": (text) => termsByLanguage(text),
   "the note on a query": noteOnQuery,
   "terms of a document": (text) => splitTerms(text, "de"),

@@ -54,6 +54,12 @@ const isServed = async (service: Service, key: string, longest: number) => {
   assert.isAtMost(held, longest)
 }
 
+/** How many documents of a thread have been read. */
+const readOf = async (service: Service, thread: string, key: string): Promise<number> => {
+  const list = await service.call("GET", `/threads/${thread}/documents?limit=100`, undefined, { key })
+  return list.body.filter(({ status }: { readonly status: string }) => status !== "processing").length
+}
+
 const addOwner = (service: Service, owner: string, key: string) =>
   service.run(Keys.use((all) => Principal.provide(owner)(all.register(owner, Redacted.make(key)))))
 
@@ -67,9 +73,11 @@ onEmbedded("PGlite", () => {
       service.call("POST", `/threads/${thread}/documents`, fileForm({ file }))
     )
     for (const { status, text } of await Promise.all(crowd)) assert.strictEqual(status, 200, text)
+    const before = await readOf(service, thread, keys.ada)
     await isServed(service, keys.bob, 150)
-    const list = await service.call("GET", `/threads/${thread}/documents?limit=100`)
-    assert.include(list.text, '"processing"')
+    // In the order of their arrival all sixty would have been read before.
+    const meanwhile = (await readOf(service, thread, keys.ada)) - before
+    assert.isAtMost(meanwhile, 30)
   })
 
   it("packed documents of six users, and a text in the message of a seventh", { timeout: 120_000 }, async () => {
@@ -81,12 +89,22 @@ onEmbedded("PGlite", () => {
       "b.docx"
     )
     assert.isBelow(bomb.size, 200_000)
+    const threads: Array<readonly [thread: string, key: string]> = []
     for (const key of crowdKeys) {
       const thread = await threadOf(service, key)
+      threads.push([thread, key])
       const path = `/threads/${thread}/documents`
       const crowd = Array.from({ length: 6 }, () => service.call("POST", path, fileForm({ file: bomb }), { key }))
       for (const { status, text } of await Promise.all(crowd)) assert.strictEqual(status, 200, text)
     }
+    const read = async () => {
+      const all = await Promise.all(threads.map(([thread, key]) => readOf(service, thread, key)))
+      return all.reduce((sum, each) => sum + each, 0)
+    }
+    const before = await read()
     await isServed(service, keys.bob, 150)
+    const meanwhile = (await read()) - before
+    // In the order of their arrival all thirty-six would have been read before.
+    assert.isAtMost(meanwhile, 18)
   })
 })

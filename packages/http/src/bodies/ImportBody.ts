@@ -59,9 +59,18 @@ function* parseLines(pieces: ReadonlyArray<string>): Steps<ReadonlyArray<unknown
   const read: Array<unknown> = []
   let rest = ""
   for (const piece of [...pieces, "\n"]) {
-    const lines = (rest + piece).split("\n")
-    rest = lines.pop() ?? ""
-    for (const line of lines) {
+    const lines = piece.split("\n")
+    // Only the piece is searched: a line may have as many pieces as the body.
+    const last = lines.pop() ?? ""
+    const [first = null, ...others] = lines
+    if (first === null) {
+      rest += last
+      yield
+      continue
+    }
+    const whole = [rest + first, ...others]
+    rest = last
+    for (const line of whole) {
       if (line.trim() === "") continue
       const parsed = yield* parsingJson(line)
       read.push(Result.isSuccess(parsed) ? fromWire(parsed.success) : notJson)

@@ -11,7 +11,7 @@ import { RunSummaryList, RunUpdated } from "../wire/InboxRecords.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
 
 /** The time and the id of a run. */
-const Cursor = Schema.String.check(
+export const Cursor = Schema.String.check(
   Schema.isPattern(/^\d{1,15}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u, {
     expected: "the next_cursor of the page before"
   })

@@ -132,7 +132,7 @@ const tagged = (assistant: Assistant, more: Pick<AssistantCreated, "notes"> = {}
 const readVersion = (text: string): number => (/^[1-9]\d{0,9}$/u.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : 0)
 
 /** The versions that `If-Match` names; undefined: any. A weak tag matches none. */
-const versionsIn = (header: string | undefined): ReadonlyArray<number> | undefined =>
+export const versionsIn = (header: string | undefined): ReadonlyArray<number> | undefined =>
   header === undefined || header.trim() === "*"
     ? undefined
     : header.split(",").flatMap((tag) => {
