@@ -2,6 +2,8 @@
  * Effect's scheduler, for requests of many clients. By default each fiber that has let others go first continues in the next turn of the
  * event loop, all of them one after the other: a hundred requests that compute 10 ms at a time hold the loop for a second. Here those that
  * have continued for a short time are first, one of the others has its place in each turn, and after some milliseconds the loop goes on.
+ *
+ * Only for Node's messages: in workers a timer belongs to the request that set it, and is lost with it.
  */
 import type * as Fiber from "effect/Fiber"
 import * as Scheduler from "effect/Scheduler"
@@ -80,8 +82,6 @@ export class LoopTurns implements Scheduler.Scheduler {
   }
 }
 
-/** That of this process; null where it has no `setImmediate`. */
-export const loopTurns = (): LoopTurns | null =>
-  typeof setImmediate === "function"
-    ? new LoopTurns({ now: () => performance.now(), inNextTurn: (run) => void setImmediate(run) })
-    : null
+/** The scheduler of this process. */
+export const loopTurns = (): LoopTurns =>
+  new LoopTurns({ now: () => performance.now(), inNextTurn: (run) => void setImmediate(run) })

@@ -12,12 +12,10 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Layer from "effect/Layer"
-import { Scheduler } from "effect/Scheduler"
 import type * as Scope from "effect/Scope"
 import { type App, type Apps, type Handler, noSniffing, notStarted } from "./App.ts"
 import { withEnvelopeOutside } from "./guards/Envelope.ts"
 import { defaultHttpSettings } from "./HttpSettings.ts"
-import { loopTurns } from "./LoopTurns.ts"
 import { bodyTaken, type NodeHandler } from "./node/HostedMessage.ts"
 import { nodeHandler } from "./node/NodeHandler.ts"
 import { routes, type RoutesOptions } from "./Routes.ts"
@@ -52,8 +50,7 @@ export const webHandler = <E = never, Source = unknown>({
   // Merged, so that requests run with the kernel's logger, tracer and clock too, and share their deadlines.
   const app = Layer.merge(routes(options), unknownMethods).pipe(
     Layer.provideMerge([kernel, Deadlines.layer]),
-    Layer.provideMerge(router),
-    Layer.provideMerge(scheduler)
+    Layer.provideMerge(router)
   )
   const startup = new Startup(app)
   let open: WebApp | null = null
@@ -99,11 +96,6 @@ export const webHandler = <E = never, Source = unknown>({
 const asWritten = { caseSensitive: true, ignoreDuplicateSlashes: false, ignoreTrailingSlash: true }
 
 const router = Layer.provide(HttpRouter.layer, Layer.succeed(HttpRouter.RouterConfig)(asWritten))
-
-const scheduler = Layer.suspend(() => {
-  const turns = loopTurns()
-  return turns === null ? Layer.empty : Layer.succeed(Scheduler, turns)
-})
 
 const drainTurns = Turns.use((turns) => turns.drain)
 

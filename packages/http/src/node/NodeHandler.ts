@@ -8,8 +8,10 @@ import * as Exit from "effect/Exit"
 import * as HttpEffect from "effect/http/HttpEffect"
 import { ClientAbort } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { Scheduler } from "effect/Scheduler"
 import type { ServerResponse } from "node:http"
 import { type App, type Apps, notStarted } from "../App.ts"
+import { loopTurns } from "../LoopTurns.ts"
 import { bodyTaken, type HostedMessage, isBodyTaken, isRoundabout, type NodeHandler } from "./HostedMessage.ts"
 import { NodeRequest, nodeRequest } from "./NodeRequest.ts"
 import { endHalfSent } from "./HalfSent.ts"
@@ -43,7 +45,10 @@ const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {
   }
 }
 
-const serving = ({ answer, services }: App): Serve => {
+const serving = ({ answer, services: given }: App): Serve => {
+  // A scheduler that the host has chosen stays.
+  const isChosen = Context.get(given, Scheduler) !== Context.get(Context.empty(), Scheduler)
+  const services = isChosen ? given : Context.add(given, Scheduler, loopTurns())
   const answered = HttpEffect.toHandled(answer, (request, response) =>
     request instanceof NodeRequest ? write(response, request.response, request.method === "HEAD") : Effect.void
   )
