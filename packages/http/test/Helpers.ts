@@ -1,6 +1,7 @@
 /** Assistants that ask others, over HTTP and on every store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, fail, gate, say, uses } from "@colloquy/testing"
+import { tool as hostedTool } from "@colloquy/core/promises"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -82,6 +83,67 @@ export const helperStories = (stores: () => Layer.Layer<InMemory.Stores>): void 
     assert.strictEqual(metadata_.parent_thread_id, thread_id)
     assert.strictEqual((await service.call("DELETE", thread)).status, 200)
     assert.strictEqual((await service.call("GET", `/threads/${child.thread_id}`)).status, 404)
+  })
+
+  it("an approval inside of a helper is shown and decided at the run above, and in the inbox", async () => {
+    const pay = hostedTool({
+      name: "pay",
+      description: "Pays",
+      parameters: { type: "object", properties: { cents: { type: "integer" } }, required: ["cents"] },
+      needsApproval: true,
+      execute: ({ cents }) => `paid ${String(cents)}`
+    })
+    const steps = [
+      callTool("clerk", { message: "Pay" }, "h"),
+      ...[callTool("pay", { cents: 5 }, "a"), callTool("pay", { cents: 6 }, "b"), say("All paid."), say("Done.")]
+    ]
+    await using service = await open(steps, { stores: stores(), hosted: [pay] })
+    const clerk = await assistant(service, { name: "Clerk" })
+    const chief = await assistant(service, { name: "Chief", helpers: [helper(clerk, "clerk")] })
+    const message = { content: "Pay", assistant_id: chief, stream: true }
+    const streamed = await allEvents(await service.fetch("POST", "/threads/messages", message))
+    const told = streamed.map(({ data }) => data)
+    const required = told.find(({ type }) => type === "approval_required")
+    assert.deepInclude(required, { tool_call_id: "a", name: "pay" })
+    const asked = told.at(-1)
+    assert.strictEqual(asked?.type, "tool_submit_required")
+    const thread = `/threads/${asked?.thread_id}`
+    const runs = (await service.call("GET", "/runs?status=REQUIRES_ACTION")).body.runs
+    const below = runs.find(({ parent_run_id }: { parent_run_id: string | null }) => parent_run_id !== null)
+    assert.strictEqual(below.parent_run_id, asked?.run_id)
+    const call = {
+      id: "a",
+      type: "function",
+      function: { name: "pay", arguments: '{"cents":5}' },
+      kind: "approval",
+      helper_thread_id: below.thread_id,
+      helper_run_id: below.run_id
+    }
+    const shown = async () => (await service.call("GET", thread)).body.messages.at(-1).tool_calls
+    assert.deepStrictEqual(asked?.tool_calls, [call])
+    assert.deepStrictEqual(await shown(), [call])
+
+    const decide = (approvals: ReadonlyArray<object>) =>
+      service.call("POST", `${thread}/runs/${asked?.run_id}/approvals`, { approvals })
+    const wrong = await decide([{ tool_call_id: "x", decision: "approve" }])
+    assert.deepStrictEqual([wrong.status, wrong.body.detail[0].loc], [422, ["body", "approvals", 0, "tool_call_id"]])
+    const late = { tool_outputs: [{ tool_call_id: "h", output: "I did it." }] }
+    assert.strictEqual((await service.call("POST", `${thread}/submit-tool-outputs`, late)).status, 422)
+    const again = await decide([{ tool_call_id: "a", decision: "approve" }])
+    assert.deepStrictEqual([again.status, again.body.status], [200, "REQUIRES_ACTION"])
+    assert.deepStrictEqual(
+      [again.body.tool_calls, await shown()].map((calls) => calls.map(({ id }: { id: string }) => id)),
+      [["b"], ["b"]]
+    )
+    const done = await decide([{ tool_call_id: "b", decision: "approve", arguments: { cents: 7 } }])
+    assert.deepInclude(done.body, { status: "COMPLETED", content: "Done.", run_id: asked?.run_id })
+    assert.deepStrictEqual(
+      done.body.helper_runs.map(({ status }: { status: string }) => status),
+      ["COMPLETED"]
+    )
+    assert.strictEqual((await decide([{ tool_call_id: "b", decision: "reject" }])).status, 409)
+    const { body: kept } = await service.call("GET", `/threads/${below.thread_id}`)
+    assert.include(kept.messages.at(-2).metadata_.tool_outputs[0].output, "paid 7")
   })
 
   it("helpers may have helpers, two may be asked at once, and a circle ends at a depth of four", async () => {

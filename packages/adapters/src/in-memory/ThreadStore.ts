@@ -46,12 +46,11 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
     messages,
     listed: messages,
     messagesBefore: (id, sequence, limit) =>
-      ownedStep((ownerId) =>
-        (findThread(state, ownerId, id)?.messages ?? []).slice(
-          Math.max(0, sequence - 1 - limit),
-          Math.max(0, sequence - 1)
-        )
-      ),
+      ownedStep((ownerId) => {
+        const all = findThread(state, ownerId, id)?.messages ?? []
+        const end = Math.min(all.length, Math.max(0, sequence - 1))
+        return all.slice(Math.max(0, end - limit), end)
+      }),
     mergeMetadata: (id, fields) =>
       ownedWrite(state, "ThreadStore.mergeMetadata", (ownerId) => {
         const row = findThread(state, ownerId, id)

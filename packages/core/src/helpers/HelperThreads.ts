@@ -87,5 +87,11 @@ export const helperThreads = Effect.gen(function* () {
     })
   )
 
-  return { find }
+  /** The helpers' threads of a thread. */
+  const below = (parent: ThreadId) =>
+    Effect.map(store.get(parent), (found) =>
+      Option.isNone(found) ? [] : Object.values(idsIn(found.value)).map((id) => ThreadId.make(id))
+    )
+
+  return { below, find }
 })

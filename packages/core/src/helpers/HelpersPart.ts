@@ -7,16 +7,23 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Colleague, handoffPrefix } from "../assistants/Colleague.ts"
 import type { ThreadId } from "../primitives/Ids.ts"
+import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { isEnded } from "../runs/Run.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { BegunRun, ChildEnd } from "../tools/LiveTurn.ts"
+import { type OpenCall, RunPlace } from "../tools/ToolCall.ts"
 import { noUsage } from "../primitives/Usage.ts"
-import { childrenKey, mostDepth } from "../turns/ChildRuns.ts"
+import { childAnswer, childrenIn, childrenKey, mostDepth } from "../turns/ChildRuns.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { HelperSettings } from "./HelperSettings.ts"
 import { helperThreads } from "./HelperThreads.ts"
+
+const leftKind = "helper-left"
 
 export const helpersPartName = childrenKey
 
@@ -45,6 +52,7 @@ const planOf = ({ assistant, request, thread }: TurnCase): HelpersPlan | null =>
 
 export const makeHelpersPart = Effect.gen(function* () {
   const turns = yield* Turns
+  const runs = yield* RunStore
   const settings = yield* HelperSettings
   const threads = yield* helperThreads
 
@@ -73,17 +81,26 @@ export const makeHelpersPart = Effect.gen(function* () {
         helper_run_id: child.runId
       }
     })
-    const answer = Effect.gen(function* () {
+    const asking = Effect.gen(function* () {
       const turn = yield* turns.start({ threadId: threadId.value, content: message, stream: false, child })
       return yield* turn.reply
     })
-    const reply = yield* answer.pipe(
+    const reply = yield* asking.pipe(
       Effect.onInterrupt(() => cancel(threadId.value, begun)),
       Effect.tapError(() => Effect.sync(() => end(nothing))),
       Effect.mapError(failure)
     )
-    end({ status: childStatus(reply), usage: reply.usage })
-    return yield* childText(name, reply)
+    const { status, toolCalls, usage } = reply
+    const waits = status === "REQUIRES_ACTION" && toolCalls.length > 0 && toolCalls.every(isApproval)
+    const of = { threadId: threadId.value, runId: child.runId }
+    end({
+      status: childStatus(reply),
+      usage,
+      ...(waits ? { calls: toolCalls.map((each) => ({ of, ...each })) } : {})
+    })
+    if (waits) return `${name} waits for an approval.`
+    const answer = childAnswer(name, reply)
+    return typeof answer === "string" ? answer : yield* failed(answer.failure)
   })
 
   const helperTool = (helper: Colleague): HostedTool => ({
@@ -94,6 +111,29 @@ export const makeHelpersPart = Effect.gen(function* () {
       typeof message === "string" && message.trim() !== ""
         ? ask(helper, message, call)
         : failed("Give a `message`: what the helper is to do, in words.")
+  })
+
+  /** A run whose upper one has ended waits for nobody. One that is at work first comes to its end or to its approval. */
+  const leave = Effect.fnUntraced(function* ({ runId, threadId }: RunPlace) {
+    const run = yield* runs.get(runId)
+    if (Option.isNone(run) || isEnded(run.value.status)) return
+    if (run.value.status !== "REQUIRES_ACTION") {
+      return yield* new FollowUpFailed({ message: "The helper is still at work.", isRetryable: true, isOutage: true })
+    }
+    yield* Effect.catchTag(turns.cancel(threadId, runId), "RunNotFound", () => Effect.void)
+  })
+  yield* (yield* FollowUps).register(
+    // No record waits: the follow-up is stored in the transaction in which the upper run ends.
+    typedWorker({ kind: leftKind, payload: RunPlace, run: leave })
+  )
+
+  /** A new message has ended the run that waited on this thread; those of its helpers that wait end with it. */
+  const leaveWaiting = Effect.fnUntraced(function* (threadId: ThreadId) {
+    for (const id of yield* threads.below(threadId)) {
+      const waiting = yield* runs.waitingOn(id)
+      if (Option.isSome(waiting) && waiting.value.parentRunId !== null) yield* turns.cancel(id, waiting.value.id)
+    }
+    return []
   })
 
   const part: TurnPart<HelpersPlan> = {
@@ -113,6 +153,15 @@ export const makeHelpersPart = Effect.gen(function* () {
         ? [handOff("hand_back", "Gives the conversation back to the assistant that had it first.", null)]
         : [])
     ],
+    recall: (_, { threadId }) => leaveWaiting(threadId),
+    followUps: (_, ended) =>
+      ended.status === "SAVED" || ended.status === "REQUIRES_ACTION"
+        ? []
+        : childrenIn(ended.kept).flatMap(({ runId, status, threadId }) =>
+            status === null || status === "REQUIRES_ACTION"
+              ? [{ kind: leftKind, key: runId, payload: { threadId, runId } }]
+              : []
+          ),
     handOver: ({ handoffs, helpers }, isOwn) => ({ handoffs, helpers, isActing: !isOwn })
   }
   yield* (yield* TurnParts).register(part)
@@ -154,12 +203,8 @@ const nothing: ChildEnd = { status: "FAILED", usage: noUsage }
 
 const childStatus = ({ status }: TurnReply): ChildEnd["status"] => (status === "IN_PROGRESS" ? "FAILED" : status)
 
-const childText = (name: string, { content, fault, status }: TurnReply): Effect.Effect<string, HostedToolFailed> => {
-  if (status === "COMPLETED") return Effect.succeed(content)
-  const why = fault?.message ?? (status === "CANCELLED" ? "It was cancelled." : "It waits for somebody.")
-  const said = content === "" ? "" : ` It had said so far: ${content}`
-  return failed(`${name} did not answer. ${why}${said}`)
-}
+/** Nobody else may answer for a helper. */
+const isApproval = ({ approval }: OpenCall): boolean => approval !== undefined
 
 const failure = ({ message }: { readonly message: string }) => new HostedToolFailed({ message })
 

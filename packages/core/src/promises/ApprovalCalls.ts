@@ -60,7 +60,8 @@ export interface ApprovalCalls<Types extends RoomTypes = NoRooms> {
   /** The calls that wait, on all threads, those of the newest runs first. */
   readonly list: (page?: Partial<Page>, options?: CallOptions) => Promise<ReadonlyArray<PendingCall>>
   /**
-   * Runs the call and goes on with its run, in whatever process. While other calls of the run are open, the reply says so: its status is
+   * Runs the call and goes on with its run, in whatever process; where a run waits for that of its helper, both go on, and the reply is that
+   * of the upper one. While other calls of the run are open, the reply says so: its status is
    * `REQUIRES_ACTION`, with these calls. The first decision about a call stands: another one rejects with `AlreadyDecided`.
    */
   readonly approve: Decide<Approving, Types>
@@ -91,7 +92,7 @@ export const approvalCalls = <Services>(
     const found = waiting.filter((each) => each.id === id && (runId ?? each.runId) === each.runId)
     const [only] = found
     if (only === undefined || found.length > 1) throw new CallNotFound({ toolCallId: id, found: found.length })
-    return only
+    return only.above === null ? only : { id, ...only.above }
   }
 
   const decideOne = async (

@@ -10,6 +10,8 @@ import { type AssistantId, newId, ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { withInnerCalls } from "./InnerCalls.ts"
+import type { RunPlace } from "../tools/ToolCall.ts"
 import type { ListedMessage } from "./ListedMessage.ts"
 import type { Message } from "./Message.ts"
 import { type Metadata, type Thread, type ThreadInSession, ThreadNotFound } from "./Thread.ts"
@@ -78,8 +80,13 @@ export class Threads extends Context.Service<
       const store = yield* ThreadStore
       const removals = yield* Removals
       const texts = yield* RecalledTexts
-      const messages: typeof store.messages = (ids) => Effect.flatMap(store.messages(ids), texts.messages)
-      const listed: typeof store.listed = (ids) => Effect.flatMap(store.listed(ids), texts.messages)
+      /** A helper's thread goes on only with the run that waits there. */
+      const answerOf = ({ runId, threadId }: RunPlace) =>
+        Effect.map(store.messagesBefore(threadId, afterAll, 1), (found) => found.find((each) => each.runId === runId))
+      const shown = <Each extends ListedMessage>(found: ReadonlyArray<Each>) =>
+        Effect.flatMap(texts.messages(found), (all) => withInnerCalls(all, answerOf))
+      const messages: typeof store.messages = (ids) => Effect.flatMap(store.messages(ids), shown)
+      const listed: typeof store.listed = (ids) => Effect.flatMap(store.listed(ids), shown)
 
       const insert = Effect.fnUntraced(function* (
         id: ThreadId,
@@ -114,7 +121,7 @@ export class Threads extends Context.Service<
         list: listWith(store, messages),
         messages: (id, skip, limit) =>
           Effect.flatMap(store.messagesBefore(id, skip + limit + 1, limit), (found) =>
-            texts.messages(found.filter(({ sequence }) => sequence > skip))
+            shown(found.filter(({ sequence }) => sequence > skip))
           ),
         show: getWith(store, listed),
         showAll: listWith(store, listed),
@@ -131,6 +138,9 @@ export class Threads extends Context.Service<
     })
   )
 }
+
+/** Above every sequence of a message. */
+const afterAll = 2_147_483_647
 
 /** Reads the messages of threads. */
 type Ask<Each> = (ids: ReadonlyArray<ThreadId>) => Effect.Effect<ReadonlyArray<Each>, StoreUnavailable, Principal>

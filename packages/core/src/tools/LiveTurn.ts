@@ -12,6 +12,7 @@ import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { OpenCall } from "./ToolCall.ts"
 
 /** An event for the reader of the stream. The part defines `type` and `data`. Data that is not JSON throws. */
 export interface PartEvent {
@@ -21,9 +22,26 @@ export interface PartEvent {
   readonly isLive?: boolean
 }
 
-/** The model calls that are left for a turn with all the runs that its tools begin, which share one count. */
-export interface CallCount {
-  left: number
+/** The model calls of one run, of the count that it shares with the runs above, beside and below it. */
+export interface CallShare {
+  /** Whether a call is kept for the run after those that it has taken. */
+  readonly holds: boolean
+  /** How many it has taken, with the runs below it. */
+  readonly taken: number
+  /** Before a model call. False: none is left. */
+  take(): boolean
+  /** For a run below this one; null: there is no call for it. */
+  begin(): CallShare | null
+  /** The run has ended. */
+  release(): void
+}
+
+/** What the limits of a run count of the runs above and beside one. */
+export interface BudgetAbove {
+  /** What they have used up to now; `amount` counts a usage. */
+  readonly above: (amount: (usage: Usage) => Amount) => Amount
+  /** `own` is what this run has used up to now, with the runs below it. */
+  readonly tell: (own: () => Amount) => void
 }
 
 /** What a run knows of the turn whose tool begins it. */
@@ -31,11 +49,12 @@ export interface ChildOf {
   /** The id of the run itself: the turn has noted it before. */
   readonly runId: RunId
   readonly parent: RunId
+  readonly parentThread: ThreadId
   /** How many turns stand above it. */
   readonly depth: number
-  readonly calls: CallCount
-  /** What the runs above it have used of the limits of a run. */
-  readonly used: Amount
+  readonly calls: CallShare
+  /** Null: the run above it has no limits. */
+  readonly budget: BudgetAbove | null
 }
 
 /** A run that a tool is about to begin. */
@@ -49,6 +68,8 @@ export interface NewChild {
 export interface ChildEnd {
   readonly status: "REQUIRES_ACTION" | "COMPLETED" | "FAILED" | "CANCELLED"
   readonly usage: Usage
+  /** The approvals for which the run waits. The call of the tool then waits for the run, and what the tool returns is not used. */
+  readonly calls?: ReadonlyArray<OpenCall>
 }
 
 export interface BegunRun {

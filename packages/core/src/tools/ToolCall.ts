@@ -1,5 +1,6 @@
 /** A model's request to run a tool, and the answer to it. Arguments stay the text that the model wrote. */
 import * as Schema from "effect/Schema"
+import { RunId, ThreadId } from "../primitives/Ids.ts"
 
 export const ToolCall = Schema.Struct({
   id: Schema.String,
@@ -9,13 +10,32 @@ export const ToolCall = Schema.Struct({
 })
 export type ToolCall = typeof ToolCall.Type
 
+/** A run with its thread. */
+export const RunPlace = Schema.Struct({ threadId: ThreadId, runId: RunId })
+export type RunPlace = typeof RunPlace.Type
+
 /** A call that is answered from outside of the kernel. */
-export const OpenCall = Schema.Struct({
+const AskedCall = Schema.Struct({
   ...ToolCall.fields,
   /** Set for a call of a hosted tool that a person approves or rejects before it runs. Absent: the client runs the call. */
-  approval: Schema.optionalKey(Schema.Struct({ expiresAt: Schema.NullOr(Schema.String) }))
+  approval: Schema.optionalKey(Schema.Struct({ expiresAt: Schema.NullOr(Schema.String) })),
+  /** The run of a helper that waits for this call. Absent: the run that names the call. */
+  of: Schema.optionalKey(RunPlace)
+})
+
+export const OpenCall = Schema.Struct({
+  ...AskedCall.fields,
+  /**
+   * Set for a call of a helper whose run waits for approvals: nobody answers it from outside, it is answered when that run has ended. `calls`
+   * are those for which the run waited when this was stored, and are shown in its place.
+   */
+  waitsFor: Schema.optionalKey(Schema.Struct({ ...RunPlace.fields, calls: Schema.Array(AskedCall) }))
 })
 export type OpenCall = typeof OpenCall.Type
+
+/** The calls that somebody outside of the kernel can answer. */
+export const shownCalls = (calls: ReadonlyArray<OpenCall>): ReadonlyArray<OpenCall> =>
+  calls.flatMap((call) => call.waitsFor?.calls ?? [call])
 
 /** What a person decided about a call. */
 export const Decision = Schema.Struct({

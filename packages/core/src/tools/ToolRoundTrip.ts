@@ -23,6 +23,9 @@ export class ToolOutputsRejected extends Schema.TaggedError<ToolOutputsRejected>
   }
 }
 
+export const isOfClient = ({ approval, waitsFor }: OpenCall): boolean =>
+  approval === undefined && waitsFor === undefined
+
 /** Matches outputs to calls. The results come in the order of the calls. */
 export const matchToolOutputs = (
   open: ReadonlyArray<OpenCall>,
@@ -37,12 +40,12 @@ export const matchToolOutputs = (
     const call = openIds.get(toolCallId)
     if (answered.has(toolCallId)) problems.push({ toolCallId, index, problem: "already_answered" })
     else if (call === undefined) problems.push({ toolCallId, index, problem: "unknown" })
-    else if (call.approval !== undefined) problems.push({ toolCallId, index, problem: "needs_approval" })
+    else if (!isOfClient(call)) problems.push({ toolCallId, index, problem: "needs_approval" })
     else if (byId.has(toolCallId)) problems.push({ toolCallId, index, problem: "duplicate" })
     else byId.set(toolCallId, output)
   })
   const results: Array<ToolResult> = []
-  for (const call of open.filter(({ approval }) => approval === undefined)) {
+  for (const call of open.filter(isOfClient)) {
     const output = byId.get(call.id)
     if (output === undefined) problems.push({ toolCallId: call.id, index: null, problem: "missing" })
     else results.push({ toolCallId: call.id, toolName: call.name, output: output.output, hosted: false })
@@ -64,7 +67,14 @@ export const DecisionProblem = Schema.Struct({
   toolCallId: Schema.String,
   /** Index in the list of decisions. */
   index: Schema.Int,
-  problem: Schema.Literals(["unknown", "duplicate", "not_an_approval", "arguments_of_rejection", "invalid_arguments"]),
+  problem: Schema.Literals([
+    "unknown",
+    "duplicate",
+    "ambiguous",
+    "not_an_approval",
+    "arguments_of_rejection",
+    "invalid_arguments"
+  ]),
   /** Of invalid arguments: the place inside them, and what is wrong there. */
   path: Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, Schema.Int]))),
   detail: Schema.optionalKey(Schema.String)

@@ -1,6 +1,6 @@
 /**
  * Answers the calls of one model step as far as the kernel can: it runs hosted tools in parallel and refuses what cannot be run. What is left
- * waits: calls of the client's tools, and calls that a person must approve. At the beginning of a later leg it runs the calls that were
+ * waits: calls of the client's tools, calls that a person must approve, and calls of helpers that wait for a person. At the beginning of a later leg it runs the calls that were
  * approved.
  */
 import * as Clock from "effect/Clock"
@@ -53,6 +53,7 @@ export class AnswerCalls extends Context.Service<
         return checked(rewrite, runHosted(by.tool, by.args, call, { deadlines, settings }))
       }
 
+      /** False: the call has begun a run that waits for approvals, so there is no output yet. */
       const answer = Effect.fnUntraced(function* (
         leg: Leg,
         call: ToolCall,
@@ -60,6 +61,7 @@ export class AnswerCalls extends Context.Service<
       ) {
         const startedAt = yield* Clock.currentTimeMillis
         const text = yield* output
+        if (hasWaitingChild(leg, call)) return false
         const at = yield* Clock.currentTimeMillis
         leg.log.push((sequence) => ({
           _tag: "HostedResult",
@@ -72,6 +74,7 @@ export class AnswerCalls extends Context.Service<
         }))
         leg.tail.writeSoon()
         leg.log.wake()
+        return true
       })
 
       /** Answers the call, or says what it waits for. */
@@ -80,8 +83,7 @@ export class AnswerCalls extends Context.Service<
         const hostedCall = { toolCallId: call.id, ...turnOf(found._tag === "Hosted" ? found.part : "") }
         const by = found._tag === "Hosted" ? yield* needsApproval(found, hostedCall, { deadlines, settings }) : found
         if (by._tag === "Approval") return "approval"
-        yield* answer(leg, call, outputOf(leg, by, hostedCall))
-        return "nobody"
+        return (yield* answer(leg, call, outputOf(leg, by, hostedCall))) ? "nobody" : "child"
       })
 
       return AnswerCalls.of({
@@ -125,6 +127,16 @@ export class AnswerCalls extends Context.Service<
     })
   )
 }
+
+const hasWaitingChild = ({ log }: Leg, { id }: ToolCall): boolean =>
+  log.events.some(
+    (event) =>
+      event._tag === "ChildEnded" &&
+      event.calls !== undefined &&
+      log.events.some(
+        (began) => began._tag === "ChildBegan" && began.child.runId === event.runId && began.child.toolCallId === id
+      )
+  )
 
 const noTools: ReadonlySet<string> = new Set()
 

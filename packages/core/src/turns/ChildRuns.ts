@@ -7,9 +7,9 @@ import * as Schema from "effect/Schema"
 import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { addUsage, Usage } from "../primitives/Usage.ts"
 import { RunStatus } from "../runs/Run.ts"
-import type { Message } from "../threads/Message.ts"
+import type { Message, RunFault } from "../threads/Message.ts"
 import { readSupplement } from "../threads/Supplement.ts"
-import type { CallCount } from "../tools/LiveTurn.ts"
+import type { CallShare } from "../tools/LiveTurn.ts"
 
 /** How many turns may stand above one. */
 export const mostDepth = 4
@@ -35,12 +35,59 @@ export const ChildRun = Schema.Struct({
 })
 export type ChildRun = typeof ChildRun.Type
 
-/** Takes a model call; one is kept for each turn above, so that it can answer. False: none is left. */
-export const takeCall = (calls: CallCount, depth: number): boolean => {
-  if (calls.left <= depth) return false
-  calls.left--
-  return true
+/**
+ * The model calls of a turn, counted with all the runs that its tools begin. Each of these runs holds one for its next call, so whoever takes
+ * the last free one is asked without tools, and everybody can answer, also when many ask at once.
+ */
+export class CallCount implements CallShare {
+  holds: boolean
+  taken = 0
+  private readonly all: { free: number }
+  private readonly above: CallCount | null
+
+  private constructor(all: { free: number }, above: CallCount | null) {
+    this.all = all
+    this.above = above
+    this.holds = this.hold()
+  }
+
+  /** Of the turn at the top. */
+  static of(left: number): CallCount {
+    return new CallCount({ free: left }, null)
+  }
+
+  take(): boolean {
+    if (!this.holds && !this.hold()) return false
+    for (let each: CallCount | null = this; each !== null; each = each.above) each.taken++
+    this.holds = this.hold()
+    return true
+  }
+
+  begin(): CallCount | null {
+    return this.all.free > 0 ? new CallCount(this.all, this) : null
+  }
+
+  release(): void {
+    if (this.holds) this.all.free++
+    this.holds = false
+  }
+
+  private hold(): boolean {
+    if (this.all.free <= 0) return false
+    this.all.free--
+    return true
+  }
 }
+
+interface Parent {
+  readonly runId: RunId
+  readonly threadId?: ThreadId
+  readonly depth: number
+}
+
+/** The run above and its thread; null: none is above, or the run is older than waits of helpers. */
+export const parentOf = ({ parent }: { readonly parent?: Parent }) =>
+  parent?.threadId === undefined ? null : { runId: parent.runId, threadId: parent.threadId, depth: parent.depth }
 
 const decode = Schema.decodeUnknownOption(Schema.Array(ChildRun))
 
@@ -49,6 +96,17 @@ export const childrenIn = (kept: unknown): ReadonlyArray<ChildRun> => Option.get
 
 export const childRuns = (message: Pick<Message, "supplements">): ReadonlyArray<ChildRun> =>
   childrenIn(readSupplement(message, childrenKey)?.value)
+
+/** What the model of the upper turn reads when a child has ended. */
+export const childAnswer = (
+  name: string,
+  { content, fault, status }: { readonly content: string; readonly fault: RunFault | null; readonly status: string }
+): string | { readonly failure: string } => {
+  if (status === "COMPLETED") return content
+  const why = fault?.message ?? (status === "CANCELLED" ? "It was cancelled." : "It waits for somebody.")
+  const said = content === "" ? "" : ` It had said so far: ${content}`
+  return { failure: `${name} did not answer. ${why}${said}` }
+}
 
 /** The cost is known when every part of it is. */
 export const withChildren = (own: Usage, children: ReadonlyArray<Pick<ChildRun, "usage">>): Usage =>

@@ -7,12 +7,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
 import { AuditLog } from "../access/AuditLog.ts"
-import type { Principal } from "../access/Principal.ts"
-import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWorker.ts"
+import { Principal } from "../access/Principal.ts"
+import { typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
-import type { RunNotFound } from "../runs/Run.ts"
-import type { ToolResult } from "../tools/ToolCall.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { Run, RunNotFound } from "../runs/Run.ts"
+import type { RunPlace, ToolResult } from "../tools/ToolCall.ts"
 import {
   type AlreadyDecided,
   type AskedCalls,
@@ -23,11 +26,14 @@ import {
   matchDecisions
 } from "../tools/ToolRoundTrip.ts"
 import { Admissions } from "./Admissions.ts"
+import { ChildAnswers, goesOn } from "./ChildAnswers.ts"
+import { parentOf } from "./ChildRuns.ts"
 import { expiryKind, ExpiryPayload } from "./Expiry.ts"
 import type { PlannedLeg } from "./Leg.ts"
 import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
+import { decodePlan } from "./TurnPlan.ts"
 import type { DecisionsRequest } from "./TurnRequest.ts"
 
 type Failed = Exclude<AnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided
@@ -38,87 +44,194 @@ export class Decisions extends Context.Service<
   Decisions,
   { readonly decide: (request: DecisionsRequest) => Effect.Effect<StartedTurn, Failed, Principal> }
 >()("@colloquy/core/turns/Decisions") {
-  static readonly layer: Layer.Layer<Decisions, never, OpenCalls | FollowUps | Admissions> = Layer.effect(
-    Decisions,
-    Effect.gen(function* () {
-      const calls = yield* OpenCalls
-      const followUps = yield* FollowUps
-      const admissions = yield* Admissions
-      const audit = yield* AuditLog.make
+  static readonly layer: Layer.Layer<Decisions, never, OpenCalls | ChildAnswers | FollowUps | Admissions> =
+    Layer.effect(
+      Decisions,
+      Effect.gen(function* () {
+        const calls = yield* OpenCalls
+        const answers = yield* ChildAnswers
+        const followUps = yield* FollowUps
+        const admissions = yield* Admissions
+        const audit = yield* AuditLog.make
 
-      /** Reads the run again when another caller was faster, so that this caller learns what the first decision was. */
-      const decideNow = (request: DecisionsRequest): Effect.Effect<StartedTurn, Failed, Principal> =>
-        Effect.gen(function* () {
-          const asked = yield* calls.find(request.threadId, request.runId)
+        const decideNow = (request: DecisionsRequest): Effect.Effect<StartedTurn, Failed, Principal> =>
+          Effect.gen(function* () {
+            const asked = yield* calls.find(request.threadId, request.runId)
+            const groups = yield* Effect.fromResult(byRun([asked, ...(yield* runsInside(asked))], request.decisions))
+            const checked = yield* Effect.forEach(groups, (group) => check(group, request))
+            const [own] = checked
+            if (own !== undefined && checked.length === 1 && own.asked === asked) return yield* apply(own, request)
+            // What belongs to a repeated key is found by the decisions themselves: the same once more change nothing.
+            const { idempotency: _, ...inside } = request
+            const turns = yield* Effect.forEach(checked, (each) => apply(each, each.asked === asked ? request : inside))
+            return yield* goingUp(
+              asked,
+              checked.map(({ asked: { run } }, index) => ({ run, turn: turns[index] }))
+            )
+          })
+
+        /** The runs of helpers for which the run waits, or has waited. */
+        const runsInside: (asked: AskedRun) => Effect.Effect<ReadonlyArray<AskedRun>, StoreUnavailable, Principal> =
+          Effect.fnUntraced(function* (asked) {
+            const places = asked.messages.flatMap(({ toolCalls }) =>
+              toolCalls.flatMap(({ waitsFor }) => waitsFor ?? [])
+            )
+            const found = yield* Effect.forEach(places, findInside)
+            const runs = found.flat()
+            const deeper = yield* Effect.forEach(runs, (run) => runsInside(run))
+            return [...runs, ...deeper.flat()]
+          })
+
+        const findInside = ({ runId, threadId }: RunPlace) =>
+          calls.find(threadId, runId).pipe(
+            Effect.map((asked): ReadonlyArray<AskedRun> => [asked]),
+            Effect.catchTag("RunNotFound", () => Effect.succeed([]))
+          )
+
+        const check = Effect.fnUntraced(function* ({ asked, decisions, places }: Group, request: DecisionsRequest) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const results = yield* Effect.fromResult(matchDecisions(askedCalls(asked), request.decisions, now))
-          if (results.length === 0) return yield* standing(asked, request)
-          const leg = yield* calls.plan(asked, request)
-          const problems = yield* argumentProblems(leg, asked, request.decisions)
-          if (problems.length > 0) return yield* new DecisionsRejected({ problems })
+          const rejected = ({ problems }: DecisionsRejected) =>
+            new DecisionsRejected({
+              problems: problems.map((each) => ({ ...each, index: places[each.index] ?? each.index }))
+            })
+          const matched = Result.mapError(matchDecisions(askedCalls(asked), decisions, now), (error) =>
+            error._tag === "DecisionsRejected" ? rejected(error) : error
+          )
+          const results = yield* Effect.fromResult(matched)
+          if (results.length === 0) return { asked, decisions, results, leg: null }
+          const leg = yield* calls.plan(asked, asked.run.id === request.runId ? request : {})
+          const problems = yield* argumentProblems(leg, asked, decisions)
+          if (problems.length > 0) return yield* rejected(new DecisionsRejected({ problems }))
+          return { asked, decisions, results, leg }
+        })
+
+        /** Reads the run again when another caller was faster, so that this caller learns what the first decision was. */
+        const apply = Effect.fnUntraced(function* (
+          { asked, decisions, leg, results }: Checked,
+          request: DecisionsRequest
+        ): Effect.fn.Return<StartedTurn, Failed, Principal> {
+          const { id: runId, threadId } = asked.run
+          if (leg === null) return yield* standing(asked, decisions)
           for (const result of results) yield* note(asked, result)
           return yield* Effect.catchTag(calls.answer(asked, leg, results, request), "AnsweredMeanwhile", () =>
-            decideNow(request)
+            decideNow({ ...request, decisions, threadId, runId })
           )
         })
 
-      /** Everything was decided so before. */
-      const standing = (asked: AskedRun, { decisions }: DecisionsRequest) =>
-        asked.calls.some(({ id }) => decisions.some(({ toolCallId }) => toolCallId === id))
-          ? calls.waiting(asked.run)
-          : calls.newest(asked.run)
+        /** The run goes on when those inside have ended, which the caller may wait for. Otherwise a follow-up lets it go on. */
+        const goingUp = Effect.fnUntraced(function* (
+          { run }: AskedRun,
+          decided: ReadonlyArray<{ readonly run: Run; readonly turn: StartedTurn | undefined }>
+        ) {
+          const resting = yield* calls.waiting(run)
+          if (resting.open === undefined || resting.open.length > 0) return resting
+          const principal = yield* Principal
+          const climb = (turn: StartedTurn, below: Run): Effect.Effect<StartedTurn, StoreUnavailable, Principal> =>
+            Effect.gen(function* () {
+              const above = parentOf(decodePlan(below.plan))
+              if (below.id === run.id || above === null) return turn
+              yield* turn.reply
+              const next = yield* Effect.catch(answers.goOn(above), (error) =>
+                error._tag === "StoreUnavailable" ? Effect.fail(error) : calls.waiting(run)
+              )
+              if (above.runId === run.id) return next
+              return yield* Effect.flatMap(calls.find(above.threadId, above.runId), (asked) =>
+                climb(next, asked.run)
+              ).pipe(Effect.catchTag("RunNotFound", () => Effect.succeed(next)))
+            })
+          const turn = Effect.forEach(decided, ({ run: below, turn: begun = resting }) => climb(begun, below)).pipe(
+            Effect.map((turns) => turns.at(-1) ?? resting),
+            Effect.provideService(Principal, principal)
+          )
+          const { open: _, ...place } = resting
+          return {
+            ...place,
+            events: Stream.unwrap(Effect.map(turn, ({ events }) => events)),
+            reply: Effect.flatMap(turn, ({ reply }) => reply)
+          }
+        })
 
-      const note = ({ run }: AskedRun, { decided, toolCallId }: ToolResult) =>
-        audit.record(
-          decided?.decision === "approve" ? "call_approved" : "call_rejected",
-          `${run.id}/${toolCallId}`,
-          (["arguments", "reason"] as const).filter((field) => decided?.[field] !== undefined)
+        /** Everything was decided so before. */
+        const standing = (asked: AskedRun, decisions: ReadonlyArray<CallDecision>) =>
+          asked.calls.some(({ id }) => decisions.some(({ toolCallId }) => toolCallId === id))
+            ? calls.waiting(asked.run)
+            : calls.newest(asked.run)
+
+        const note = ({ run }: AskedRun, { decided, toolCallId }: ToolResult) =>
+          audit.record(
+            decided?.decision === "approve" ? "call_approved" : "call_rejected",
+            `${run.id}/${toolCallId}`,
+            (["arguments", "reason"] as const).filter((field) => decided?.[field] !== undefined)
+          )
+
+        const rejectExpired = Effect.fnUntraced(function* ({ messageId, runId, threadId }: typeof ExpiryPayload.Type) {
+          const asked = yield* calls.find(threadId, runId)
+          if (asked.open.length === 0 || asked.run.answerId !== messageId) return
+          const results = expiredCalls({ ...asked, isOpen: true }, new Date(yield* Clock.currentTimeMillis))
+          if (results.length === 0) return
+          yield* calls.answer(asked, yield* calls.plan(asked, {}), results, {})
+        })
+
+        yield* followUps.register(
+          typedWorker({
+            kind: expiryKind,
+            payload: ExpiryPayload,
+            // No record waits: the follow-up is stored in the transaction in which the run begins to wait.
+            run: (payload) => goesOn(admissions.admit(rejectExpired(payload)), "to go on after a rejected call")
+          })
         )
 
-      const rejectExpired = Effect.fnUntraced(function* ({ messageId, runId, threadId }: typeof ExpiryPayload.Type) {
-        const asked = yield* calls.find(threadId, runId)
-        if (asked.open.length === 0 || asked.run.answerId !== messageId) return
-        const results = expiredCalls({ ...asked, isOpen: true }, new Date(yield* Clock.currentTimeMillis))
-        if (results.length === 0) return
-        yield* calls.answer(asked, yield* calls.plan(asked, {}), results, {})
-      })
-
-      yield* followUps.register(
-        typedWorker({
-          kind: expiryKind,
-          payload: ExpiryPayload,
-          // No record waits: the follow-up is stored in the transaction in which the run begins to wait.
-          run: (payload) =>
-            admissions.admit(rejectExpired(payload)).pipe(
-              // Nothing waits any more: the thread is gone.
-              Effect.catchTag("RunNotFound", () => Effect.void),
-              Effect.catchTag("InsufficientCredit", withoutCredit("to go on after a rejected call")),
-              Effect.catchTags({
-                AnsweredMeanwhile: () => Effect.fail(again("A call was answered at the same moment.")),
-                ShuttingDown: () => Effect.fail(again("The process is shutting down.")),
-                StoreUnavailable: (error) => Effect.fail(error)
-              }),
-              Effect.mapError((error) =>
-                error._tag === "StoreUnavailable" || error._tag === "FollowUpFailed" ? error : stays(error)
-              )
-            )
-        })
-      )
-
-      return Decisions.of({
-        decide: Effect.fnUntraced(function* (request) {
-          const repeated = yield* calls.repeated(request.idempotency)
-          return Option.isSome(repeated) ? repeated.value : yield* decideNow(request)
+        return Decisions.of({
+          decide: Effect.fnUntraced(function* (request) {
+            const repeated = yield* calls.repeated(request.idempotency)
+            return Option.isSome(repeated) ? repeated.value : yield* decideNow(request)
+          })
         })
       })
-    })
-  )
+    )
 }
 
-const again = (message: string) => new FollowUpFailed({ message, isRetryable: true, isOutage: true })
+/** Decisions about calls of one run, each with its index in the list of all. */
+interface Group {
+  readonly asked: AskedRun
+  readonly decisions: ReadonlyArray<CallDecision>
+  readonly places: ReadonlyArray<number>
+}
 
-const stays = ({ _tag }: { readonly _tag: string }) =>
-  new FollowUpFailed({ message: `The run cannot go on after its call has expired: ${_tag}.`, isRetryable: true })
+interface Checked extends Omit<Group, "places"> {
+  readonly results: ReadonlyArray<ToolResult>
+  /** Null: everything was decided so before. */
+  readonly leg: PlannedLeg | null
+}
+
+/**
+ * The first run is the one that was named. Its own calls come first, and it gets what no run knows. A call of several of the other runs is
+ * decided at one of them.
+ */
+const byRun = (
+  runs: ReadonlyArray<AskedRun>,
+  decisions: ReadonlyArray<CallDecision>
+): Result.Result<ReadonlyArray<Group>, DecisionsRejected> => {
+  const problems: Array<DecisionProblem> = []
+  const groups = new Map<AskedRun | undefined, { decisions: Array<CallDecision>; places: Array<number> }>()
+  decisions.forEach((decision, index) => {
+    const { toolCallId } = decision
+    const isOf = ({ messages }: AskedRun) =>
+      messages.some(({ toolCalls }) =>
+        toolCalls.some(({ approval, id }) => id === toolCallId && approval !== undefined)
+      )
+    const [named, ...inside] = runs
+    const knowing = named !== undefined && isOf(named) ? [named] : inside.filter(isOf)
+    if (knowing.length > 1) return void problems.push({ toolCallId, index, problem: "ambiguous" })
+    const run = knowing[0] ?? named
+    const group = groups.get(run) ?? { decisions: [], places: [] }
+    group.decisions.push(decision)
+    group.places.push(index)
+    groups.set(run, group)
+  })
+  if (problems.length > 0) return Result.fail(new DecisionsRejected({ problems }))
+  return Result.succeed([...groups].flatMap(([asked, group]) => (asked === undefined ? [] : [{ asked, ...group }])))
+}
 
 /** The messages of the run that have asked for something, the oldest first. */
 const askedCalls = ({ messages, run }: AskedRun): ReadonlyArray<AskedCalls> =>

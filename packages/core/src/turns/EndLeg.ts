@@ -18,6 +18,7 @@ import { endRefused, waitedTooLong } from "./Draft.ts"
 import { withCitations } from "./Citations.ts"
 import { approvedResults } from "./ApprovedCalls.ts"
 import { partFollowUps } from "./PartFollowUps.ts"
+import { endFollowUps } from "./ChildEnd.ts"
 import { expiriesOf } from "./Expiry.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
 import { type Leg, pushFirst } from "./Leg.ts"
@@ -70,7 +71,9 @@ export class EndLeg extends Context.Service<
         const outcome = afterTools(ended, recorded, leg.number)
         const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
         const expiries = yield* expiriesOf(recorded, outcome.status, leg.lease)
-        const ordered = [...(yield* partFollowUps(leg.parts, recorded, outcome.status, leg)), ...expiries]
+        const ofParts = yield* partFollowUps(leg.parts, recorded, outcome.status, leg)
+        const ends = yield* endFollowUps({ leg: leg.number, runId: leg.lease.runId, status: outcome.status }, leg.plan)
+        const ordered = [...ofParts, ...expiries, ...ends]
         const { approvedResults: ran } = recorded
         const settlement = makeSettlement({
           lease: leg.lease,

@@ -14,7 +14,7 @@ import { LogTail } from "../runs/LogTail.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/RunStore.ts"
 import { type HostedTool, hostToolsName, withoutTaken } from "../tools/HostedTool.ts"
-import type { CallCount, ChildOf } from "../tools/LiveTurn.ts"
+import type { CallShare, ChildOf } from "../tools/LiveTurn.ts"
 import type { OpenCall, ToolResult } from "../tools/ToolCall.ts"
 import { LiveWindow } from "./LiveWindow.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
@@ -102,7 +102,7 @@ export interface NewLeg extends PlannedLeg {
   readonly answered?: { readonly calls: ReadonlyArray<OpenCall>; readonly results: ReadonlyArray<ToolResult> }
   /** Null: nothing limits what the leg uses. */
   readonly budget: TurnBudget | null
-  /** Absent: no tool of another turn began this run, or this is a later leg of it. */
+  /** Absent: no tool of another turn began this run. */
   readonly child?: ChildOf | undefined
 }
 
@@ -121,7 +121,7 @@ export interface Leg extends Omit<NewLeg, keyof HandedTo>, Changing<HandedTo> {
   /** How many turns stand above this one. */
   readonly depth: number
   /** The model calls that are left. Null: none of its tools has begun a run, and none began this run. */
-  calls: CallCount | null
+  calls: CallShare | null
   /** True once the terminal event is the only event that may still be added to the log. */
   hasEnded: boolean
 }

@@ -15,7 +15,7 @@ import { Deadlines } from "../primitives/Deadlines.ts"
 import type { History } from "../threads/Message.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { ChildEnd, LiveTurn, NewChild } from "../tools/LiveTurn.ts"
-import { callsIn, mostDepth, mostModelCalls } from "./ChildRuns.ts"
+import { CallCount, callsIn, mostDepth, mostModelCalls } from "./ChildRuns.ts"
 import { HandOvers, mostHandOvers } from "./HandOvers.ts"
 import type { Leg } from "./Leg.ts"
 import { mustBeJson } from "./RegisteredPart.ts"
@@ -92,19 +92,31 @@ export class LiveTurns extends Context.Service<
               return Effect.as(began === undefined ? Effect.void : noted, end)
             }),
           beginRun: Effect.fnUntraced(function* (child: NewChild) {
-            const calls = (leg.calls ??= { left: mostModelCalls - countModelCalls(leg, history) })
             const depth = leg.depth + 1
-            if (depth > mostDepth || calls.left <= depth) return null
+            leg.calls ??= CallCount.of(mostModelCalls - countModelCalls(leg, history))
+            const calls = depth > mostDepth ? null : leg.calls.begin()
+            if (calls === null) return null
             const runId = yield* newId(RunId)
             push((sequence) => ({ _tag: "ChildBegan", sequence, child: { ...child, runId } }))
             yield* deadlines.within("1 second", tail.stored, () => Effect.void)
-            const before = calls.left
-            const used = leg.budget?.ofRun() ?? { tokens: 0, usd: 0 }
+            const { budget: own } = leg
+            const budget = own?.below(runId) ?? null
+            const { runId: parent, threadId: parentThread } = lease
+            let hasEnded = false
             return {
-              child: { runId, parent: lease.runId, depth, calls, used },
-              end: (end: ChildEnd) => {
-                const modelCalls = before - calls.left
-                push((sequence) => ({ _tag: "ChildEnded", sequence, runId, end: { ...end, modelCalls } }))
+              child: { runId, parent, parentThread, depth, calls, budget },
+              end: ({ calls: open, ...end }: ChildEnd) => {
+                if (hasEnded) return
+                hasEnded = true
+                const modelCalls = calls.taken
+                calls.release()
+                own?.ended(runId, end.usage)
+                for (const { approval, of, ...call } of open ?? []) {
+                  const expiresAt = approval?.expiresAt ?? null
+                  push((sequence) => ({ _tag: "ApprovalRequired", sequence, call, expiresAt, ...(of && { of }) }))
+                }
+                const waits = open === undefined ? {} : { calls: open }
+                push((sequence) => ({ _tag: "ChildEnded", sequence, runId, end: { ...end, modelCalls }, ...waits }))
                 tail.writeSoon()
                 log.wake()
               }

@@ -21,7 +21,7 @@ import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { AnswerCalls } from "./AnswerCalls.ts"
 import type { AnswerReview } from "./AnswerReview.ts"
-import { mostModelCalls, roundsLeft, takeCall } from "./ChildRuns.ts"
+import { mostModelCalls, roundsLeft } from "./ChildRuns.ts"
 import type { Explanation } from "../prompts/Explanation.ts"
 import { assemble } from "../prompts/PromptAssembly.ts"
 import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
@@ -130,10 +130,10 @@ export class ModelLoop extends Context.Service<
         let mayCall = true
 
         for (let round = 0; round <= mostRounds; round++) {
-          if (leg.calls !== null && !takeCall(leg.calls, leg.depth)) {
+          if (leg.calls?.take() === false) {
             return yield* new TooManyRounds({ rounds: mostModelCalls })
           }
-          const isSpent = leg.calls !== null && leg.calls.left <= leg.depth
+          const isSpent = leg.calls?.holds === false
           const isLast = round >= rounds || isSpent
           // The wanted call is made once: wanted again, it would never end. A model that is to call nothing is told so each time.
           const wanted = (round === 0 && leg.number === 0) || toolChoice === "none" ? toolChoice : "auto"

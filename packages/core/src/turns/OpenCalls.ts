@@ -10,7 +10,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
@@ -22,9 +21,7 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import { type AssistantId, MessageId, newId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
-import { ContextTooLong } from "../prompts/ContextTooLong.ts"
-import { messageSize, tokensPerMessage } from "../prompts/ContextWindow.ts"
-import { checkRoom } from "../prompts/PromptAssembly.ts"
+import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { promptOutput } from "../prompts/PromptMessages.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
 import { RunLog } from "../runs/RunLog.ts"
@@ -33,12 +30,15 @@ import type { AnsweringAssistant, Message } from "../threads/Message.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
 import type { OpenCall, ToolResult } from "../tools/ToolCall.ts"
 import { Followers } from "./Followers.ts"
+import { checkOutputs, rewriteOutputs } from "./GivenResults.ts"
 import { HandOvers } from "./HandOvers.ts"
-import { type PlannedLeg, planLeg } from "./Leg.ts"
+import { endsInside, placeBelow } from "./ChildLegs.ts"
+import { type NewLeg, type PlannedLeg, planLeg } from "./Leg.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import type { PartError } from "./RegisteredPart.ts"
 import { Repeats } from "./Repeats.ts"
-import { restedTurn, unanswered } from "./PrunedLog.ts"
+import { restedTurn } from "./PrunedLog.ts"
+import { unanswered } from "../threads/InnerCalls.ts"
 import { Resumption } from "./Resumption.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { missingGuard, refusedWithout, rewriteBy } from "./Rewriting.ts"
@@ -46,7 +46,6 @@ import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { IdempotencyConflict, type ToolNameTaken, type TurnRefused } from "./TurnErrors.ts"
 import { turnBudget } from "./TurnBudget.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
-import type { Rewrite } from "./TurnPart.ts"
 import { TurnModels } from "./TurnModels.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { answeringAssistant, continuePlan, decodePlan } from "./TurnPlan.ts"
@@ -193,7 +192,7 @@ export class OpenCalls extends Context.Service<
       })
 
       const goOn = Effect.fnUntraced(function* (
-        { assistantId, calls, run }: AskedRun,
+        { assistantId, calls, messages, run }: AskedRun,
         leg: PlannedLeg,
         answers: Omit<Continue, "answerId" | "stream" | "events" | "lease" | "historyTokens" | "admission">,
         options: AnswerOptions
@@ -201,6 +200,11 @@ export class OpenCalls extends Context.Service<
         const { model, plan: next } = leg
         const apiKey = yield* keys.find(next.provider)
         yield* metering.ensureCredit(chatCredit)
+        const child = yield* placeBelow(store, run)
+        const inside = yield* endsInside(
+          store,
+          messages.find(({ id }) => id === run.answerId)
+        )
         const log = new RunLog<TurnEvent>(run.lastSequence + 1)
         const answerId = yield* newId(MessageId)
         const now = yield* Clock.currentTimeMillis
@@ -216,6 +220,8 @@ export class OpenCalls extends Context.Service<
           at: new Date(now).toISOString(),
           ...(next.ignored.length === 0 ? {} : { ignored: next.ignored })
         }))
+        for (const event of inside) log.push(event)
+        const stored = log.events.length
         const begun: Continue = {
           ...answers,
           answerId,
@@ -231,10 +237,11 @@ export class OpenCalls extends Context.Service<
           Effect.tap(repeatWhileUnavailable(store.continue(begun), startTimeout), (continued) => {
             if (continued._tag !== "Started") return Effect.void
             const { history, lease: held, reserved } = continued
-            const place = { lease: held, assistantId, answerId, number: run.leg + 1, stream: begun.stream }
-            const budget = budgetOf(leg, { assistantId, run }, held, reserved)
+            const place = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
+            const budget = budgetOf(leg, { assistantId, run, child }, held, reserved)
             const answered = { calls, results: answers.results }
-            return legs.start({ ...leg, ...place, apiKey, log, first, answered, budget }, 1, Effect.succeed(history))
+            const next: NewLeg = { ...leg, ...place, apiKey, log, first, answered, budget, child }
+            return legs.start(next, stored, Effect.succeed(history))
           })
         )
         switch (outcome._tag) {
@@ -255,7 +262,7 @@ export class OpenCalls extends Context.Service<
 
       const budgetOf = (
         { model }: PlannedLeg,
-        { assistantId, run }: Pick<AskedRun, "run" | "assistantId">,
+        { assistantId, child, run }: Pick<AskedRun, "run" | "assistantId"> & Pick<NewLeg, "child">,
         held: Lease,
         reserved: Amount | null
       ) =>
@@ -266,7 +273,8 @@ export class OpenCalls extends Context.Service<
           store,
           lease: held,
           reserved,
-          before: run.usage
+          before: run.usage,
+          above: child?.budget ?? null
         })
 
       const resume = Effect.fnUntraced(function* (held: Lease, run: Run, events: ReadonlyArray<TurnEvent>) {
@@ -277,6 +285,7 @@ export class OpenCalls extends Context.Service<
         const assistantId = asking.assistant?.id ?? run.assistantId
         const leg = yield* plan({ assistantId, run }, {})
         const apiKey = yield* keys.find(leg.plan.provider)
+        const child = yield* placeBelow(store, run)
         const activated = yield* store.activate(held, Duration.fromInputUnsafe(lease), leg.room.forPrompt)
         if (activated._tag !== "Started") return false
         const log = new RunLog<TurnEvent>(first.sequence)
@@ -284,10 +293,10 @@ export class OpenCalls extends Context.Service<
         const { answerId, leg: number, stream } = run
         const answered = { calls: asking.toolCalls, results: asking.toolResults }
         // What the dead process had reserved is held until the leg ends. This one asks for its own.
-        const budget = budgetOf(leg, { assistantId, run }, held, activated.reserved)
+        const budget = budgetOf(leg, { assistantId, run, child }, held, activated.reserved)
         const place = { lease: held, assistantId, answerId, number, stream }
         yield* legs.start(
-          { ...leg, ...place, apiKey, log, first, answered, budget },
+          { ...leg, ...place, apiKey, log, first, answered, budget, child },
           events.length,
           Effect.succeed(activated.history)
         )
@@ -321,33 +330,5 @@ const askedRun = (run: Run, messages: ReadonlyArray<Message>): AskedRun => {
 
 const withAssistant = (assistant: AnsweringAssistant | null) => (assistant === null ? {} : { assistant })
 
-const rewriteOutputs = (
-  rewrite: Rewrite | null,
-  results: ReadonlyArray<ToolResult>
-): Effect.Effect<ReadonlyArray<ToolResult>, PartError, Principal> =>
-  rewrite === null
-    ? Effect.succeed(results)
-    : Effect.forEach(results, (result) =>
-        result.isPending === true
-          ? Effect.succeed(result)
-          : Effect.map(rewrite(result.output), (output) => ({ ...result, output }))
-      )
-
 /** The key belongs to a run that waits in the queue. Such a run was begun by a message, not by answers. */
 const usedForMessage = () => Effect.fail(new IdempotencyConflict())
-
-/**
- * Checks the messages of the run, which the next prompt must contain. Outputs that make them too large for the model are refused, and the
- * run keeps waiting.
- */
-const checkOutputs = (
-  { model, preamble, room }: PlannedLeg,
-  messages: ReadonlyArray<Message>,
-  outputTokens: number
-) => {
-  const turnTokens = messages.reduce((sum, message) => sum + messageSize(message), outputTokens)
-  return Result.mapError(
-    checkRoom(preamble, turnTokens - tokensPerMessage, room, model.model),
-    ({ available, model: name, needed }) => new ContextTooLong({ available, model: name, needed, ofOutputs: true })
-  )
-}

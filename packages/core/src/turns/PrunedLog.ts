@@ -10,8 +10,9 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run, RunStatus } from "../runs/Run.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import { withValues } from "../threads/Supplement.ts"
+import { openNow } from "../threads/InnerCalls.ts"
+import type { RunPlace } from "../tools/ToolCall.ts"
 import type { Message } from "../threads/Message.ts"
-import type { OpenCall } from "../tools/ToolCall.ts"
 import { withIdentity } from "./Recovery.ts"
 import { decodeExplanation, type LegEnd, terminalEvent } from "./Settlement.ts"
 import type { TerminalEvent } from "./TurnEvent.ts"
@@ -26,9 +27,14 @@ export const endOfPrunedRun = (
   counter: TokenCounterPort,
   run: Run
 ): Effect.Effect<TerminalEvent, StoreUnavailable, Principal> =>
-  Effect.map(store.messages(run.id), (messages) => endFromRecord(messages, counter, run))
+  Effect.flatMap(store.messages(run.id), (messages) => endFromRecord(store, messages, counter, run))
 
-const endFromRecord = (messages: ReadonlyArray<Message>, counter: TokenCounterPort, run: Run): TerminalEvent => {
+const endFromRecord = Effect.fnUntraced(function* (
+  store: Pick<typeof RunStore.Service, "messages">,
+  messages: ReadonlyArray<Message>,
+  counter: TokenCounterPort,
+  run: Run
+): Effect.fn.Return<TerminalEvent, StoreUnavailable, Principal> {
   const sequence = run.lastSequence
   if (run.status === "COMPLETED" && decodePlan(run.plan).saves === true) {
     const saved = messages.find(({ id }) => id === run.userMessageId)
@@ -45,16 +51,19 @@ const endFromRecord = (messages: ReadonlyArray<Message>, counter: TokenCounterPo
   const leg = {
     ...withIdentity(recordLeg([], counter), run),
     content: answer?.content ?? "",
-    openCalls: answer === undefined ? [] : unanswered(answer),
+    openCalls: answer === undefined ? [] : yield* openNow(answer, answerOf(store)),
     usage: run.usage,
     stopReason: answer === undefined || answer.stopReason === "tools" ? null : answer.stopReason,
     supplements: answer?.supplements ?? null
   }
   return terminalEvent(leg, legEndFromRun(run), decodeExplanation(run.explanation), sequence)
-}
+})
 
-export const unanswered = ({ toolCalls, toolResults }: Message): ReadonlyArray<OpenCall> =>
-  toolCalls.filter(({ id }) => toolResults.every(({ toolCallId }) => toolCallId !== id))
+/** The newest answer of a run. */
+export const answerOf =
+  (store: Pick<typeof RunStore.Service, "messages">) =>
+  ({ runId }: RunPlace): Effect.Effect<Message | undefined, StoreUnavailable, Principal> =>
+    Effect.map(store.messages(runId), (messages) => messages.at(-1))
 
 /** A turn whose run is at rest. `open` are the calls that it still waits for. */
 export const restedTurn = (
@@ -62,8 +71,9 @@ export const restedTurn = (
   counter: TokenCounterPort,
   run: Run
 ): Effect.Effect<StartedTurn, StoreUnavailable, Principal> =>
-  Effect.map(store.messages(run.id), (messages) => {
-    const end = endFromRecord(messages, counter, run)
+  Effect.gen(function* () {
+    const messages = yield* store.messages(run.id)
+    const end = yield* endFromRecord(store, messages, counter, run)
     const { assistantId, id: runId, threadId } = run
     const place = { threadId, assistantId, runId }
     const answer = messages.find(({ id }) => id === run.answerId)

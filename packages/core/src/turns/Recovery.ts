@@ -18,6 +18,7 @@ import { FollowUps } from "../runs/FollowUps.ts"
 import type { Run } from "../runs/Run.ts"
 import { type Lease, type LogEvent, RunStore } from "../runs/RunStore.ts"
 import { approvedResults } from "./ApprovedCalls.ts"
+import { endFollowUps } from "./ChildEnd.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
 import { withCitations } from "./Citations.ts"
 import { plannedParts } from "./PartDecisions.ts"
@@ -101,7 +102,8 @@ export class Recovery extends Context.Service<
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
         const place = { lease, assistantId: run.assistantId, explanation: null }
-        const ordered = yield* partFollowUps(planned, leg, outcome.status, place)
+        const ends = yield* endFollowUps({ leg: run.leg, runId: run.id, status: outcome.status }, plan)
+        const ordered = [...(yield* partFollowUps(planned, leg, outcome.status, place)), ...ends]
         const { approvedResults: ran } = leg
         const before = ran.length === 0 ? undefined : (yield* store.messages(run.id)).at(-1)
         const settlement = makeSettlement({

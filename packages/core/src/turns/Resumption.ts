@@ -25,6 +25,9 @@ export class Resumption extends Context.Service<Resumption, Deferred.Deferred<Re
   static readonly layer: Layer.Layer<Resumption> = Layer.sync(Resumption, () => Deferred.makeUnsafe<Resume>())
 }
 
+/** What a further leg begins with: the ends of runs inside are told before it does anything. */
+const beginnings: ReadonlySet<string> = new Set(["RunContinuing", "ChildBegan", "ChildEnded"])
+
 /** Whether the leg has done nothing but begin. Before it runs an approved call, it stores that it is about to. */
 export const hasOnlyBegun = (run: Run, log: ReadonlyArray<TurnEvent>): boolean =>
-  run.leg > 0 && !run.cancelRequested && log.length > 0 && log.every(({ _tag }) => _tag === "RunContinuing")
+  run.leg > 0 && !run.cancelRequested && log.length > 0 && log.every(({ _tag }) => beginnings.has(_tag))

@@ -9,6 +9,8 @@ import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import type { RunFault } from "../threads/Message.ts"
 import type { Lease, Settlement } from "../runs/RunStore.ts"
 import { summarizeUsage, Explanation } from "../prompts/Explanation.ts"
+import { shownCalls } from "../tools/ToolCall.ts"
+import { childEndKind } from "./ChildEnd.ts"
 import type { TerminalEvent, TurnEvent } from "./TurnEvent.ts"
 import { answerMessage, endReason } from "./AnswerMessage.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
@@ -46,7 +48,7 @@ export const terminalEvent = (
     case "COMPLETED":
       return { _tag: "RunEnded", ...common }
     case "REQUIRES_ACTION":
-      return { _tag: "ToolSubmitRequired", ...common, toolCalls: leg.openCalls }
+      return { _tag: "ToolSubmitRequired", ...common, toolCalls: shownCalls(leg.openCalls) }
     case "CANCELLED":
       return { _tag: "RunCancelled", ...common }
     case "FAILED":
@@ -142,7 +144,7 @@ export const storable = (settlement: Settlement, terminal: LegEndEvent) => {
       tokens: 0
     },
     approved: null,
-    followUps: [],
+    followUps: settlement.followUps.filter(({ kind }) => kind === childEndKind),
     fault: notStorable,
     explanation: null
   }

@@ -7,7 +7,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { ThreadId } from "../primitives/Ids.ts"
 import type { RunNotFound } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
+import { isOfClient, matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
 import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import { NothingPending, type ShuttingDown } from "./TurnErrors.ts"
@@ -48,7 +48,7 @@ export class ToolOutputs extends Context.Service<
         const { threadId } = request
         const asked = yield* calls.find(threadId, request.runId ?? (yield* waitingOn(threadId)))
         const answered = answeredCalls(asked)
-        const isAsked = asked.open.some(({ approval }) => approval === undefined)
+        const isAsked = asked.open.some(isOfClient)
         const isAnswer = answered.size + asked.open.length > 0 && (isAsked || request.outputs.length > 0)
         if (!isAnswer) return yield* new NothingPending({ threadId })
         const results = yield* Effect.fromResult(matchToolOutputs(asked.open, answered, request.outputs))

@@ -24,9 +24,10 @@ import type { CreditNeed, InsufficientCredit } from "../metering/Metering.ts"
 import { OverLimit, overLimit, type Quota, type Quotas, type Refusal } from "../metering/Quota.ts"
 import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import type { AssistantId } from "../primitives/Ids.ts"
+import type { AssistantId, RunId } from "../primitives/Ids.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
 import type { Lease, RunStore } from "../runs/RunStore.ts"
+import type { BudgetAbove } from "../tools/LiveTurn.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 /** The budget does not permit the rest of the answer. */
@@ -49,12 +50,15 @@ export class TurnBudget {
   private readonly store: typeof RunStore.Service
   private readonly lease: Lease
   private reserved: Amount
-  /** What earlier legs of the run have used, and the runs above it. They are counted elsewhere. */
+  /** What earlier legs of the run have used, which is in the ledger. */
   private readonly before: Amount
+  private readonly above: (() => Amount) | null
   /** What the runs of this leg's tools have used. They count for the limit of the run, and are in the ledger themselves. */
-  private children: Amount = { tokens: 0, usd: 0 }
+  private children: Amount = nothing
+  /** What those of them have used up to now that have not ended. */
+  private readonly running = new Map<RunId, () => Amount>()
   /** What the finished steps of this leg have used. */
-  private finished: Amount = { tokens: 0, usd: 0 }
+  private finished: Amount = nothing
   /** What tools and parts were permitted to spend, in US dollars. */
   private spent = 0
   private promptTokens = 0
@@ -71,8 +75,8 @@ export class TurnBudget {
     readonly lease: Lease
     readonly reserved: Amount
     readonly before: Usage
-    /** What the runs above have used; absent: none is above. */
-    readonly above?: Amount | undefined
+    /** Null: no limits of runs above count. */
+    readonly above: BudgetAbove | null
   }) {
     this.quota = of.quota
     this.prices = countedPrices(of.info, of.quota.assumedPrices)
@@ -81,8 +85,10 @@ export class TurnBudget {
     this.store = of.store
     this.lease = of.lease
     this.reserved = of.reserved
-    const before = this.amount(of.before)
-    this.before = { tokens: before.tokens + (of.above?.tokens ?? 0), usd: before.usd + (of.above?.usd ?? 0) }
+    this.before = this.amount(of.before)
+    const { above } = of
+    this.above = above === null ? null : () => above.above((usage) => this.amount(usage))
+    above?.tell(() => this.held())
   }
 
   /** Before a model call: what all earlier steps of the leg have used. */
@@ -121,13 +127,35 @@ export class TurnBudget {
     })
   }
 
-  /** What the run has used of its own limits, with the runs of its tools and those above it. */
-  ofRun(): Amount {
-    const { tokens, usd } = this.used()
+  /** For a run that a tool of this leg begins: it counts this one and those that run beside it, while they run. */
+  below(run: RunId): BudgetAbove {
     return {
-      tokens: this.before.tokens + this.children.tokens + tokens,
-      usd: this.before.usd + this.children.usd + usd
+      above: () => added(this.held(run), this.above?.() ?? nothing),
+      tell: (own) => this.running.set(run, own)
     }
+  }
+
+  /** From here on the usage counts that the run has ended with. */
+  ended(run: RunId, usage: Usage): void {
+    this.running.delete(run)
+    this.children = added(this.children, this.amount(usage))
+  }
+
+  /** What the run has used up to now, with the runs of its tools, but for one. */
+  private own(besides?: RunId): Amount {
+    let sum = added(added(this.before, this.children), this.used())
+    for (const [run, amount] of this.running) if (run !== besides) sum = added(sum, amount())
+    return sum
+  }
+
+  /** What runs above, beside and below it leave to this one: with what its tools may spend at the moment. */
+  private held(besides?: RunId): Amount {
+    return added(this.own(besides), { tokens: 0, usd: this.spent })
+  }
+
+  /** What counts for the limits of the run: with the runs above it and beside it. */
+  private ofRun(): Amount {
+    return added(this.own(), this.above?.() ?? nothing)
   }
 
   hear(text: string): void {
@@ -223,6 +251,10 @@ export class TurnBudget {
   }
 }
 
+const nothing: Amount = { tokens: 0, usd: 0 }
+
+const added = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd })
+
 /** Null: the owner has no limit that a leg could exceed. */
 export const turnBudget = (
   quotaOf: typeof Quotas.Service,
@@ -230,5 +262,5 @@ export const turnBudget = (
 ): TurnBudget | null => {
   const quota = quotaOf(of.lease.ownerId, of.assistantId)
   if ((quota.tokensPerRun ?? quota.usdPerRun) === null && !hasDayBudget(quota)) return null
-  return new TurnBudget({ ...of, quota, reserved: of.reserved ?? { tokens: 0, usd: 0 } })
+  return new TurnBudget({ ...of, quota, reserved: of.reserved ?? nothing })
 }

@@ -16,7 +16,7 @@ import type { ContextUsage } from "../prompts/Explanation.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { LogEvent } from "../runs/RunStore.ts"
 import type { AnsweringAssistant, StopReason } from "../threads/Message.ts"
-import type { OpenCall, ToolCall } from "../tools/ToolCall.ts"
+import type { OpenCall, RunPlace, ToolCall } from "../tools/ToolCall.ts"
 import type { ChildRun } from "./ChildRuns.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 
@@ -151,6 +151,8 @@ export interface ApprovalRequired extends Event {
   readonly _tag: "ApprovalRequired"
   readonly call: ToolCall
   readonly expiresAt: string | null
+  /** The run of a helper that waits for it; absent: this one. */
+  readonly of?: RunPlace
 }
 
 /** A part of the turn or a hosted tool tells the reader something. The part defines `type` and `data`. */
@@ -216,6 +218,8 @@ export interface ChildEnded extends Event {
   readonly _tag: "ChildEnded"
   readonly runId: ChildRun["runId"]
   readonly end: Pick<ChildRun, "status" | "usage" | "modelCalls">
+  /** Set when the run waits for approvals. */
+  readonly calls?: ReadonlyArray<OpenCall>
 }
 
 /** From here on another assistant answers, with its own model. */

@@ -15,7 +15,7 @@ import {
   type ResolvedModel,
   providerNotFound
 } from "../models/Provider.ts"
-import { type AssistantId, RunId } from "../primitives/Ids.ts"
+import { type AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { AnsweringAssistant } from "../threads/Message.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { hostedMark, ToolDefinition } from "../tools/ToolDefinition.ts"
@@ -49,7 +49,9 @@ export const TurnPlan = Schema.Struct({
   /** The parts that rewrite or review. Without one of them the run does not go on. */
   guards: Schema.optionalKey(Schema.Array(Schema.String)),
   /** The run whose tool began this one, and how many stand above it. */
-  parent: Schema.optionalKey(Schema.Struct({ runId: RunId, depth: Schema.Int })),
+  parent: Schema.optionalKey(
+    Schema.Struct({ runId: RunId, threadId: Schema.optionalKey(ThreadId), depth: Schema.Int })
+  ),
   /** True if the message is only stored and no model is called. */
   saves: Schema.optionalKey(Schema.Boolean),
   /** What was asked of the parts, to ask it again; absent when that was nothing, or was long. */
@@ -151,12 +153,18 @@ export const planTurn = (input: {
     ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
     ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
     ...(guards.length === 0 ? {} : { guards }),
-    ...(request.child === undefined ? {} : { parent: { runId: request.child.parent, depth: request.child.depth } }),
+    ...(request.child === undefined ? {} : { parent: parentOf(request.child) }),
     ...(saves ? { saves: true } : {}),
     ...askedAgain(request.options),
     ...(parts.content === null ? {} : { contentGiven: true })
   })
 }
+
+const parentOf = ({ depth, parent, parentThread }: NonNullable<TurnRequest["child"]>) => ({
+  runId: parent,
+  threadId: parentThread,
+  depth
+})
 
 /** The longest options, as JSON, that are kept for another time. */
 const longestAsked = 65_536

@@ -78,7 +78,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   /** Characters of the content since the last call. */
   let sinceCall = 0
   const steps: Array<OpenStep> = []
-  const approvals = new Map<string, OpenCall["approval"]>()
+  const marks = new Map<string, Omit<OpenCall, keyof ToolCall>>()
   const approvedResults: Array<ToolResult> = []
   for (const event of events) {
     const step = steps.at(-1)
@@ -125,7 +125,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         ;(step?.results ?? approvedResults).push({ ...toolResult(event), hosted: true })
         break
       case "ApprovalRequired":
-        approvals.set(event.call.id, { expiresAt: event.expiresAt })
+        if (event.of === undefined) marks.set(event.call.id, { approval: { expiresAt: event.expiresAt } })
         break
       case "Charged":
         charges.push(event.charge)
@@ -146,7 +146,10 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         break
       case "ChildEnded": {
         const child = children.get(event.runId)
-        if (child !== undefined) children.set(event.runId, { ...child, ...event.end })
+        if (child === undefined) break
+        children.set(event.runId, { ...child, ...event.end })
+        const { runId, threadId, toolCallId } = child
+        if (event.calls !== undefined) marks.set(toolCallId, { waitsFor: { threadId, runId, calls: event.calls } })
         break
       }
       case "PartKept":
@@ -178,7 +181,7 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
     at: leg.at,
     content,
     steps: steps.filter(saysSomething).map(closeStep),
-    openCalls: steps.flatMap((step) => unansweredCalls(step, approvals)),
+    openCalls: steps.flatMap((step) => unansweredCalls(step, marks)),
     approvedResults,
     ownUsage,
     usage: children.size === 0 ? ownUsage : usageWithinBounds(withChildren(ownUsage, [...children.values()])),
@@ -274,14 +277,11 @@ const saysSomething = (step: OpenStep): boolean =>
 
 const unansweredCalls = (
   step: OpenStep,
-  approvals: ReadonlyMap<string, OpenCall["approval"]>
+  marks: ReadonlyMap<string, Omit<OpenCall, keyof ToolCall>>
 ): ReadonlyArray<OpenCall> =>
   step.calls
     .filter((call) => !step.results.some((result) => result.toolCallId === call.id))
-    .map((call) => {
-      const approval = approvals.get(call.id)
-      return approval === undefined ? call : { ...call, approval }
-    })
+    .map((call) => ({ ...call, ...marks.get(call.id) }))
 
 const closeStep = (step: OpenStep): Step => ({
   text: step.text,

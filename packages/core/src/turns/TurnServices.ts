@@ -15,6 +15,7 @@ import type { HostedTools } from "../tools/HostedTool.ts"
 import { Admissions } from "./Admissions.ts"
 import { AnswerCalls } from "./AnswerCalls.ts"
 import { AnswerByPart } from "./AnswerByPart.ts"
+import { ChildAnswers } from "./ChildAnswers.ts"
 import { Cancellation } from "./Cancellation.ts"
 import { Decide } from "./Decide.ts"
 import { Decisions } from "./Decisions.ts"
@@ -79,7 +80,10 @@ const beginnings = Layer.mergeAll(
   Places.layer.pipe(Layer.provideMerge(PlaceRecords.layer)),
   Drafts.layer.pipe(Layer.provide(EarlyStream.layer)),
   WriteTurn.layer.pipe(Layer.provide(QueueTurn.layer)),
-  Layer.mergeAll(ToolOutputs.layer, Decisions.layer).pipe(Layer.provide(OpenCalls.layer)),
+  Layer.mergeAll(ToolOutputs.layer, Decisions.layer).pipe(
+    Layer.provide(ChildAnswers.layer),
+    Layer.provide(OpenCalls.layer)
+  ),
   WaitingCalls.layer,
   Decide.layer,
   Instead.layer

@@ -2,14 +2,15 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import type { OpenCall } from "../tools/ToolCall.ts"
-import { unanswered } from "./PrunedLog.ts"
+import type { OpenCall, RunPlace } from "../tools/ToolCall.ts"
+import { unanswered } from "../threads/InnerCalls.ts"
 
 /** A call that waits for a person's decision. */
 export interface WaitingCall {
@@ -25,6 +26,8 @@ export interface WaitingCall {
   readonly askedAt: Date
   /** Null: it waits as long as its run does. */
   readonly expiresAt: Date | null
+  /** The uppermost run that waits for this one, whose helper made the call. Null: none does. */
+  readonly above: RunPlace | null
 }
 
 /** How many runs are read at a time. */
@@ -40,13 +43,21 @@ export class WaitingCalls extends Context.Service<
     WaitingCalls,
     RunStore.useSync((store) => {
       const callsOf = (run: Run) =>
-        Effect.map(store.messages(run.id), (messages) => {
+        Effect.gen(function* () {
+          const messages = yield* store.messages(run.id)
           const asking = messages.find(({ id }) => id === run.answerId)
           if (asking === undefined) return []
-          return unanswered(asking).flatMap((call) =>
-            call.approval === undefined ? [] : [waitingCall(run, call, asking.createdAt)]
-          )
+          const calls = unanswered(asking).filter(({ approval }) => approval !== undefined)
+          const top = calls.length === 0 ? run : yield* topOf(run)
+          const above = top.id === run.id ? null : { threadId: top.threadId, runId: top.id }
+          return calls.map((call) => waitingCall(run, call, asking.createdAt, above))
         })
+
+      const topOf: (run: Run) => Effect.Effect<Run, StoreUnavailable, Principal> = Effect.fnUntraced(function* (run) {
+        if (run.parentRunId === null) return run
+        const above = yield* store.get(run.parentRunId)
+        return Option.isSome(above) && above.value.status === "REQUIRES_ACTION" ? yield* topOf(above.value) : run
+      })
 
       return WaitingCalls.of({
         waitingCalls: Effect.fnUntraced(function* ({ limit, skip }) {
@@ -70,7 +81,12 @@ export class WaitingCalls extends Context.Service<
   )
 }
 
-const waitingCall = (run: Run, { approval, arguments: args, id, name }: OpenCall, askedAt: Date): WaitingCall => ({
+const waitingCall = (
+  run: Run,
+  { approval, arguments: args, id, name }: OpenCall,
+  askedAt: Date,
+  above: RunPlace | null
+): WaitingCall => ({
   threadId: run.threadId,
   assistantId: run.assistantId,
   runId: run.id,
@@ -79,5 +95,6 @@ const waitingCall = (run: Run, { approval, arguments: args, id, name }: OpenCall
   name,
   arguments: args,
   askedAt,
-  expiresAt: approval?.expiresAt == null ? null : new Date(approval.expiresAt)
+  expiresAt: approval?.expiresAt == null ? null : new Date(approval.expiresAt),
+  above
 })

@@ -96,7 +96,7 @@ export class WriteTurn extends Context.Service<
           lease,
           reserved,
           before: noUsage,
-          above: request.child?.used
+          above: request.child?.budget ?? null
         })
 
       const write = Effect.fnUntraced(function* (

@@ -1,7 +1,17 @@
 /** The limits of helpers: model calls, budgets, a process that dies at any of its writes, two tools of one name. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { callTool, Crash, say, ScriptedModel, uses } from "@colloquy/testing"
-import { Assistants, Kernel, Principal, type Provider, Providers, type ThreadId, Threads, Turns } from "@colloquy/core"
+import { callTool, callTools, Crash, pause, say, ScriptedModel, uses } from "@colloquy/testing"
+import {
+  Assistants,
+  Inbox,
+  Kernel,
+  Principal,
+  type Provider,
+  Providers,
+  type ThreadId,
+  Threads,
+  Turns
+} from "@colloquy/core"
 import {
   type ChatEvent,
   type ChatRequest,
@@ -71,6 +81,59 @@ describe("helpers", () => {
       assert.isBelow(used, 5000)
     }),
     { quota: { tokensPerRun: 2000 } }
+  )
+
+  story(
+    "that work at the same time stay within the limits of one run together",
+    [
+      callTools(["a", { message: "?" }, "1"], ["b", { message: "?" }, "2"], ["c", { message: "?" }, "3"]),
+      // Each alone would be within the limit.
+      ...["a", "b", "c"].map(() =>
+        Array.from({ length: 40 }, () => [say("word ".repeat(60)), pause("1 second")]).flat()
+      )
+    ],
+    Effect.gen(function* () {
+      const chief = yield* chiefOf("a", "b", "c")
+      const turns = yield* Turns
+      const turn = yield* Effect.forkChild(turns.send({ content: "?", assistantId: chief.id }), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("1 minute")
+      const reply = yield* Fiber.join(turn)
+      assert.deepInclude(reply.fault, { code: "budget_exceeded" })
+      const { usage } = yield* runOf(reply)
+      const used = usage.inputTokens + usage.outputTokens
+      // Each of the three counts its text in pieces.
+      assert.isBelow(used, 4000 + 4 * 100)
+      assert.isAbove(used, 3000)
+    }),
+    { quota: { tokensPerRun: 4000 } }
+  )
+
+  story(
+    "that work at the same time make 64 model calls together, and each of them can answer",
+    [],
+    Effect.gen(function* () {
+      const chief = yield* chiefOf("a", "b", "c")
+      const assistants = yield* Assistants
+      const below = yield* assistants.create({ name: "Below" })
+      for (const { assistantId } of chief.helpers) {
+        yield* assistants.update(assistantId, { helpers: ["a", "b", "c"].map((name) => helper(below.id, name)) })
+      }
+      const reply = yield* Turns.use((turns) => turns.send({ content: "?", assistantId: chief.id }))
+      assert.deepInclude(reply, { status: "COMPLETED" })
+      const { requests } = yield* ScriptedModel
+      assert.isAtMost(requests.length, 64)
+      const runs = yield* Inbox.use((inbox) => inbox.list({ limit: 100 }))
+      // No run was without a call for its answer: one that failed had nobody to ask, and called a tool that it does not have.
+      assert.isFalse(runs.runs.some(({ fault }) => fault?.message.includes("64") === true))
+    }),
+    {
+      settings: { hostedRounds: 100 },
+      model: {
+        otherwise: callTools(["a", { message: "?" }, "1"], ["b", { message: "?" }, "2"], ["c", { message: "?" }, "3"])
+      }
+    }
   )
 
   story(

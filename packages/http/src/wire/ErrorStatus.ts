@@ -299,6 +299,7 @@ const toolOutputProblem = ({ index, problem, toolCallId }: ToolOutputProblem): V
 const decisionProblems: { readonly [P in DecisionProblem["problem"]]: string } = {
   unknown: "the run has no such call",
   duplicate: "this call is decided twice in the list",
+  ambiguous: "several runs wait for a call with this id; decide it at the run of the helper that waits for it",
   not_an_approval: "this call waits for an output of the client, and not for an approval",
   arguments_of_rejection: "arguments go with an approval, and not with a rejection",
   invalid_arguments: "the arguments do not fit the tool"

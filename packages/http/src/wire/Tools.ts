@@ -33,7 +33,10 @@ export type ToolCall = typeof ToolCall.Type
 /** A call that is answered from outside: by the client's tool, or by a person who approves or rejects it. */
 export const OpenToolCall = Schema.Struct({
   ...ToolCall.fields,
-  kind: Schema.Literals(["client", "approval"])
+  kind: Schema.Literals(["client", "approval"]),
+  /** The run of a helper that waits for the call; absent: the run of the message. */
+  helper_thread_id: Schema.optionalKey(Schema.String),
+  helper_run_id: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "OpenToolCall" })
 export type OpenToolCall = typeof OpenToolCall.Type
 
@@ -61,7 +64,8 @@ export const toolCallToWire = (call: KernelToolCall): ToolCall => ({
 
 export const openCallToWire = (call: OpenCall): OpenToolCall => ({
   ...toolCallToWire(call),
-  kind: call.approval === undefined ? "client" : "approval"
+  kind: call.approval === undefined ? "client" : "approval",
+  ...(call.of === undefined ? {} : { helper_thread_id: call.of.threadId, helper_run_id: call.of.runId })
 })
 
 /** Names that stand twice in a list, whatever else is wrong with it. */

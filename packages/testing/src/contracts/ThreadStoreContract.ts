@@ -182,6 +182,7 @@ export const threadStoreContract = (test: ContractTest): void => {
       assert.deepStrictEqual(yield* store.messagesBefore(id, 5, 3), all.slice(1, 4))
       assert.deepStrictEqual(yield* store.messagesBefore(id, 3, 9), all.slice(0, 2))
       assert.deepStrictEqual(yield* store.messagesBefore(id, 1, 9), [])
+      assert.deepStrictEqual(yield* store.messagesBefore(id, 2_147_483_647, 2), all.slice(-2))
       assert.deepStrictEqual(yield* store.messagesBefore(yield* newId(ThreadId), 5, 9), [])
       assert.deepStrictEqual(yield* asNewOwner(store.messagesBefore(id, 5, 9)), [])
     })
