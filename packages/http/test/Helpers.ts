@@ -128,7 +128,8 @@ export const helperStories = (stores: () => Layer.Layer<InMemory.Stores>): void 
     const wrong = await decide([{ tool_call_id: "x", decision: "approve" }])
     assert.deepStrictEqual([wrong.status, wrong.body.detail[0].loc], [422, ["body", "approvals", 0, "tool_call_id"]])
     const late = { tool_outputs: [{ tool_call_id: "h", output: "I did it." }] }
-    assert.strictEqual((await service.call("POST", `${thread}/submit-tool-outputs`, late)).status, 422)
+    const submit = await service.call("POST", `${thread}/runs/${asked?.run_id}/submit-tool-outputs`, late)
+    assert.strictEqual(submit.status, 422)
     const again = await decide([{ tool_call_id: "a", decision: "approve" }])
     assert.deepStrictEqual([again.status, again.body.status], [200, "REQUIRES_ACTION"])
     assert.deepStrictEqual(
