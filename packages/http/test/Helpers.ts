@@ -91,11 +91,14 @@ export const helperStories = (stores: () => Layer.Layer<InMemory.Stores>): void 
       description: "Pays",
       parameters: { type: "object", properties: { cents: { type: "integer" } }, required: ["cents"] },
       needsApproval: true,
-      execute: ({ cents }) => `paid ${String(cents)}`
+      execute: ({ cents }) => `paid ${JSON.stringify(cents)}`
     })
     const steps = [
       callTool("clerk", { message: "Pay" }, "h"),
-      ...[callTool("pay", { cents: 5 }, "a"), callTool("pay", { cents: 6 }, "b"), say("All paid."), say("Done.")]
+      callTool("pay", { cents: 5 }, "a"),
+      callTool("pay", { cents: 6 }, "b"),
+      say("All paid."),
+      say("Done.")
     ]
     await using service = await open(steps, { stores: stores(), hosted: [pay] })
     const clerk = await assistant(service, { name: "Clerk" })

@@ -58,7 +58,7 @@ export class CallCount implements CallShare {
 
   take(): boolean {
     if (!this.holds && !this.hold()) return false
-    for (let each: CallCount | null = this; each !== null; each = each.above) each.taken++
+    this.count()
     this.holds = this.hold()
     return true
   }
@@ -70,6 +70,11 @@ export class CallCount implements CallShare {
   release(): void {
     if (this.holds) this.all.free++
     this.holds = false
+  }
+
+  private count(): void {
+    this.taken++
+    this.above?.count()
   }
 
   private hold(): boolean {

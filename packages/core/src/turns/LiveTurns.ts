@@ -111,9 +111,9 @@ export class LiveTurns extends Context.Service<
                 const modelCalls = calls.taken
                 calls.release()
                 own?.ended(runId, end.usage)
-                for (const { approval, of, ...call } of open ?? []) {
-                  const expiresAt = approval?.expiresAt ?? null
-                  push((sequence) => ({ _tag: "ApprovalRequired", sequence, call, expiresAt, ...(of && { of }) }))
+                for (const { approval, of: place, ...call } of open ?? []) {
+                  const asked = { call, expiresAt: approval?.expiresAt ?? null, ...(place && { of: place }) }
+                  push((sequence) => ({ _tag: "ApprovalRequired", sequence, ...asked }))
                 }
                 const waits = open === undefined ? {} : { calls: open }
                 push((sequence) => ({ _tag: "ChildEnded", sequence, runId, end: { ...end, modelCalls }, ...waits }))

@@ -240,8 +240,8 @@ export class OpenCalls extends Context.Service<
             const place = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
             const budget = budgetOf(leg, { assistantId, run, child }, held, reserved)
             const answered = { calls, results: answers.results }
-            const next: NewLeg = { ...leg, ...place, apiKey, log, first, answered, budget, child }
-            return legs.start(next, stored, Effect.succeed(history))
+            const newLeg: NewLeg = { ...leg, ...place, apiKey, log, first, answered, budget, child }
+            return legs.start(newLeg, stored, Effect.succeed(history))
           })
         )
         switch (outcome._tag) {

@@ -60,7 +60,7 @@ const endFromRecord = Effect.fnUntraced(function* (
 })
 
 /** The newest answer of a run. */
-export const answerOf =
+const answerOf =
   (store: Pick<typeof RunStore.Service, "messages">) =>
   ({ runId }: RunPlace): Effect.Effect<Message | undefined, StoreUnavailable, Principal> =>
     Effect.map(store.messages(runId), (messages) => messages.at(-1))
