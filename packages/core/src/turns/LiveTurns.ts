@@ -112,8 +112,8 @@ export class LiveTurns extends Context.Service<
                 calls.release()
                 own?.ended(runId, end.usage)
                 for (const { approval, of: place, ...call } of open ?? []) {
-                  const asked = { call, expiresAt: approval?.expiresAt ?? null, ...(place && { of: place }) }
-                  push((sequence) => ({ _tag: "ApprovalRequired", sequence, ...asked }))
+                  const required = { call, expiresAt: approval?.expiresAt ?? null, ...(place && { of: place }) }
+                  push((sequence) => ({ _tag: "ApprovalRequired", sequence, ...required }))
                 }
                 const waits = open === undefined ? {} : { calls: open }
                 push((sequence) => ({ _tag: "ChildEnded", sequence, runId, end: { ...end, modelCalls }, ...waits }))
