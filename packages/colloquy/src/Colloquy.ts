@@ -26,11 +26,13 @@ import {
   type OpenRooms,
   type Room
 } from "@colloquy/core/promises"
+import { Summaries } from "@colloquy/core/summaries"
 import type { RoutesOptions } from "@colloquy/http"
 import * as Layer from "effect/Layer"
 import { type Handlers, type WithHandler, withHandler } from "./Handler.ts"
 import { type PlainPorts, portsLayer } from "./Ports.ts"
 import type { RoomNeeds, Store } from "./Store.ts"
+import { isSummaryRoom } from "./SummaryRooms.ts"
 
 /** What `documents()`, `memory()` and the like give. */
 export type AnyRoom = Pick<Room<never, RoomNeeds>, "layer">
@@ -44,6 +46,11 @@ export interface ColloquyOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly
   readonly embedding?: string | { readonly provider: string; readonly model: string; readonly dimensions?: number }
   /** What the kernel can do besides conversations: `[documents(), memory()]`. Each has a sub-path, such as `colloquy/documents`. */
   readonly rooms?: Rooms
+  /**
+   * Default: true. What no longer fits into a model's window is summarised by that model, and the summary goes with the conversation: one call
+   * more now and then, only on threads that are longer than the window. Its settings are those of the room `summaries()`.
+   */
+  readonly summaries?: boolean
   /** Tools that run on the server. */
   readonly tools?: ReadonlyArray<HostedTool>
   readonly settings?: DeepPartial<TurnSettings>
@@ -76,11 +83,14 @@ export const makeKernel = <Rooms extends ReadonlyArray<AnyRoom>, Given>(
     portsLayer(options.ports ?? {}),
     ...(options.layers ?? [])
   )
-  const rooms = (options.rooms ?? []).map(({ layer }) => layer)
+  const given = options.rooms ?? []
+  const isSummarised = options.summaries !== false && !given.some(isSummaryRoom)
+  const rooms = given.map(({ layer }) => layer)
   return Layer.mergeAll(
     HostedTools.tools(tools),
     Outputs.layer(),
     Inspections.layer(),
+    isSummarised ? Summaries.layer() : Layer.empty,
     ...(options.parts ?? []),
     ...rooms
   ).pipe(

@@ -12,6 +12,7 @@ import {
 import { inMemory } from "colloquy/in-memory"
 import { memory } from "colloquy/memory"
 import { openai } from "colloquy/openai"
+import { summaries } from "colloquy/summaries"
 import { callTool, fail, gate, pause, say, scripted, TestKernel } from "colloquy/testing"
 import { Metering } from "@colloquy/core"
 import { Answers } from "@colloquy/core/answers"
@@ -281,6 +282,43 @@ describe("a test without Effect", () => {
     assert.strictEqual((await kernel.send({ content: "Hi", threadId })).memories.length, 0)
     assert.lengthOf(kernel.model.requests, 3)
     await kernel.close()
+  })
+
+  it("summarises what no longer fits by default, where it was not turned off, and shows what the summary covers", async () => {
+    const info = { contextLimit: 1000, maxOutputTokens: 100 }
+    const long = { scripted: { otherwise: say("Rex is a dog."), info } }
+    const inside = z.object({
+      prompts: z.array(z.object({ parts: z.array(z.object({ part: z.string() })) })),
+      summary: z
+        .object({ text: z.string(), messages: z.number(), through_message_id: z.string(), tokens: z.number() })
+        .nullable()
+    })
+    const talk = async (kernel: TestKernel) => {
+      const { threadId } = await kernel.send({ content: "My dog is Rex." })
+      for (let n = 0; n < 14; n++) {
+        await kernel.send({ content: `${n} ${"word ".repeat(80)}`, threadId })
+        await kernel.adjust("1 second")
+      }
+      const { runId } = await kernel.send({ content: "And now?", threadId })
+      const { handler } = await kernel.handler({ authenticate: () => "owner" })
+      const found = await handler(new Request(`http://service/threads/${threadId}/runs/${runId}/inspection`))
+      const { prompts, summary } = inside.parse(await found.json())
+      const { messages } = await kernel.threads.get(threadId)
+      const purposes = (await kernel.billing.recentUsage()).days.map(({ purpose }) => purpose)
+      await kernel.close()
+      return { messages, parts: prompts[0]?.parts.map(({ part }) => part), purposes, summary }
+    }
+    const usual = await talk(await TestKernel.open([], long))
+    if (usual.summary === null) return assert.fail("no summary")
+    assert.strictEqual(usual.summary.text, "Rex is a dog.")
+    assert.strictEqual(usual.messages[usual.summary.messages - 1]?.id, usual.summary.through_message_id)
+    assert.include(usual.parts ?? [], "summary")
+    assert.include(usual.purposes, "summary")
+    const without = await talk(await TestKernel.open([], { ...long, summaries: false }))
+    assert.isNull(without.summary)
+    assert.notInclude(without.purposes, "summary")
+    const own = await talk(await TestKernel.open([], { ...long, rooms: [summaries({ summaryTokens: 3 })] }))
+    assert.isAtMost(own.summary?.tokens ?? 9, 3)
   })
 
   it("says which limit a pause was longer than", async () => {

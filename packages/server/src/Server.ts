@@ -20,6 +20,7 @@ import { documentSummaries } from "@colloquy/core/documents"
 import { Memory, Reranker } from "@colloquy/core/memory"
 import { defaultSessionLimits, Realtime } from "@colloquy/core/realtime"
 import { Evals } from "@colloquy/core/evals"
+import { Summaries } from "@colloquy/core/summaries"
 import { Schedules } from "@colloquy/core/schedules"
 import { Webhooks } from "@colloquy/core/webhooks"
 import { NodeWebhooks } from "@colloquy/adapters/webhooks"
@@ -153,6 +154,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Inspections.layer(),
     Memory.layer(),
     Retention.layer(settings.retention),
+    settings.summarizesThreads ? Summaries.layer() : Layer.empty,
     Evals.layer(),
     Schedules.layer(),
     Layer.provide(Webhooks.layer(), webhookPorts(settings, signingKey)),

@@ -83,6 +83,8 @@ export interface Settings {
   /** Whether the reranker also orders what is found in documents. */
   readonly reranksDocuments: boolean
   readonly webhookPrivateAddresses: boolean
+  /** Whether the model of a conversation summarises what no longer fits into its window. */
+  readonly summarizesThreads: boolean
   /** Whether a model summarises each document. */
   readonly summarizesDocuments: boolean
   /** The public address of the server, without the base path; null: the address on which it listens. */
@@ -175,6 +177,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
     attachmentWait: seconds(variables.attachmentWait),
     reranksDocuments: read(variables.reranksDocuments),
     webhookPrivateAddresses: read(variables.webhookPrivateAddresses),
+    summarizesThreads: read(variables.summarizesThreads),
     summarizesDocuments: read(variables.summarizesDocuments),
     publicUrl: read(variables.publicUrl),
     signingKey:

@@ -64,12 +64,12 @@ const seconds = (name: string, least: number, usual: number, about: string) =>
 const days = (name: string, usual: number | null, about: string) =>
   number(name, { least: 1, most: 36_500, usual, unit: "days" }, about, usual === null ? "for ever" : null)
 
-const isTrue = (name: string, about: string) =>
+const isTrue = (name: string, about: string, usual = false) =>
   variable(
     name,
     (given) => (given === "true" || given === "false" ? Option.some(given === "true") : Option.none()),
     "true or false",
-    false,
+    usual,
     { about }
   )
 
@@ -188,6 +188,11 @@ export const variables = {
   reranksDocuments: isTrue(
     "RERANK_DOCUMENTS",
     "`true`: the reranker also orders what is found in documents; one call for each message with documents"
+  ),
+  summarizesThreads: isTrue(
+    "THREAD_SUMMARIES",
+    "`true`: what no longer fits into the window of a conversation's model is summarised by it, and the [summary](conversations.md#summaries) goes with the conversation; a call now and then, on such threads only",
+    true
   ),
   summarizesDocuments: isTrue(
     "DOCUMENT_SUMMARIES",

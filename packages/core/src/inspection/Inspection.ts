@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import type { Charge } from "../metering/Charge.ts"
 import type { ChatMessage } from "../models/ChatRequest.ts"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
-import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
+import { type Explanation, historyLeftOut, summaryName } from "../prompts/Explanation.ts"
 import { addMessage, messageText } from "../prompts/PromptMessages.ts"
 import { fitPart, PromptPart } from "../prompts/PromptPart.ts"
 import type { Usage } from "../primitives/Usage.ts"
@@ -15,8 +15,10 @@ import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { Run } from "../runs/Run.ts"
 import type { Message } from "../threads/Message.ts"
 import { readSupplement } from "../threads/Supplement.ts"
+import { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import type { ModelFailed, TurnEvent } from "../turns/TurnEvent.ts"
+import type { TurnPlan } from "../turns/TurnPlan.ts"
 
 /**
  * A stretch of a run. Times are milliseconds since 1970. A time is null when an older version wrote the log, or while the step is under
@@ -79,6 +81,8 @@ export interface Inspection {
   readonly children: ReadonlyArray<InspectedChild>
   /** One for each model call, in order. Empty until the leg is settled, and when no model was called. */
   readonly prompts: ReadonlyArray<ReadPrompt>
+  /** The summary of the thread's oldest messages with which the run began, with the messages that it covers; null: there was none. */
+  readonly summary: ThreadSummary | null
 }
 
 const step = (kind: RunStep["kind"], startedAt: number | null, rest: Partial<RunStep> = {}): RunStep => ({
@@ -170,6 +174,12 @@ export const failuresIn = (events: ReadonlyArray<TurnEvent>): Inspection["failur
     const { _tag, sequence: _sequence, ...failure } = event
     return [failure]
   })
+
+const decodeSummary = Schema.decodeUnknownOption(Schema.Struct({ summary: ThreadSummary }))
+
+/** The summary in the plan of a run. */
+export const summaryIn = ({ parts = {} }: Pick<TurnPlan, "parts">): ThreadSummary | null =>
+  Option.match(decodeSummary(parts[summaryName]), { onNone: () => null, onSome: ({ summary }) => summary })
 
 export interface PromptSources {
   readonly run: Run

@@ -12,7 +12,7 @@ import { RunStore } from "../runs/RunStore.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedTools } from "../tools/HostedTool.ts"
-import { chargesIn, failuresIn, type Inspection, readPrompts, inspectSteps } from "./Inspection.ts"
+import { chargesIn, failuresIn, type Inspection, readPrompts, inspectSteps, summaryIn } from "./Inspection.ts"
 import { Inspections } from "./Inspections.ts"
 import { offeredTools, toolsForModel } from "../turns/Leg.ts"
 import { plannedParts } from "../turns/PartDecisions.ts"
@@ -58,14 +58,15 @@ export const inspectionsLayer: Layer.Layer<
       function* (run) {
         const events = yield* wholeLog(run)
         const explanation = decodeExplanation(run.explanation)
-        const fromLogAlone = {
+        const plan = decodePlan(run.plan)
+        const fromRecords = {
           steps: inspectSteps(run, events),
           charges: chargesIn(events),
           failures: failuresIn(events),
-          children: yield* childrenIn(events)
+          children: yield* childrenIn(events),
+          summary: summaryIn(plan)
         }
-        if (explanation === null) return { ...fromLogAlone, prompts: [] }
-        const plan = decodePlan(run.plan)
+        if (explanation === null) return { ...fromRecords, prompts: [] }
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
         const offered = offeredTools(plan, planned, hosted.all())
         const prompts = readPrompts({
@@ -77,7 +78,7 @@ export const inspectionsLayer: Layer.Layer<
           counter,
           events
         })
-        return { ...fromLogAlone, prompts }
+        return { ...fromRecords, prompts }
       }
     )
 

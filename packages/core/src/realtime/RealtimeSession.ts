@@ -128,6 +128,7 @@ export class RealtimeSession extends Context.Service<
           lease,
           provider,
           model,
+          assistant: { id: opening.place.assistant.id, version: opening.place.assistant.version },
           source: relay,
           followUpsOf: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
           onFollowUps: wakeFollowUps,

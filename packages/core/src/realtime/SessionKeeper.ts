@@ -13,7 +13,7 @@ import { MessageId, newId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
-import type { NewMessage } from "../threads/Message.ts"
+import type { AnsweringAssistant, NewMessage } from "../threads/Message.ts"
 import { makeSupplements } from "../threads/Supplement.ts"
 import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder } from "../turns/TurnPart.ts"
@@ -67,6 +67,8 @@ export interface KeeperSetup {
   readonly lease: SessionLease
   readonly provider: string
   readonly model: string
+  /** Who speaks. */
+  readonly assistant: AnsweringAssistant
   readonly source: Unsaved
   /** The follow-ups of an exchange that ends with these messages. */
   readonly followUpsOf: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
@@ -167,7 +169,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
 }
 
 const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage => {
-  const { counter, lease, model, provider } = setup
+  const { assistant, counter, lease, model, provider } = setup
   const text = entryText(entry)
   const isUser = entry.role === "user"
   const hostedIds = new Set(entry.results.flatMap(({ hosted, toolCallId }) => (hosted ? [toolCallId] : [])))
@@ -197,7 +199,7 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
           ],
     provider: isUser ? null : provider,
     model: isUser ? null : model,
-    assistant: null,
+    assistant: isUser ? null : assistant,
     usage: entry.usage,
     // An unfinished answer is stored as an interrupted one, because it stays so if the process dies.
     metadata: isCutShort(entry) || !entry.isDone ? { interrupted: true } : null,

@@ -1,6 +1,6 @@
 /**
  * The wing `summaries`: keeps a running summary of the messages that no longer fit into the window. Off until a host adds
- * `Summaries.layer()` over its kernel.
+ * `Summaries.layer()` over its kernel; `Colloquy.open` and the standalone server have it.
  */
 import * as Layer from "effect/Layer"
 import { wingLayers } from "../primitives/WingLayer.ts"

@@ -1,6 +1,6 @@
 /**
- * The summary of the oldest messages of a thread, for a model whose window does not contain them. Internal: clients do not see it. A
- * summary is replaced only by one that covers more messages.
+ * The summary of the oldest messages of a thread, for a model whose window does not contain them. The inspection of a run shows
+ * it. A summary is replaced only by one that covers more messages.
  */
 import * as Schema from "effect/Schema"
 import { MessageId } from "../primitives/Ids.ts"

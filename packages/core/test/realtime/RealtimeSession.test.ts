@@ -99,6 +99,11 @@ describe("A voice session", () => {
         { role: "user", text: "One?" },
         { role: "assistant", text: "Two." }
       ])
+      const messages = yield* (yield* ThreadStore).messages([ThreadId.make(threadId)])
+      assert.deepStrictEqual(
+        messages.map((message) => message.assistant),
+        [null, { id: assistant.id, version: 1 }, { id: assistant.id, version: 1 }]
+      )
     })
   )
 

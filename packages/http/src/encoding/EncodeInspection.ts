@@ -36,7 +36,7 @@ const chargeToWire = ({ model, provider, purpose, usage }: Charge): RunInspectio
 
 export const inspectionToWire = (
   runId: RunId,
-  { charges, children, failures, prompts, steps }: Inspection
+  { charges, children, failures, prompts, steps, summary }: Inspection
 ): RunInspection => ({
   run_id: runId,
   steps: steps.map(stepToWire),
@@ -56,6 +56,15 @@ export const inspectionToWire = (
     input_tokens: inputTokens,
     parts: parts.map(({ messages, part, ...own }) => ({ part, estimated_tokens: own.estimatedTokens, messages }))
   })),
+  summary:
+    summary === null
+      ? null
+      : {
+          text: summary.text,
+          messages: summary.throughSequence,
+          through_message_id: summary.throughId ?? null,
+          tokens: summary.tokens
+        },
   helpers: children.map(({ inspection, name, threadId, toolCallId, ...child }) => ({
     tool_call_id: toolCallId,
     name,

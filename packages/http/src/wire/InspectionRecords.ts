@@ -59,6 +59,16 @@ const inspection = {
   /** One for each model call, in order; empty until the leg is settled. `input_tokens` is what the provider counted. */
   prompts: Schema.Array(
     Schema.Struct({ estimated_tokens: Schema.Int, input_tokens: integer, parts: Schema.Array(ReadPart) })
+  ),
+  /** The summary of the thread's oldest messages with which the run began; null: there was none. */
+  summary: Schema.NullOr(
+    Schema.Struct({
+      text: Schema.String,
+      /** How many of the oldest messages it covers, and the id of the last one; null: an older version wrote it. */
+      messages: Schema.Int,
+      through_message_id: Schema.NullOr(Schema.String),
+      tokens: Schema.Int
+    })
   )
 }
 
