@@ -5,6 +5,7 @@
  */
 import {
   Conversations,
+  FollowUps,
   HostedTools,
   Kernel,
   type Message,
@@ -15,7 +16,7 @@ import {
   Threads,
   Turns
 } from "@colloquy/core"
-import { AssistantStore, type ChatEvent, type ChatRequest } from "@colloquy/core/adapters"
+import { AssistantStore, type ChatEvent, type ChatRequest, firstPage } from "@colloquy/core/adapters"
 import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Summaries } from "@colloquy/core/summaries"
 import { assert, describe, it } from "@effect/vitest"
@@ -65,6 +66,12 @@ const texts = {
   document: "When does the harbour of Bergen close?"
 }
 
+/** Lets time pass, and the work that it begins go on. */
+const workDone = Effect.andThen(
+  TestClock.adjust("1 second"),
+  Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+)
+
 /** The same words in the same order make the same thread. */
 const spoken = Effect.fnUntraced(function* (kinds: typeof Kinds.Type) {
   const asked: Array<ChatRequest> = []
@@ -89,13 +96,17 @@ const spoken = Effect.fnUntraced(function* (kinds: typeof Kinds.Type) {
       const turn = yield* turns.submitToolOutputs({ threadId: thread, runId, outputs })
       yield* turn.reply
     }
-    yield* TestClock.adjust("1 second")
+    yield* workDone
+    // A summary may be under way still: the next prompt needs it.
+    const open = Effect.suspend(() => run(FollowUps.use((followUps) => followUps.list("summarize", firstPage))))
+    while ((yield* open).some(({ status }) => status !== "done" && status !== "dead")) yield* workDone
   })
   if (kinds.includes("document")) {
     const scope = { _tag: "Thread", threadId } as const
     const file = { scope, filename: "harbour.txt", bytes: bytesOf("The harbour of Bergen closes at nine.") }
-    yield* run(Documents.use((documents) => documents.upload(file)))
-    yield* TestClock.adjust("1 second")
+    const { id } = yield* run(Documents.use((documents) => documents.upload(file)))
+    const document = Effect.suspend(() => run(Documents.use((documents) => documents.get(id))))
+    while ((yield* document).status === "processing") yield* workDone
   }
   for (const kind of kinds) yield* say(threadId, texts[kind])
   const read = (thread: ThreadId) => run(Threads.use((threads) => threads.get(thread)))
