@@ -27,6 +27,7 @@ describe("a simulated user", () => {
     assert.include(first?.system, "Ann, in a hurry.")
     assert.include(first?.system, ann.goal)
     assert.strictEqual(second?.system, "You are a shop.")
+    assert.deepStrictEqual([first?.toolChoice, second?.toolChoice], ["none", "auto"])
     assert.deepStrictEqual([await kernel.threads.list(), await kernel.assistants.list()], [[], []])
 
     kernel.model.append(say("On Friday."), say("On Friday."))

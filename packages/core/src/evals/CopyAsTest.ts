@@ -157,8 +157,13 @@ const usualExpectations = ({ content, toolCalls }: JudgedTurn): ReadonlyArray<Ex
 
 // ------ how it is written
 
+/** On several lines if it is indented; then a name at the beginning of a line is one of a field, because texts have no line breaks in JSON. */
 const literal = (value: unknown, spaces = 0): string =>
-  JSON.stringify(value, null, spaces === 0 ? undefined : 2).replaceAll("\n", `\n${" ".repeat(spaces)}`)
+  spaces === 0
+    ? JSON.stringify(value)
+    : JSON.stringify(value, null, 2)
+        .replaceAll(/^( *)"(\w+)":/gmu, "$1$2:")
+        .replaceAll("\n", `\n${" ".repeat(spaces)}`)
 
 const indented = (value: unknown): string => literal(value, 4)
 

@@ -58,7 +58,11 @@ const find = (expectation: PlainExpectation, turn: JudgedTurn): Finding => {
     }
     case "matches": {
       const pattern = linearPattern(expectation.pattern)
-      const isIn = Option.isSome(pattern) && pattern.value.isIn(turn.content)
+      if (Option.isNone(pattern)) return whether(false, "", "The pattern cannot be matched.")
+      if (pattern.value.states * turn.content.length > mostMatching) {
+        return whether(false, "", "The answer is too long to be matched with this pattern.")
+      }
+      const isIn = pattern.value.isIn(turn.content)
       return wanted(isIn, expectation, "The answer matches.", `The answer is: ${said(turn)}`)
     }
     case "equals":
@@ -90,6 +94,9 @@ const find = (expectation: PlainExpectation, turn: JudgedTurn): Finding => {
       return under(turn.usage.inputTokens + turn.usage.outputTokens, expectation.tokens, "tokens")
   }
 }
+
+/** Steps of matching one pattern: about a second. */
+const mostMatching = 50_000_000
 
 const whether = (passed: boolean, yes: string, no: string): Finding => ({
   value: passed ? 1 : 0,

@@ -150,10 +150,11 @@ const askHost = Effect.fnUntraced(function* (
   return finding ?? (yield* failed("It gave no number from 0 to 1."))
 })
 
-/** Null: what was found is no score. */
-const read = (found: Found, atLeast: number): Finding | null => {
+/** Null: what was found is no score, whatever its type says: the function may be JavaScript. */
+const read = (found: Found | null, atLeast: number): Finding | null => {
+  if (found === null) return null
   const { passed, reason, value } = typeof found === "object" ? found : { value: Number(found) }
-  if (!(value >= 0 && value <= 1)) return null
+  if (typeof value !== "number" || !(value >= 0 && value <= 1)) return null
   return {
     value,
     passed: passed ?? value >= atLeast,

@@ -56,7 +56,9 @@ export const simulate = async (options: SimulateOptions): Promise<Simulation> =>
   const messages: Array<Simulation["messages"][number]> = []
   const speakers = await kernel.assistants.create({ name: "Simulation" })
   const said = { assistantId: speakers.id }
-  const user = new Side(kernel, { ...said, ...options.user, systemPrompt: instructions(options) })
+  // The tools are the assistant's: a user has none.
+  const modelOptions = { ...options.user?.modelOptions, toolChoice: "none" } as const
+  const user = new Side(kernel, { ...said, ...options.user, modelOptions, systemPrompt: instructions(options) })
   const assistant = new Side(kernel, { ...said, ...variant })
   try {
     for (let turn = 0; turn < turns; turn++) {

@@ -37,6 +37,8 @@ describe("a score", () => {
     assert.isTrue(passes({ kind: "contains", text: "snow", not: true }))
     assert.isTrue(passes({ kind: "matches", pattern: "^Take .*\\.$" }))
     assert.isFalse(passes({ kind: "matches", pattern: "^[0-9]" }))
+    const endless = { kind: "matches", pattern: "(a|b){0,200}z", not: true } as const
+    assert.isFalse(passes(endless, { content: "ab".repeat(500_000) }))
     assert.isTrue(passes({ kind: "equals", text: "  yes\n" }, { content: "yes" }))
     assert.isFalse(passes({ kind: "equals", text: "yes" }, { content: "yes." }))
   })

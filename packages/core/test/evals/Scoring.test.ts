@@ -183,6 +183,7 @@ describe("a scorer of the host", () => {
     scorer({ name: "strict", score: () => ({ value: 0.9, passed: false, reason: "It has no greeting." }) }),
     scorer({ name: "broken", score: () => Promise.reject(new Error("no dictionary")) }),
     scorer({ name: "nonsense", score: () => Number.NaN }),
+    scorer({ name: "nothing", score: () => null as unknown as number }),
     scorer({ name: "silent", score: () => new Promise(() => {}) }),
     scorer({ name: "owner", score: ({ owner, signal }) => owner === "ada" && !signal.aborted })
   ]
@@ -218,6 +219,7 @@ describe("a scorer of the host", () => {
       const reasonOf = (name: string) => Effect.map(Effect.flip(score([custom(name)])), ({ reason }) => reason)
       assert.strictEqual(yield* reasonOf("broken"), "It threw: no dictionary")
       assert.strictEqual(yield* reasonOf("nonsense"), "It gave no number from 0 to 1.")
+      assert.strictEqual(yield* reasonOf("nothing"), "It gave no number from 0 to 1.")
       assert.include(yield* reasonOf("absent"), "Registered: short, share")
       const late = yield* Effect.forkChild(reasonOf("silent"))
       yield* TestClock.adjust("1 minute")
