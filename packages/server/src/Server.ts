@@ -44,12 +44,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { MinimumLogLevel } from "effect/References"
 import { randomUUID } from "node:crypto"
 import { createServer, type Server } from "node:http"
 import { clock } from "./demo/Clock.ts"
 import { blobsLayer, documentsLayer, readSigningKey } from "./Documents.ts"
 import { guideResponse, isGuidePath } from "./GuideResponse.ts"
 import { mcpLayer } from "./McpServers.ts"
+import { type EndedLeg, watchLegs } from "./RunLines.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
@@ -75,7 +77,12 @@ export interface RunningServer {
   readonly stop: () => Promise<void>
 }
 
-export const startServer = async (settings: Settings): Promise<RunningServer> => {
+export interface ServerHooks {
+  /** Called when the end of a leg is stored. */
+  readonly onLeg?: (leg: EndedLeg) => void
+}
+
+export const startServer = async (settings: Settings, hooks: ServerHooks = {}): Promise<RunningServer> => {
   const providers = makeProviders(settings)
   const problems = [defaultProblem(providers), embeddingProblem(settings, providers)].flatMap(
     (problem) => problem ?? []
@@ -83,7 +90,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
   if (problems.length > 0) throw new SettingsRefused({ problems })
   await prepareFolder(settings)
 
-  const opened = await openService(settings, providers)
+  const opened = await openService(settings, providers, hooks)
   const { api, newKey, voice } = opened
   let draining = false
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
@@ -118,7 +125,7 @@ export const startServer = async (settings: Settings): Promise<RunningServer> =>
 }
 
 /** The kernel with its API, and the services that the server itself uses. */
-const openService = async (settings: Settings, providers: ProvidersOptions) => {
+const openService = async (settings: Settings, providers: ProvidersOptions, { onLeg }: ServerHooks) => {
   let newKey: Redacted.Redacted | null = null
   /** Known when the server listens. */
   let address: string | null = null
@@ -176,12 +183,16 @@ const openService = async (settings: Settings, providers: ProvidersOptions) => {
     Layer.provide([
       Providers.layer(providers),
       // Of two stores of bytes, the later one is used.
-      Layer.merge(makeStores(settings), blobsLayer(settings)),
+      Layer.merge(
+        onLeg === undefined ? makeStores(settings) : Layer.provideMerge(watchLegs(onLeg), makeStores(settings)),
+        blobsLayer(settings)
+      ),
       embeddingLayer(settings, providers),
       Layer.succeed(Quotas, () => settings.limits),
       Layer.succeed(Reranker, makeReranker(settings)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
-    ])
+    ]),
+    Layer.provideMerge(Layer.succeed(MinimumLogLevel, settings.logLevel))
   )
   const links = {
     publicUrl: () => settings.publicUrl ?? address,

@@ -8,6 +8,7 @@ import type { Quota, TurnSettings } from "@colloquy/core"
 import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
 import type { RetentionSettings } from "@colloquy/core/retention"
 import * as Duration from "effect/Duration"
+import type { LogLevel } from "effect/LogLevel"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -85,6 +86,8 @@ export interface Settings {
   readonly webhookPrivateAddresses: boolean
   /** Whether the model of a conversation summarises what no longer fits into its window. */
   readonly summarizesThreads: boolean
+  /** What is printed less important than this is not printed. */
+  readonly logLevel: LogLevel
   /** Whether a model summarises each document. */
   readonly summarizesDocuments: boolean
   /** The public address of the server, without the base path; null: the address on which it listens. */
@@ -178,6 +181,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
     reranksDocuments: read(variables.reranksDocuments),
     webhookPrivateAddresses: read(variables.webhookPrivateAddresses),
     summarizesThreads: read(variables.summarizesThreads),
+    logLevel: read(variables.logLevel),
     summarizesDocuments: read(variables.summarizesDocuments),
     publicUrl: read(variables.publicUrl),
     signingKey:

@@ -64,6 +64,8 @@ const seconds = (name: string, least: number, usual: number, about: string) =>
 const days = (name: string, usual: number | null, about: string) =>
   number(name, { least: 1, most: 36_500, usual, unit: "days" }, about, usual === null ? "for ever" : null)
 
+const logLevels = ["Debug", "Info", "Warn", "Error", "None"] as const
+
 const isTrue = (name: string, about: string, usual = false) =>
   variable(
     name,
@@ -197,6 +199,17 @@ export const variables = {
   summarizesDocuments: isTrue(
     "DOCUMENT_SUMMARIES",
     "`true`: the assistant's model writes a summary of each document, which typed answers get; one model call for each document"
+  ),
+  logLevel: variable(
+    "LOG_LEVEL",
+    (given) => Option.fromUndefinedOr(logLevels.find((level) => level.toLowerCase() === given.toLowerCase())),
+    "one of debug, info, warn, error and none",
+    "Info" as const,
+    {
+      usual: "`info`",
+      about:
+        "what the server prints while it runs: `info` has one line for each turn; `warn`, `error` and `none` have none"
+    }
   ),
   webhookPrivateAddresses: isTrue(
     "WEBHOOK_PRIVATE_ADDRESSES",

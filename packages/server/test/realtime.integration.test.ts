@@ -97,7 +97,7 @@ describe("voice on the standalone server", { timeout: 180_000 }, () => {
       await using server = spawnServer({ COLLOQUY_DATA_DIR: "memory://", PORT: "0" })
       const text = await server.printed(/Documentation: /)
       const api = /listens on (\S+),/.exec(text)?.[1] ?? assert.fail(text)
-      const key = /shown this once\): (\S+)/.exec(text)?.[1] ?? assert.fail(text)
+      const key = /#key=(\S+)/.exec(text)?.[1] ?? assert.fail(text)
       const session = talk({ url: socketOf(api), first, open: withKey(key) })
       await session.heard("session.begin")
       session.client.sendText("Hello")

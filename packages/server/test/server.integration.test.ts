@@ -31,8 +31,9 @@ interface Started {
 
 const addresses = (text: string): Started => ({
   api: /listens on (\S+),/.exec(text)?.[1] ?? "",
-  page: /Page:\s+(\S+)/.exec(text)?.[1] ?? "",
-  key: /shown this once\): (\S+)/.exec(text)?.[1]
+  page: /Studio:\s+(\S+)/.exec(text)?.[1] ?? "",
+  // Of the server's start, or of the program that makes keys.
+  key: /(?:#key=|shown this once\): )(\S+)/.exec(text)?.[1]
 })
 
 const ask = (api: string, key: string, content: string, stream = false) =>
@@ -147,6 +148,38 @@ describe("clients that misbehave", () => {
     let answer = ""
     for await (const piece of socket) answer += String(piece)
     assert.match(answer, /^HTTP\/1.1 408 /u)
+  })
+})
+
+describe("the terminal", () => {
+  const environment = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", VLLM_BASE_URL: "http://127.0.0.1:9/v1" }
+  const talk = async (level: string) => {
+    await using server = spawnServer({ ...environment, LOG_LEVEL: level })
+    const { api, key = "" } = addresses(await server.printed(/Documentation/))
+    await (await ask(api, key, "count to 3")).text()
+    const failing = { content: "Hello?", llm_provider: "vllm", model_name: "absent" }
+    await fetch(`${api}/threads/messages`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify(failing)
+    }).then((response) => response.text())
+    server.child.kill("SIGTERM")
+    await server.ended
+    return { key, text: server.output() }
+  }
+
+  it("has the key once, and one line for each turn with its reason if it failed", async () => {
+    const { key, text } = await talk("")
+    assert.lengthOf(text.split(key), 2)
+    assert.match(text, /^completed demo\/demo-1 · [\d.]+ m?s · \d+ tokens$/m)
+    assert.match(text, /^failed vllm\/absent · [\d.]+ m?s · \d+ tokens.* · .*could not be reached/m)
+    assert.lengthOf([...text.matchAll(/^(?:completed|failed) /gm)], 2)
+  })
+
+  it("is silent about turns with LOG_LEVEL=none", async () => {
+    const { text } = await talk("none")
+    assert.notMatch(text, /^(?:completed|failed) /m)
+    assert.notInclude(text, "WARN")
   })
 })
 

@@ -115,7 +115,7 @@ const reply = (request: ChatRequest): Reply => {
   }
   return {
     reasoning: "I am a demo, so there is nothing to think about, but I show how it looks.",
-    text: recalled(request) + quoted(request, asked) + hello(asked),
+    text: recalled(request) + (quoted(request, asked) ?? hello(asked)),
     call: null
   }
 }
@@ -160,20 +160,20 @@ const recalled = (request: ChatRequest): string => {
   return found.length === 0 ? "" : `I remember: ${found.join(" ")} `
 }
 
-/** The sentence of the excerpts that has most words of the question, with the marker of its excerpt. */
-const quoted = (request: ChatRequest, asked: string): string => {
+/** The line of the excerpts that has most words of the question, with the marker of its excerpt. Null: none has any. */
+const quoted = (request: ChatRequest, asked: string): string | null => {
   const wanted = new Set(longWords(asked))
   let best = { marker: "", count: 0, sentence: "" }
   let marker = ""
   for (const line of lastTexts(request).slice(0, -1).join("\n").split("\n")) {
     const begun = /^\[d\d{1,3}\]/u.exec(line)?.[0]
     if (begun !== undefined || line.startsWith("<")) marker = begun ?? ""
-    else if (marker !== "") {
+    else if (marker !== "" && !line.startsWith("#")) {
       const count = longWords(line).filter((word) => wanted.has(word)).length
       if (count > best.count) best = { marker, count, sentence: line.trim().slice(0, 300) }
     }
   }
-  return best.count === 0 ? "" : `Your document says: ${best.sentence} ${best.marker} `
+  return best.count === 0 ? null : `Your document says: “${best.sentence}” ${best.marker}`
 }
 
 const longWords = (text: string): ReadonlyArray<string> =>
