@@ -69,12 +69,13 @@ const headers = {
   "x-content-type-options": "nosniff"
 }
 
-/** Comments on separate lines are removed, because they would be a tenth of the page's size. */
+/** Comments on separate lines and indentation are removed, because they would be an eighth of the page's size. */
 const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
 
 const readSource = (file: string): string => {
   const text = readFileSync(file, "utf8")
-  return file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
+  const plain = file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
+  return file.startsWith(folder) ? plain.replace(/^[ \t]+/gm, "") : plain
 }
 
 /** The names that a module imports at once, in lines of their own; an `import()` is not among them. */

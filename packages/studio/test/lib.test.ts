@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RunStep } from "../src/page/wire.ts"
 import { ownAddress, safeLink } from "../src/page/lib/addresses.ts"
-import { briefly, duration, money } from "../src/page/lib/format.ts"
+import { briefly, dayName, duration, money } from "../src/page/lib/format.ts"
 import { highlight } from "../src/page/lib/highlight.ts"
 import { formFields, initialText, readForm } from "../src/page/lib/schema.ts"
 import { markIn } from "../src/page/lib/places.ts"
@@ -32,6 +32,15 @@ describe("addresses", () => {
     assert.strictEqual(ownAddress(url, "/api"), "/api/documents/d-1/content?expires=1&signature=x")
     assert.strictEqual(ownAddress("/documents/d-1/content", ""), "/documents/d-1/content")
   })
+})
+
+it("threads stand under the days of their last messages", () => {
+  const now = new Date(2026, 4, 14, 10).getTime()
+  const at = (date: number, hour: number) => dayName(new Date(2026, 4, date, hour).toISOString(), now)
+  assert.deepStrictEqual(
+    [at(14, 0), at(13, 23), at(12, 1), at(8, 1), at(7, 23)],
+    ["Today", "Yesterday", "This week", "This week", "Earlier"]
+  )
 })
 
 it("a time stands in few letters under an answer", () => {

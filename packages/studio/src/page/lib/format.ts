@@ -11,6 +11,15 @@ export const shortDate = (iso: string, now = Date.now()): string => {
   return date.toLocaleDateString([], { day: "numeric", month: "short", year: "numeric" })
 }
 
+/** The heading under which a thread stands in a list. */
+export const dayName = (iso: string, now = Date.now()): string => {
+  const time = new Date(iso).getTime()
+  const midnight = new Date(now).setHours(0, 0, 0, 0)
+  if (time >= midnight) return "Today"
+  if (time >= midnight - day) return "Yesterday"
+  return time >= midnight - 6 * day ? "This week" : "Earlier"
+}
+
 export const wholeDate = (iso: string): string => new Date(iso).toLocaleString()
 
 export const duration = (millis: number): string => {

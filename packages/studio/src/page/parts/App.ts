@@ -45,7 +45,7 @@ export const App = (): View => {
   return html`<div
     class=${classes("studio", hasLists && "has-lists", hasLists && isListShown.value && "with-lists", inspector.isOpen.value && "with-inspector")}
   >
-    <${Rail} current=${entry?.name ?? ""} />
+    <${Rail} current=${entry?.name === "compare" ? "talk" : (entry?.name ?? "")} />
     ${hasLists && html`<nav class="lists" aria-label="Assistants and threads">${isStarted.value && html`<${Lists} />`}</nav>`}
     <main>
       <${Notices} />

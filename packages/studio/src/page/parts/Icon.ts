@@ -38,7 +38,7 @@ const paths = {
   fork: "M7 5v14M7 13c6 0 10-2 10-6V5M14.5 7.5L17 5l2.5 2.5",
   back: "M10 7l-5 5l5 5M5 12h9a5 5 0 0 1 0 7h-2",
   check: "M5 12.5l4.5 4.5L19 7.5",
-  book: "M5 5h6a2 2 0 0 1 2 2v12a2 2 0 0 0-2-1.5H5zM19 5h-4a2 2 0 0 0-2 2"
+  book: "M12 7a2 2 0 0 0-2-2H4v13h6a2 2 0 0 1 2 1.5a2 2 0 0 1 2-1.5h6V5h-6a2 2 0 0 0-2 2M12 7v12.5"
 } as const
 
 export type IconName = keyof typeof paths

@@ -1,6 +1,6 @@
 /** Assistants and threads: searching, opening, renaming, editing and deleting them. */
 import { edited } from "../state/dialogs.ts"
-import { plural, shortDate, wholeDate } from "../lib/format.ts"
+import { dayName, plural, shortDate, wholeDate } from "../lib/format.ts"
 import {
   act,
   assistantId,
@@ -16,6 +16,7 @@ import {
   renameThread,
   room,
   threads,
+  threadStates,
   threadTitle
 } from "../state/place.ts"
 import { classes, type ComponentChildren, html, useEffect, useRef, useState, type View } from "../view.ts"
@@ -71,15 +72,22 @@ const AssistantItem = ({ each }: { readonly each: Assistant }): View => {
 const ThreadList = (): View => {
   const [search, setSearch] = useState("")
   const shown = ownThreads.value.filter((each) => has(`${threadTitle(each)} ${wholeDate(each.updated_at)}`, search))
+  const days = Object.entries(Object.groupBy(shown, ({ updated_at }) => dayName(updated_at))).map(
+    ([name, those = []]) => [name, those] as const
+  )
   return html`<section class="list threads" aria-labelledby="threads-title">
     <header>
       <h2 id="threads-title">Threads</h2>
       <${IconButton} icon="plus" label="New thread" onClick=${newThread} />
     </header>
     ${ownThreads.value.length > 1 && html`<${Search} label="Search threads" value=${search} onInput=${setSearch} />`}
-    <ul>
-      ${shown.map((each) => html`<${ThreadItem} key=${each.thread_id} each=${each} />`)}
-    </ul>
+    ${days.map(
+      ([name, those]) =>
+        html`<h3 class="day" id="day-${those[0]?.thread_id}">${name}</h3>
+          <ul aria-labelledby="day-${those[0]?.thread_id}">
+            ${those.map((each) => html`<${ThreadItem} key=${each.thread_id} each=${each} />`)}
+          </ul>`
+    )}
     ${
       shown.length === 0 &&
       html`<p class="hint">${ownThreads.value.length === 0 ? "The first message makes one." : "Nothing is found."}</p>`
@@ -87,9 +95,18 @@ const ThreadList = (): View => {
   </section>`
 }
 
+const stateWords = { running: "is answered", waiting: "waits for you" } as const
+
+/** What the open thread does is known without a question to the server. */
+const openState = (): keyof typeof stateWords | null => {
+  if (conversation.isRunning.value) return "running"
+  return conversation.waiting.value === null ? null : "waiting"
+}
+
 const ThreadItem = ({ each }: { readonly each: Thread }): View => {
   const [isRenamed, setRenamed] = useState(false)
   const { thread_id: id } = each
+  const state = id === conversation.threadId.value ? openState() : (threadStates.value.get(id) ?? null)
   const title = threadTitle(each)
   if (isRenamed) {
     return html`<${Rename}
@@ -109,7 +126,8 @@ const ThreadItem = ({ each }: { readonly each: Thread }): View => {
     })
   return html`<${Item}
     title=${title}
-    detail=${html`<time datetime=${each.updated_at} title=${wholeDate(each.updated_at)}>${shortDate(each.updated_at)}</time>`}
+    detail=${html`<time datetime=${each.updated_at} title=${wholeDate(each.updated_at)}>${shortDate(each.updated_at)}</time>
+      ${state !== null && html` <span class="state state-${state}"><span class="dot" aria-hidden="true"></span>${stateWords[state]}</span>`}`}
     isCurrent=${room.value === "talk" && id === conversation.threadId.value}
     onOpen=${() => act(openThread)(id)}
   >

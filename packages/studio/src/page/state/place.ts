@@ -2,7 +2,7 @@
 import { go, onTravel, path, replace } from "./address.ts"
 import { all, call, getKey, isServerUp, json, post, Refused, setKey } from "../api/http.ts"
 import { batch, computed, effect, signal } from "../view.ts"
-import type { Assistant, Capabilities, Thread } from "../wire.ts"
+import type { Assistant, Capabilities, Run, RunSummary, Thread } from "../wire.ts"
 import { loadCatalogue } from "./catalogue.ts"
 import { playDocument } from "./documents.ts"
 import { Conversation } from "./conversation.ts"
@@ -48,7 +48,10 @@ export const conversation = new Conversation({
     tellTabs({ kind: "threads" })
   },
   assistantId: () => ensureAssistant(),
-  onRun: (threadId, runId, hasEnded) => tellTabs({ kind: "thread", threadId, runId, hasEnded }),
+  onRun: (threadId, runId, hasEnded) => {
+    tellTabs({ kind: "thread", threadId, runId, hasEnded })
+    if (hasEnded) readStates().catch(() => {})
+  },
   onKept: () => {
     refreshThreads().catch(tell)
   },
@@ -119,7 +122,22 @@ export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
   return found
 }
 
+/** The threads whose runs are under way, or wait for somebody. */
+export const threadStates = signal<ReadonlyMap<string, "running" | "waiting">>(new Map())
+
+const readStates = async (): Promise<void> => {
+  const list = (status: Run["status"]) =>
+    json<{ readonly runs: ReadonlyArray<RunSummary> }>(`/runs?status=${status}&limit=100`)
+  const [running, waiting] = await Promise.all([list("IN_PROGRESS"), list("REQUIRES_ACTION")])
+  threadStates.value = new Map([
+    ...waiting.runs.map(({ thread_id }) => [thread_id, "waiting"] as const),
+    ...running.runs.map(({ thread_id }) => [thread_id, "running"] as const)
+  ])
+}
+
 export const refreshThreads = async (): Promise<void> => {
+  // A list without states is better than none.
+  readStates().catch(() => {})
   threads.value = await all<Thread>("/threads?include_messages=false")
   keepModels(threads.value.map(({ thread_id }) => thread_id))
 }
