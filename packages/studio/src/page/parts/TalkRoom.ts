@@ -117,11 +117,20 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
             })
       }
 
-/** What the runs with one answer took: of a run that waited for somebody, the time would be the person's. */
-const factsFor = (runId: string | null): RunSummary | undefined => {
-  const isOf = (entry: Entry) => entry.kind === "answer" && entry.answer.value.runId === runId
-  if (runId === null || conversation.entries.value.filter(isOf).length > 1) return undefined
-  return conversation.facts.value.get(runId)
+/**
+ * What the runs with one answer took: of a run that waited for somebody, the time would be the person's. The answers are peeked at, because
+ * a word of one must not draw all of them.
+ */
+const singleRuns = (entries: ReadonlyArray<Entry>): ReadonlyMap<string | null, RunSummary> => {
+  const facts = new Map<string | null, RunSummary>(conversation.facts.value)
+  const seen = new Set<string | null>()
+  for (const entry of entries) {
+    if (entry.kind !== "answer") continue
+    const { runId } = entry.answer.peek()
+    if (seen.has(runId)) facts.delete(runId)
+    seen.add(runId)
+  }
+  return facts
 }
 
 const Messages = (): View => {
@@ -131,6 +140,7 @@ const Messages = (): View => {
   const waiting = conversation.waiting.value
   const keptAs = conversation.keptAs.value
   const actions = actionsFor(threadId, conversation.isRunning.value)
+  const facts = singleRuns(entries)
   const list = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   const toEnd = () => list.current?.scrollTo({ top: list.current.scrollHeight })
@@ -174,7 +184,7 @@ const Messages = (): View => {
               name=${name}
               threadId=${threadId}
               actions=${actions}
-              facts=${factsFor(entry.answer.value.runId)}
+              facts=${facts.get(entry.answer.peek().runId)}
               isLast=${entry === last}
             />`
       )}
