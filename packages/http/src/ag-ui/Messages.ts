@@ -51,17 +51,10 @@ export const assistantMessage = (
   id: string,
   content: string,
   calls: ReadonlyArray<{ readonly id: string; readonly name: string; readonly arguments: string }>
-): Message => ({
-  id,
-  role: "assistant",
-  ...(content === "" ? {} : { content }),
-  ...(calls.length === 0
-    ? {}
-    : {
-        toolCalls: calls.map(({ arguments: args, id: callId, name }) => ({
-          id: callId,
-          type: "function" as const,
-          function: { name, arguments: args }
-        }))
-      })
-})
+): Message => {
+  const toolCalls = calls.map(({ arguments: args, id: callId, name }) => {
+    return { id: callId, type: "function" as const, function: { name, arguments: args } }
+  })
+  const said = content === "" ? {} : { content }
+  return { id, role: "assistant", ...said, ...(toolCalls.length === 0 ? {} : { toolCalls }) }
+}

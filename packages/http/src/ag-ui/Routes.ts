@@ -18,14 +18,13 @@ import * as Stream from "effect/Stream"
 import { DeclaredBody } from "../bodies/RequestBody.ts"
 import { messageBodies, IdempotencyHeader, turnErrors } from "../endpoints/MessagesApi.ts"
 import { sha256 } from "../handlers/Hash.ts"
-import { commonRequest, findIgnored } from "../handlers/MessageFields.ts"
-import { routingFromWire } from "../handlers/TurnOptions.ts"
+import { wholeRequest } from "../handlers/MessageFields.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { withHeartbeat } from "../streams/Heartbeat.ts"
 import { streamHeaders } from "../streams/Sse.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HTTPValidationError } from "../wire/Errors.ts"
-import { compact, Uuid } from "../wire/Fields.ts"
+import { Uuid } from "../wire/Fields.ts"
 import { isRecord } from "../wire/Json.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
 import { bodyContext, bodyReader } from "../wings/BodyReader.ts"
@@ -55,15 +54,17 @@ const api = wingApi(
     .annotate(OpenApi.Description, "Assistants as AG-UI agents.")
 )
 
-const contentType = "text/event-stream"
+const asStream = { contentType: "text/event-stream", headers: streamHeaders }
+
+const runError = (code: string, message: string): AgUiEvent => ({ type: "RUN_ERROR", message, code })
 
 /** What is wrong in the protocol's own sense is its event. */
-const refusal = (event: AgUiEvent) => HttpServerResponse.text(eventText(event), { contentType, headers: streamHeaders })
+const refusal = ({ code, message }: { readonly code: string; readonly message: string }) =>
+  HttpServerResponse.text(eventText(runError(code, message)), asStream)
 
-const lost: Told = {
-  _tag: "Lost",
-  message: "The events could not be read any more. The run goes on: send the same run again to follow it."
-}
+const lost = runError("stream_lost", "The events broke off. The run goes on: send the same run again to follow it.")
+
+const itself = (event: AgUiEvent): Told => ({ _tag: "Itself", event })
 
 const handlers = HttpApiBuilder.group(
   api,
@@ -79,51 +80,39 @@ const handlers = HttpApiBuilder.group(
     /** The application may forward the fields of a message of the native API. */
     const wantedBy = (input: RunInput): Result.Result<Wanted, HTTPValidationError> => {
       const raw = { value: Object.assign({}, forwardedFields(input), { content: "-" }), files: [], problems: [] }
-      return Result.map(
-        Result.mapError(
-          messageBodies.send.decode(raw, parts()),
-          (detail) => new HTTPValidationError({ detail: detail.map(forwarded) })
-        ),
-        (value) => {
-          const { content: _, ...request } = commonRequest(value)
-          const more = {
-            options: wings.options(value, raw),
-            ignored: findIgnored(wings, value),
-            routing: routingFromWire(value.router)
-          }
-          return { ...request, ...compact(more) }
-        }
-      )
+      return Result.mapBoth(messageBodies.send.decode(raw, parts()), {
+        onFailure: (detail) => new HTTPValidationError({ detail: detail.map(forwarded) }),
+        onSuccess: (value) => wholeRequest(wings, value, raw)
+      })
     }
 
     const stream = (input: RunInput, sent: unknown, found: Answer) =>
       Effect.map(Clock.Clock, (clock) => {
+        const { runId, threadId } = input
         const events = new RunEvents(beginning(input, messagesIn(sent), found), wings)
         const told: Stream.Stream<Told> =
           found._tag === "AtRest"
-            ? Stream.make(begun, { _tag: "AtRest", outcome: outcomeAtRest(found) })
+            ? Stream.make(begun, itself({ type: "RUN_FINISHED", threadId, runId, outcome: outcomeAtRest(found) }))
             : Stream.concat(
                 Stream.make(begun),
-                Stream.catch(found.turn.events, () => Stream.make(lost))
+                Stream.catch(found.turn.events, () => Stream.make(itself(lost)))
               )
         const bytes = withHeartbeat({ events: told, encode: events.encode, interval: heartbeat, clock })
-        return HttpServerResponse.stream(bytes, { contentType, headers: streamHeaders })
+        return HttpServerResponse.stream(bytes, asStream)
       })
 
     return group.handleRaw("run", (raw) =>
       Effect.gen(function* () {
         const { raw: sent, value: input } = yield* read(runBody, raw)
         const wanted = yield* Effect.fromResult(wantedBy(input))
-        const path = raw.request.url.split("?", 1)[0] ?? ""
-        const named = JSON.stringify([path, input.threadId, input.runId])
-        const fingerprint = yield* sha256(named)
+        const fingerprint = yield* sha256(JSON.stringify([raw.params.assistant_id, input.threadId, input.runId]))
         const key = raw.headers["idempotency-key"] ?? `ag-ui:${fingerprint}`
         const found = answer(raw.params.assistant_id, input, wanted, { key, fingerprint })
         return yield* Effect.matchEffect(found, {
           onSuccess: (told) => stream(input, sent.value, told),
           onFailure: (error) =>
             error._tag === "AgUiRefusal"
-              ? Effect.succeed(refusal({ type: "RUN_ERROR", message: error.message, code: error.code }))
+              ? Effect.succeed(refusal(error))
               : Effect.fail(toWireError(error, wings.placeOf))
         })
       })

@@ -25,12 +25,8 @@ export type AgUiEvent =
 type Outcome = NonNullable<RunFinishedEvent["outcome"]>
 type End = Extract<TurnEvent, { readonly _tag: "RunEnded" | "ToolSubmitRequired" | "RunFailed" | "RunCancelled" }>
 
-/** What the stream consists of: its head, the events of the leg, and what takes their place where there is no leg. */
-export type Told =
-  | TurnEvent
-  | { readonly _tag: "Begun" }
-  | { readonly _tag: "AtRest"; readonly outcome: Outcome }
-  | { readonly _tag: "Lost"; readonly message: string }
+/** What the stream consists of: its head, the events of the leg, and an event of AG-UI where there is no leg. */
+export type Told = TurnEvent | { readonly _tag: "Begun" } | { readonly _tag: "Itself"; readonly event: AgUiEvent }
 
 export interface Beginning {
   readonly threadId: string
@@ -84,19 +80,14 @@ export class RunEvents {
   }
 
   readonly encode = (batch: ReadonlyArray<Told>): string =>
-    batch
-      .flatMap((each) => this.take(each))
-      .map(eventText)
-      .join("")
+    batch.map((each) => this.take(each).map(eventText).join("")).join("")
 
   private take(event: Told): ReadonlyArray<AgUiEvent> {
     switch (event._tag) {
       case "Begun":
         return this.begun()
-      case "AtRest":
-        return [this.finished(event.outcome)]
-      case "Lost":
-        return [{ type: "RUN_ERROR", message: event.message, code: "stream_lost" }]
+      case "Itself":
+        return [event.event]
       case "RunStarted":
       case "RunContinuing":
         this.messageId = event.messageId
@@ -158,8 +149,8 @@ export class RunEvents {
 
   /** The client may hold a piece of this answer already: it begins anew. */
   private baseBefore(messageId: string): ReadonlyArray<AgUiEvent> {
-    const place = this.base.findIndex((message) => isRecord(message) && message["id"] === messageId)
-    if (place !== -1) this.base = this.base.slice(0, place)
+    const from = this.base.findIndex((message) => isRecord(message) && message["id"] === messageId)
+    this.base = this.base.slice(0, from === -1 ? undefined : from)
     return this.conversation()
   }
 
@@ -299,16 +290,19 @@ export class RunEvents {
     ]
     this.openCalls.clear()
     this.correct(event.content)
-    const outcome = outcomeOf(event)
-    const corrected = this.isCorrected || outcome?.type === "interrupt" ? [this.snapshot()] : []
+    const outcome: Outcome =
+      event._tag === "ToolSubmitRequired"
+        ? outcomeOfCalls(event.toolCalls)
+        : { type: event._tag === "RunCancelled" ? "cancelled" : "success" }
+    const corrected = this.isCorrected || outcome.type === "interrupt" ? [this.snapshot()] : []
     return [...closed, ...corrected, ...this.changed(this.fields(event)), this.last(event, outcome)]
   }
 
-  private last(event: End, outcome: Outcome | null): AgUiEvent {
+  private last(event: End, outcome: Outcome): AgUiEvent {
     const usage = [usageOf(event)]
     if (event._tag === "RunFailed") return { type: "RUN_ERROR", message: event.error, code: event.code, usage }
     const result = this.keptFields(event)["output"]
-    return { ...this.finished(outcome ?? { type: "success" }), usage, ...(result === undefined ? {} : { result }) }
+    return { ...this.finished(outcome), usage, ...(result === undefined ? {} : { result }) }
   }
 
   private finished(outcome: Outcome) {
@@ -342,12 +336,6 @@ export class RunEvents {
     if (texts.length === 0 && content !== "") this.answer().text = content
     this.isCorrected = true
   }
-}
-
-const outcomeOf = (event: End): Outcome | null => {
-  if (event._tag === "RunCancelled") return { type: "cancelled" }
-  if (event._tag === "ToolSubmitRequired") return outcomeOfCalls(event.toolCalls)
-  return null
 }
 
 type OpenCalls = Extract<TurnEvent, { readonly _tag: "ToolSubmitRequired" }>["toolCalls"]

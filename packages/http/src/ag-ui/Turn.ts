@@ -7,7 +7,6 @@ import {
   AssistantId,
   Assistants,
   type Message,
-  type Run,
   type StartedTurn,
   ThreadId,
   Threads,
@@ -16,18 +15,30 @@ import {
   Turns
 } from "@colloquy/core"
 import { type CallDecision, isAtRest, type OpenCall, type ThreadWithMessages } from "@colloquy/core/adapters"
-import { Documents, type ReceivedFile, startWithFiles } from "@colloquy/core/wings"
+import { Documents, startWithFiles } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { inlineName } from "../bodies/InlineFile.ts"
 import { clientId, idField } from "./Messages.ts"
-import { instructionsIn, mediaIn, outputIn, readEnding, type Resume, type RunInput, textIn } from "./RunInput.ts"
+import {
+  type Ending,
+  instructionsIn,
+  mediaIn,
+  outputIn,
+  readEnding,
+  type Resume,
+  type RunInput,
+  textIn
+} from "./RunInput.ts"
 
 class AgUiRefusal extends Schema.TaggedError<AgUiRefusal>()("AgUiRefusal", {
   code: Schema.String,
   message: Schema.String
 }) {}
+
+const refuse = (code: string, message: string) => new AgUiRefusal({ code, message })
 
 /** Fields of the application's message, as the native API takes them. */
 export type Wanted = Omit<TurnRequest, "content" | "threadId" | "assistantId">
@@ -38,14 +49,13 @@ export interface Place extends ThreadWithMessages {
   readonly assistant: Assistant
 }
 
+type Told = Pick<StartedTurn, "runId" | "events" | "open">
+
 /** What is told: a leg from its beginning, or the thread as it is, with the leg that is under way. */
 export type Answer = Place & {
   /** The results of calls that this run decided itself. */
   readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>
-} & (
-    | { readonly _tag: "Leg"; readonly turn: Pick<StartedTurn, "runId" | "events">; readonly isAgain: boolean }
-    | { readonly _tag: "AtRest" }
-  )
+} & ({ readonly _tag: "Leg"; readonly turn: Told; readonly isAgain: boolean } | { readonly _tag: "AtRest" })
 
 const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu
 
@@ -57,50 +67,45 @@ export const makeAgUiTurns = Effect.gen(function* () {
 
   /** A thread of the API by its id, or the one that this client's id for a conversation names. */
   const findThread = Effect.fnUntraced(function* (assistant: Assistant, id: string) {
-    const missing = new AgUiRefusal({ code: "assistant_removed", message: "The assistant was removed." })
+    const missing = refuse("assistant_removed", "The assistant was removed.")
     const known = isUuid.test(id) ? threads.get(ThreadId.make(id.toLowerCase())) : Effect.succeed(null)
     const found = yield* Effect.catchTag(known, "ThreadNotFound", () => Effect.succeed(null))
     if (found !== null) return found
     const named = yield* threads.named(assistant.id, id)
-    return Option.isSome(named)
-      ? yield* Effect.catchTag(threads.get(named.value.id), "ThreadNotFound", () => missing)
-      : yield* missing
+    if (Option.isNone(named)) return yield* missing
+    return yield* Effect.catchTag(threads.get(named.value.id), "ThreadNotFound", () => missing)
   })
 
   const place = Effect.fnUntraced(function* (assistantId: string, threadId: string) {
     const assistant = yield* assistants.get(AssistantId.make(assistantId))
     const found = yield* findThread(assistant, threadId)
     if (found.thread.assistantId !== assistant.id)
-      return yield* new AgUiRefusal({
-        code: "other_assistant",
-        message: "This thread belongs to another assistant. Run that one, or begin a new thread."
-      })
+      return yield* refuse(
+        "other_assistant",
+        "This thread belongs to another assistant. Run that one, or begin a new thread."
+      )
     return { ...found, assistant }
   })
 
-  const received = Effect.fnUntraced(function* (ending: ReturnType<typeof readEnding>) {
+  const received = Effect.fnUntraced(function* (ending: Ending) {
     const media = ending.users.flatMap(({ content }) => mediaIn(content))
-    return yield* Effect.forEach(media, ({ source, type }, index) =>
+    return yield* Effect.forEach(media, ({ source }, index) =>
       Effect.gen(function* () {
-        if (documents === null || source.type !== "data") return yield* noMedia(documents === null)
+        if (documents === null) return yield* refuse("invalid_media", "This server keeps no files.")
+        if (source.type !== "data") return yield* refuse("invalid_media", "Send the bytes of files, as data.")
         const mimeType = source.mimeType ?? "application/octet-stream"
         const bytes = yield* Effect.try({
           try: () => Uint8Array.from(globalThis.atob(source.value), (character) => character.charCodeAt(0)),
-          catch: () => new AgUiRefusal({ code: "invalid_media", message: "The value of a source is no base64." })
+          catch: () => refuse("invalid_media", "The value of a source is no base64.")
         })
-        const filename = `${type}-${index + 1}.${extension(mimeType)}`
+        const filename = inlineName(mimeType, index)
         const file = documents.receive({ filename, bytes: Stream.make(bytes), purpose: "attachment" })
         return yield* Effect.mapError(file, (error) =>
-          error._tag === "StoreUnavailable" ? error : new AgUiRefusal({ code: "invalid_media", message: error.message })
+          error._tag === "StoreUnavailable" ? error : refuse("invalid_media", error.message)
         )
       })
     )
   })
-
-  const send = (request: TurnRequest, files: ReadonlyArray<ReceivedFile>) =>
-    documents === null || files.length === 0
-      ? turns.start(request)
-      : startWithFiles({ assistants, documents, threads, turns }, request, files)
 
   /** The instructions of the client stand behind those of the assistant. */
   const systemPrompt = (assistant: Assistant, input: RunInput, wanted: Wanted) => {
@@ -109,32 +114,31 @@ export const makeAgUiTurns = Effect.gen(function* () {
     return more.length === 0 ? {} : { systemPrompt: [own, ...more].filter((text) => text !== "").join("\n\n") }
   }
 
-  const start = Effect.fnUntraced(function* (at: Place, input: RunInput, wanted: Wanted, idempotency: Key) {
+  /** With `again`, a question that the thread has is asked once more in its place. */
+  const start = Effect.fnUntraced(function* (
+    at: Place,
+    input: RunInput,
+    wanted: Wanted,
+    idempotency: Key,
+    again: Message | null
+  ) {
+    const request = { ...wanted, threadId: at.thread.id, stream: true, idempotency }
+    if (again !== null)
+      return yield* turns.start({ ...request, content: "", instead: { messageId: again.id, in: "place" } })
     const ending = withoutKnown(readEnding(input.messages), at.messages)
     const files = yield* received(ending)
-    const last = ending.users.at(-1)
-    const request: TurnRequest = {
-      ...wanted,
+    const id = ending.users.at(-1)?.id
+    const message: TurnRequest = {
+      ...request,
       ...systemPrompt(at.assistant, input, wanted),
       ...clientTools(at.assistant, input),
       content: ending.users.map(({ content }) => textIn(content)).join("\n\n"),
-      metadata: { ...wanted.metadata, ...(last === undefined ? {} : { [idField]: last.id }) },
-      threadId: at.thread.id,
-      stream: true,
-      idempotency
+      metadata: { ...wanted.metadata, ...(id === undefined ? {} : { [idField]: id }) }
     }
-    return yield* send(request, files)
+    return documents === null || files.length === 0
+      ? yield* turns.start(message)
+      : yield* startWithFiles({ assistants, documents, threads, turns }, message, files)
   }, Effect.scoped)
-
-  const again = (at: Place, messageId: Message["id"], wanted: Wanted, idempotency: Key) =>
-    turns.start({
-      ...wanted,
-      content: "",
-      threadId: at.thread.id,
-      stream: true,
-      instead: { messageId, in: "place" },
-      idempotency
-    })
 
   /** Decisions first: the run goes on with the last answer to its open calls. */
   const resume = Effect.fnUntraced(function* (at: Place, input: RunInput, idempotency: Key) {
@@ -165,12 +169,13 @@ export const makeAgUiTurns = Effect.gen(function* () {
   const follow = Effect.fnUntraced(function* (at: Place) {
     const [newest] = (yield* turns.list(at.thread.id, { limit: 1 })).runs
     if (newest === undefined || isAtRest(newest.run.status)) return null
-    return { runId: newest.run.id, events: yield* turns.follow(at.thread.id, newest.run.id, before(newest.run)) }
+    const { id: runId, legStart } = newest.run
+    return { runId, events: yield* turns.follow(at.thread.id, runId, Math.max(0, legStart - 1)) }
   })
 
   const answer = Effect.fnUntraced(function* (assistantId: string, input: RunInput, wanted: Wanted, idempotency: Key) {
     const at = yield* place(assistantId, input.threadId)
-    const leg = (turn: StartedTurn | null, results: Answer["results"] = [], isAgain = false): Answer =>
+    const leg = (turn: Told | null, results: Answer["results"] = [], isAgain = false): Answer =>
       turn === null || turn.open !== undefined
         ? { ...at, _tag: "AtRest", results }
         : { ...at, _tag: "Leg", turn, isAgain, results }
@@ -184,8 +189,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
     const open = waiting?.status === "REQUIRES_ACTION" ? openCalls(waiting) : []
     const approvals = open.filter(({ approval }) => approval !== undefined)
     const outputs = outputsFor(open, input)
-    const ending = withoutKnown(readEnding(input.messages), at.messages)
-    const isNew = ending.users.length > 0
+    const isNew = withoutKnown(readEnding(input.messages), at.messages).users.length > 0
     if (approvals.length > 0 && (isNew || outputs.length > 0)) return yield* openInterrupts(approvals)
     if (outputs.length > 0 && (!isNew || outputs.length === open.length)) {
       yield* ensureOutputs(open, outputs)
@@ -194,25 +198,17 @@ export const makeAgUiTurns = Effect.gen(function* () {
       // The run that waited answers first, and the message comes after it.
       yield* (yield* turns.submitToolOutputs(request)).reply
     }
-    if (isNew) return leg(yield* start(at, input, wanted, idempotency))
-    const asked = failedQuestion(at, input)
-    if (asked !== null) return leg(yield* again(at, asked.id, wanted, idempotency))
-    const running = yield* follow(at)
-    return running === null
-      ? ({ ...at, _tag: "AtRest", results: [] } satisfies Answer)
-      : ({ ...at, _tag: "Leg", turn: running, isAgain: true, results: [] } satisfies Answer)
+    const asked = isNew ? null : failedQuestion(at, input)
+    if (isNew || asked !== null) return leg(yield* start(at, input, wanted, idempotency, asked))
+    return leg(yield* follow(at), [], true)
   })
 
   return { answer }
 })
 
-const before = ({ legStart }: Run): number => Math.max(0, legStart - 1)
-
 /** The calls of a message that nobody has answered yet. */
 export const openCalls = ({ toolCalls, toolResults }: Message): ReadonlyArray<OpenCall> =>
   toolCalls.filter(({ id }) => toolResults.every(({ toolCallId }) => toolCallId !== id))
-
-type Ending = ReturnType<typeof readEnding>
 
 /** Messages that the thread has already are not sent again. */
 const withoutKnown = (ending: Ending, messages: ReadonlyArray<Message>): Ending => {
@@ -220,7 +216,7 @@ const withoutKnown = (ending: Ending, messages: ReadonlyArray<Message>): Ending 
   return { ...ending, users: ending.users.filter(({ id }) => !known.has(id)) }
 }
 
-/** A question whose answer failed or was cancelled, asked once more; or any question, where the application says so. */
+/** The last question, if its answer failed or was cancelled: a run with nothing new asks it once more. */
 const failedQuestion = ({ messages }: Place, input: RunInput): Message | null => {
   const last = readEnding(input.messages).users.at(-1)
   const question = messages.findLast(({ role }) => role === "user")
@@ -242,22 +238,22 @@ const ensureOutputs = (open: ReadonlyArray<OpenCall>, outputs: ReadonlyArray<{ r
   )
   return missing.length === 0
     ? Effect.void
-    : new AgUiRefusal({
-        code: "tool_results_missing",
-        message: `The run waits for the results of all its calls. Add a tool message for ${names(missing)}.`
-      })
+    : refuse(
+        "tool_results_missing",
+        `The run waits for the results of all its calls. Add a tool message for ${names(missing)}.`
+      )
 }
 
 const names = (calls: ReadonlyArray<OpenCall>): string => calls.map(({ id, name }) => `${name} (${id})`).join(", ")
 
 const openInterrupts = (calls: ReadonlyArray<OpenCall>) =>
-  new AgUiRefusal({
-    code: "interrupts_open",
-    message: `The thread waits for decisions. Send a resume entry for each of these calls: ${names(calls)}.`
-  })
+  refuse(
+    "interrupts_open",
+    `The thread waits for decisions. Send a resume entry for each of these calls: ${names(calls)}.`
+  )
 
 const unknownInterrupt = (id: string) =>
-  new AgUiRefusal({ code: "unknown_interrupt", message: `No call of this thread has asked for a decision as ${id}.` })
+  refuse("unknown_interrupt", `No call of this thread has asked for a decision as ${id}.`)
 
 const Payload = Schema.Struct({
   approved: Schema.Boolean,
@@ -270,10 +266,10 @@ const readDecision = ({ interruptId, payload, status }: Resume): Effect.Effect<C
   if (status === "cancelled") return Effect.succeed({ toolCallId: interruptId, decision: "reject" })
   const given = Option.getOrNull(readPayload(typeof payload === "boolean" ? { approved: payload } : payload))
   if (given === null)
-    return new AgUiRefusal({
-      code: "invalid_resume",
-      message: `The payload of ${interruptId} must be {"approved": boolean, "editedArgs"?: object, "reason"?: string}.`
-    })
+    return refuse(
+      "invalid_resume",
+      `The payload of ${interruptId} must be {"approved": boolean, "editedArgs"?: object, "reason"?: string}.`
+    )
   const { approved, editedArgs, reason } = given
   return Effect.succeed({
     toolCallId: interruptId,
@@ -296,21 +292,3 @@ const clientTools = ({ tools }: Assistant, input: RunInput) => {
   if (given.length === 0) return {}
   return { tools: [...(tools ?? []).filter(({ name }) => given.every((each) => each.name !== name)), ...given] }
 }
-
-const noMedia = (isAbsent: boolean) =>
-  new AgUiRefusal({
-    code: "invalid_media",
-    message: isAbsent
-      ? "This server keeps no files."
-      : "Files are taken as data. Send their bytes, or upload them as documents and name them as attachments."
-  })
-
-const extensions: Readonly<Record<string, string>> = {
-  "audio/mpeg": "mp3",
-  "audio/wav": "wav",
-  "image/jpeg": "jpg",
-  "text/plain": "txt",
-  "text/markdown": "md"
-}
-
-const extension = (mimeType: string): string => extensions[mimeType] ?? mimeType.split("/")[1] ?? "bin"

@@ -1,9 +1,17 @@
 /** The fields of a message as what the kernel is asked: for sending, and for sending again. */
 import type { TurnRequest } from "@colloquy/core"
+import type { RawBody } from "../bodies/RequestBody.ts"
 import { compact, given, givenName } from "../wire/Fields.ts"
 import type { MessageBody, StatelessMessageBody } from "../wire/MessageBody.ts"
 import type { Wings } from "../wings/Wings.ts"
-import { readMetadata, modelOptionsFromWire, sendToModel, thinkingFromWire, toolsFromWire } from "./TurnOptions.ts"
+import {
+  readMetadata,
+  modelOptionsFromWire,
+  routingFromWire,
+  sendToModel,
+  thinkingFromWire,
+  toolsFromWire
+} from "./TurnOptions.ts"
 
 export const findIgnored = (
   wings: typeof Wings.Service,
@@ -29,5 +37,19 @@ export const commonRequest = (body: MessageBody | StatelessMessageBody): TurnReq
     citations: given(body.citations),
     metadata: readMetadata(body.metadata),
     customTimestamp: given(body.custom_timestamp)
+  })
+})
+
+/** All that a message asks of the kernel but its place. */
+export const wholeRequest = (
+  wings: typeof Wings.Service,
+  body: MessageBody | StatelessMessageBody,
+  raw: RawBody
+): TurnRequest => ({
+  ...commonRequest(body),
+  ...compact({
+    options: wings.options(body, raw),
+    ignored: findIgnored(wings, body),
+    routing: routingFromWire(body.router)
   })
 })

@@ -17,6 +17,7 @@ import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { compact } from "../wire/Fields.ts"
+import { inlineName } from "../bodies/InlineFile.ts"
 import { isLongerThan, textOverLimit } from "../bodies/Text.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
@@ -150,12 +151,6 @@ const faultIn = ({ developer, instructions, items, media }: AskedTurn, limit: nu
   return taken.length < media.size ? invalid("A file stands in a field that takes none.", null) : null
 }
 
-const extensions: Readonly<Record<string, string>> = {
-  "audio/mpeg": "mp3",
-  "audio/wav": "wav",
-  "image/jpeg": "jpg"
-}
-
 const noDocuments = invalid(
   "This server keeps no files. Send pictures by their https address, or use store: false.",
   null,
@@ -176,7 +171,7 @@ export const makeStart = Effect.gen(function* () {
     index: number,
     media: Media
   ): Effect.fn.Return<ReceivedFile, OpenAiError, Principal | Scope.Scope> {
-    const filename = `${mediaType.split("/")[0]}-${index + 1}.${extensions[mediaType] ?? mediaType.split("/")[1]}`
+    const filename = inlineName(mediaType, index)
     const bytes = held === undefined ? [decodeBase64(base64)] : (media.get(held)?.pieces ?? [])
     return yield* use
       .receive({ filename, bytes: Stream.fromIterable(bytes), purpose: "attachment" })

@@ -378,7 +378,7 @@ describe("an assistant as an AG-UI agent", () => {
     })
     finish(await client.run())
     const [question] = await stored(service, client)
-    assert.strictEqual(question.attachments[0].filename, "document-1.txt")
+    assert.strictEqual(question.attachments[0].filename, "text-1.txt")
   })
 
   it("names every problem of a body that is no RunAgentInput", async () => {
