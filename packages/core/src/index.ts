@@ -8,7 +8,7 @@ export { AssistantId, KeyId, MessageId, OwnerId, RunId, ThreadId } from "./primi
 export { Page } from "./primitives/Page.ts"
 export { Usage } from "./primitives/Usage.ts"
 export { StoreUnavailable } from "./primitives/StoreUnavailable.ts"
-export { SpanContent } from "./primitives/GenAi.ts"
+export { SpanContent } from "./models/SpanContent.ts"
 
 /** access: principals, and the keys that prove who is asking. */
 export { Principal } from "./access/Principal.ts"

@@ -1,25 +1,21 @@
 /**
  * What a model read and said, as attributes of the span of its call, for hosts that ask for content. Pictures and other files are named by their
- * types alone. Without a tracer, or without the host's wish, a step passes through as it is.
+ * types alone.
  */
-import * as Effect from "effect/Effect"
-import { genAi, SpanContent } from "../primitives/GenAi.ts"
+import { genAi } from "../primitives/GenAi.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatMessage, ChatRequest, ContentPart } from "./ChatRequest.ts"
+import type { ChatRecording } from "./SpanContent.ts"
 
-/** Around the call, inside its span. `call` gets what every event is to be told to as well; null: nothing is kept. */
-export const withContent = <E>(
-  request: ChatRequest,
-  call: (noting: ((event: ChatEvent) => void) | null) => Effect.Effect<void, E>
-): Effect.Effect<void, E> =>
-  Effect.withFiber((fiber) => {
-    if (fiber.cache.tracer === undefined || !fiber.getRef(SpanContent)) return call(null)
-    const said: Said = { text: "", calls: [], reason: "error" }
-    return Effect.annotateCurrentSpan(asked(request)).pipe(
-      Effect.andThen(call((event) => note(said, event))),
-      Effect.onExit(() => Effect.annotateCurrentSpan(genAi.outputMessages, JSON.stringify([answer(said)])))
-    )
-  })
+/** Gives spans their content: `Layer.succeed(SpanContent, spanContent)`. */
+export const spanContent = (request: ChatRequest): ChatRecording => {
+  const said: Said = { text: "", calls: [], reason: "error" }
+  return {
+    asked: asked(request),
+    hear: (event) => note(said, event),
+    said: () => ({ [genAi.outputMessages]: JSON.stringify([answer(said)]) })
+  }
+}
 
 interface Said {
   text: string

@@ -21,12 +21,12 @@ import { traced } from "../primitives/Traced.ts"
 import { type DeadlinesPort, makeDeadlines } from "../primitives/Deadlines.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ChatDriver } from "./ChatDriver.ts"
-import { withContent } from "./ChatContent.ts"
 import type { ChatEvent } from "./ChatEvent.ts"
 import type { ChatRequest } from "./ChatRequest.ts"
 import { isRefusedRequest, ModelError } from "./ModelError.ts"
 import { metricAttributes, measured, type ModelOperation, recordFirstChunk, recordTokens } from "./ModelMetrics.ts"
 import { pauseBeforeRetry } from "./RetryPause.ts"
+import { withContent } from "./SpanContent.ts"
 
 export interface ChatPolicy {
   readonly retries: number

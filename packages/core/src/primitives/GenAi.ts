@@ -3,9 +3,6 @@
  * `open-telemetry/semantic-conventions-genai` v0.1.0. All of them are in development there, so they stand in this file alone. Names that begin with
  * `colloquy.` are ours, for what the conventions have no word for.
  */
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-
 export const genAi = {
   operation: "gen_ai.operation.name",
   provider: "gen_ai.provider.name",
@@ -51,15 +48,3 @@ export const genAi = {
   followUp: "colloquy.follow_up.kind",
   attempt: "colloquy.follow_up.attempt"
 } as const
-
-/**
- * Whether spans carry what was said: prompts, answers, arguments and results of tools, queries. Off, because whoever reads the traces of a service is
- * seldom meant to read its conversations. A host asks for it with `Layer.succeed(SpanContent, true)`.
- */
-export const SpanContent = Context.Reference<boolean>("@colloquy/core/SpanContent", { defaultValue: () => false })
-
-/** Only where there is a tracer and the host has asked for content. */
-export const annotateContent = (attributes: Readonly<Record<string, string>>): Effect.Effect<void> =>
-  Effect.withFiber((fiber) =>
-    fiber.cache.tracer !== undefined && fiber.getRef(SpanContent) ? Effect.annotateCurrentSpan(attributes) : Effect.void
-  )

@@ -5,7 +5,8 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { genAi, SpanContent } from "../primitives/GenAi.ts"
+import { genAi } from "../primitives/GenAi.ts"
+import { annotateContent } from "../models/SpanContent.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
 import type { BeginCharge } from "../metering/PaidCall.ts"
@@ -94,16 +95,22 @@ export class Retrieval extends Context.Service<
 
 /** The query and the documents are content. */
 const annotate = (query: string, limit: number, hits: ReadonlyArray<ChunkHit>): Effect.Effect<void> =>
-  Effect.withFiber((fiber) => {
-    if (fiber.cache.tracer === undefined) return Effect.void
-    const documents = hits.map(({ documentId, score }) => ({ id: documentId, score }))
-    return Effect.annotateCurrentSpan({
-      [genAi.operation]: "retrieval",
-      [genAi.topK]: limit,
-      [genAi.hits]: hits.length,
-      ...(fiber.getRef(SpanContent) ? { [genAi.query]: query, [genAi.documents]: JSON.stringify(documents) } : {})
-    })
-  })
+  Effect.withFiber((fiber) =>
+    fiber.cache.tracer === undefined
+      ? Effect.void
+      : Effect.annotateCurrentSpan({
+          [genAi.operation]: "retrieval",
+          [genAi.topK]: limit,
+          [genAi.hits]: hits.length
+        }).pipe(
+          Effect.andThen(
+            annotateContent(() => ({
+              [genAi.query]: query,
+              [genAi.documents]: JSON.stringify(hits.map(({ documentId, score }) => ({ id: documentId, score })))
+            }))
+          )
+        )
+  )
 
 interface Meaning {
   readonly vector: ChunkSearch["vector"]

@@ -6,9 +6,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { annotateContent, genAi } from "../primitives/GenAi.ts"
+import { genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import type { Principal } from "../access/Principal.ts"
+import { annotateContent } from "../models/SpanContent.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
 import type { ArgumentProblem, HostedCall, HostedTool } from "../tools/HostedTool.ts"
@@ -122,7 +123,7 @@ export const runHosted = (
       )
     ),
     Effect.tap((output) =>
-      annotateContent({ [genAi.toolArguments]: JSON.stringify(args), [genAi.toolResult]: output })
+      annotateContent(() => ({ [genAi.toolArguments]: JSON.stringify(args), [genAi.toolResult]: output }))
     ),
     traced(`execute_tool ${tool.definition.name}`, {
       attributes: {

@@ -1,7 +1,7 @@
 /** The names of the telemetry stand in one file, and searches and follow-ups have them too. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { FollowUps, Principal, Providers, SpanContent } from "@colloquy/core"
-import { DocumentId, newId, noCharge } from "@colloquy/core/adapters"
+import { DocumentId, newId, noCharge, spanContent } from "@colloquy/core/adapters"
 import { ChunkIndex, prepareTurns, Retrieval, SearchScope } from "@colloquy/core/retrieval"
 import { sampleFollowUp } from "@colloquy/testing/contracts"
 import { assert, describe, it } from "@effect/vitest"
@@ -48,7 +48,7 @@ describe("the names of the GenAI conventions", () => {
       const { search } = yield* Retrieval
       const asked = { scopes: [scope], query: "kettle", limit: 3, embedding: null, beginCharge: noCharge }
       yield* Effect.withTracer(search(asked), tracer)
-      yield* search(asked).pipe(Effect.withTracer(tracer), Effect.provideService(SpanContent, true))
+      yield* search(asked).pipe(Effect.withTracer(tracer), Effect.provideService(SpanContent, spanContent))
       const [plain, open] = named("retrieval")
       const told = { "gen_ai.operation.name": "retrieval", "gen_ai.retrieval.top_k": 3, "colloquy.retrieval.hits": 1 }
       assert.deepStrictEqual(plain, told)

@@ -1,4 +1,5 @@
 import { callTool, fail, finish, gate, say, ScriptedModel, think, uses } from "@colloquy/testing"
+import { spanContent } from "@colloquy/core/adapters"
 import { type HostedTool, SpanContent, Threads, Turns } from "@colloquy/core"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -148,7 +149,7 @@ describe("spans", () => {
         "gen_ai.tool.call.arguments": '{"at":"Oslo"}',
         "gen_ai.tool.call.result": secret
       })
-    }).pipe(Effect.withTracer(open.tracer), Effect.provideService(SpanContent, true)),
+    }).pipe(Effect.withTracer(open.tracer), Effect.provideService(SpanContent, spanContent)),
     { hosted: [hosted] }
   )
 
