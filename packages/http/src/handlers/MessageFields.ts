@@ -41,11 +41,7 @@ export const commonRequest = (body: MessageBody | StatelessMessageBody): TurnReq
 })
 
 /** All that a message asks of the kernel but its place. */
-export const wholeRequest = (
-  wings: typeof Wings.Service,
-  body: MessageBody | StatelessMessageBody,
-  raw: RawBody
-): TurnRequest => ({
+export const wholeRequest = (wings: typeof Wings.Service, body: MessageBody, raw: RawBody): TurnRequest => ({
   ...commonRequest(body),
   ...compact({
     options: wings.options(body, raw),
