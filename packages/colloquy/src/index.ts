@@ -76,6 +76,7 @@ export {
   ContextTooLong,
   EmbeddingModelFixed,
   EmptyMessage,
+  FirstAnswerGone,
   IdempotencyConflict,
   InsufficientCredit,
   KeyNotFound,

@@ -86,6 +86,7 @@ export { ContextTooLong } from "./prompts/ContextTooLong.ts"
 export { defaultTurnSettings, TurnSettings } from "./turns/TurnSettings.ts"
 export {
   EmptyMessage,
+  FirstAnswerGone,
   IdempotencyConflict,
   MessageNotFound,
   MessageNotSendable,

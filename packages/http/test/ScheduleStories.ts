@@ -6,10 +6,8 @@ import { assert, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import { allEvents, type Answer, keys, open, serve, type Service } from "./Service.ts"
 
-const openScheduled = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>) =>
-  serve(
-    Schedules.layer({ most: 4 }).pipe(Layer.provideMerge(TestKernel.layer(steps, { stores })), Layer.provide(stores))
-  )
+const openScheduled = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>, most = 4) =>
+  serve(Schedules.layer({ most }).pipe(Layer.provideMerge(TestKernel.layer(steps, { stores })), Layer.provide(stores)))
 
 const unknown = "01a20967-ebec-77e4-a127-24805fbfb768"
 const daily = { cron: "0 9 * * *", timezone: "Europe/Berlin", content: "Good morning", thread: "new" }
@@ -153,8 +151,61 @@ export const scheduleStories = (stores: () => Layer.Layer<InMemory.Stores>): voi
     const { thread_id } = elsewhere
     const theirs = { ...daily, thread: { thread_id } }
     const stolen = await service.call("POST", `/assistants/${bobs}/schedules`, theirs, { key: keys.bob })
-    assert.deepStrictEqual(refusedPlaces(stolen), ["thread.thread_id"])
+    assert.strictEqual(stolen.status, 404)
+    const nowhere = { ...daily, thread: { thread_id: unknown } }
+    assert.strictEqual((await service.call("POST", path, nowhere)).status, 404)
+    assert.strictEqual((await service.call("PUT", at, { thread: nowhere.thread })).status, 404)
+    const mixed = await service.call("POST", path, { ...nowhere, cron: "x", paused: "no" })
+    assert.deepStrictEqual(refusedPlaces(mixed).toSorted(), ["cron", "paused", "thread.thread_id"])
     assert.deepStrictEqual((await service.call("GET", at)).body, before)
+  })
+
+  it("a repeat begins nothing again when what the first request began was deleted since", async () => {
+    await using service = await openScheduled(
+      Array.from({ length: 5 }, () => say("Hi.")),
+      stores(),
+      100
+    )
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "Clerk" })).body
+    const send = (path: string, key: string, body: object = {}) =>
+      service.call("POST", path, { content: "Hello", ...body }, { headers: { "idempotency-key": key } })
+    const stateless = (key: string, body?: object) => send("/threads/messages", key, { assistant_id, ...body })
+    const gone = async (repeat: () => Promise<Answer>) => {
+      const { body, status } = await repeat()
+      assert.strictEqual(status, 404)
+      assert.include(body.detail, "deleted since")
+    }
+
+    const { thread_id } = (await stateless("gone-1")).body
+    await saidBy(service, await stateless("gone-2", { background: true })).then((said) =>
+      assert.strictEqual(said, "Hi.")
+    )
+    const second = (await stateless("gone-2", { background: true })).body.thread_id
+    for (const id of [thread_id, second])
+      assert.strictEqual((await service.call("DELETE", `/threads/${id}`)).status, 200)
+    await gone(() => stateless("gone-1"))
+    await gone(() => stateless("gone-2", { background: true }))
+    assert.strictEqual((await stateless("gone-1", { content: "Bye" })).status, 409)
+
+    const third = (await stateless("gone-3")).body.thread_id
+    const messages = `/threads/${third}/messages`
+    await send(messages, "gone-4")
+    const [, answer] = (await service.call("GET", `/threads/${third}`)).body.messages
+    const back = { message_id: answer.message_id, keep: false }
+    assert.strictEqual((await service.call("POST", `/threads/${third}/rewind`, back)).status, 200)
+    await gone(() => send(messages, "gone-4"))
+    assert.lengthOf((await service.call("GET", `/threads/${third}`)).body.messages, 2)
+
+    const path = `/assistants/${assistant_id}/schedules`
+    const { schedule_id } = (await service.call("POST", path, daily)).body
+    const run = () =>
+      service.call("POST", `${path}/${schedule_id}/run`, undefined, { headers: { "idempotency-key": "gone-5" } })
+    const begun = await run()
+    await saidBy(service, begun)
+    assert.strictEqual((await service.call("DELETE", `${path}/${schedule_id}`)).status, 200)
+    const again = await run()
+    assert.deepStrictEqual([again.status, again.body.run_id], [202, begun.body.run_id])
+    assert.lengthOf(service.model.requests, 5)
   })
 
   it("an answer is regenerated and edited in the background: in place and on a fork, once for a key", async () => {

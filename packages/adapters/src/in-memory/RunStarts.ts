@@ -72,6 +72,7 @@ export const runStarts = (state: State): Starts => ({
       const row = leasedRun(state, ownerId, lease)
       if (row?.run.status !== "QUEUED") return false
       forgetRun(state, row)
+      for (const key of row.idempotencyKeys) state.repeated.delete(key)
       return true
     }),
 

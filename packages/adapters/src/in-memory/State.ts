@@ -435,12 +435,12 @@ export const closeWaiting = (state: State, row: RunRow, now: number, at: Date, c
   signal(state, row)
 }
 
-/** Removes a run with its log and idempotency keys; its messages belong to the thread. */
+/** Removes a run with its log; its messages belong to the thread. Its idempotency keys stay, so that no repeat begins it again. */
 export const forgetRun = (state: State, row: RunRow): void => {
   leavePlace(row)
   row.thread.runs.delete(row)
   state.runs.delete(row.run.id)
-  for (const key of row.idempotencyKeys) state.repeated.delete(key)
+
   signal(state, row)
 }
 

@@ -24,7 +24,7 @@ const farFuture = new Date(Date.UTC(2100, 0))
 /** What ends the rows of each table. A table that is added later has to say it, too. */
 const endOfRows: Readonly<Record<string, string>> = {
   run_log: "retention (logs), or with its thread",
-  idempotency_keys: "retention, or with the thread",
+  idempotency_keys: "retention",
   deleted_runs: "retention, and the next removal of the owner",
   usage_receipts: "retention",
   follow_ups: "retention, when they are done or have failed",

@@ -248,7 +248,7 @@ export class RunStore extends Context.Service<
      */
     readonly begin: (begin: Begin) => Effect.Effect<BeginOutcome, StoreUnavailable, Principal>
 
-    /** The request that used an idempotency key of the principal within the last 24 hours. */
+    /** MUST find the request that used an idempotency key of the principal within the last 24 hours, also when its run has been deleted since. */
     readonly findRepeated: (key: string) => Effect.Effect<Option.Option<Repeated>, StoreUnavailable, Principal>
 
     /**

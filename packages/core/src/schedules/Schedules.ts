@@ -6,7 +6,7 @@ import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, ScheduleId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
-import type { Metadata } from "../threads/Thread.ts"
+import type { Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
 import type { IdempotencyConflict } from "../turns/TurnErrors.ts"
 import type { StartError } from "../turns/TurnUseCases.ts"
@@ -55,7 +55,7 @@ export class Schedules extends Context.Service<
       idempotency?: IdempotencyKey
     ) => Effect.Effect<
       ScheduleWithTimes,
-      AssistantNotFound | IdempotencyConflict | ScheduleRefused | TooManySchedules | StoreUnavailable,
+      AssistantNotFound | IdempotencyConflict | ScheduleRefused | ThreadNotFound | TooManySchedules | StoreUnavailable,
       Principal
     >
     readonly get: (assistantId: AssistantId, id: ScheduleId) => Effect.Effect<ScheduleWithTimes, Missing, Principal>
@@ -69,7 +69,7 @@ export class Schedules extends Context.Service<
       assistantId: AssistantId,
       id: ScheduleId,
       change: Partial<NewSchedule>
-    ) => Effect.Effect<ScheduleWithTimes, ScheduleRefused | Missing, Principal>
+    ) => Effect.Effect<ScheduleWithTimes, ScheduleRefused | ThreadNotFound | Missing, Principal>
     readonly remove: (assistantId: AssistantId, id: ScheduleId) => Effect.Effect<void, Missing, Principal>
     /** Begins a turn of the schedule now, also while it is paused. Its times stay as they are. */
     readonly run: (

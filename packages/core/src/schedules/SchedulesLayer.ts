@@ -23,6 +23,7 @@ import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { OwnerEvents } from "../runs/OwnerEvents.ts"
+import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { answeredBefore, keptAnswer } from "../turns/AnsweredBefore.ts"
 import { IdempotencyConflict } from "../turns/TurnErrors.ts"
@@ -111,7 +112,11 @@ export const layerSchedules: Layer.Layer<
 
     /** With its next time, or every problem of it. */
     const checked = Effect.fnUntraced(function* (schedule: Schedule, at: Date) {
+      const { threadId } = schedule
       const found = yield* problems(schedule.assistantId, schedule)
+      const isUnknown = threadId !== null && Option.isNone(yield* threads.get(threadId))
+      if (isUnknown && found.every(({ field }) => field === "threadId")) return yield* new ThreadNotFound({ threadId })
+
       const times = readTimes(schedule, at)
       if (found.length > 0 || Result.isFailure(times)) return yield* new ScheduleRefused({ problems: found })
       return { ...schedule, next: schedule.paused ? null : nextTime(times.success, at) }
@@ -156,7 +161,12 @@ export const layerSchedules: Layer.Layer<
           yield* turns.start(requestOf(found.value, idempotency)).pipe(
             Effect.flatMap(({ runId }) => note(scheduleId, time, runId, null)),
             Effect.catch((error): Effect.Effect<void, StoreUnavailable | FollowUpFailed, Principal> =>
-              isPassing(error) ? later(error) : noteMissed(found.value, time, error.message)
+              isPassing(error)
+                ? later(error)
+                : // The turn had begun.
+                  error._tag === "FirstAnswerGone"
+                  ? Effect.void
+                  : noteMissed(found.value, time, error.message)
             )
           )
         }),
@@ -301,6 +311,9 @@ export const layerSchedules: Layer.Layer<
         id: ScheduleId,
         idempotency?: IdempotencyKey
       ) {
+        // A repeat gets its run also when the schedule has been deleted since.
+        const begun = idempotency === undefined ? Option.none() : yield* turns.repeated(idempotency)
+        if (Option.isSome(begun)) return begun.value
         return yield* turns.start(requestOf(yield* find(assistantId, id), idempotency))
       })
     })

@@ -36,14 +36,14 @@ import { endsInside, placeBelow } from "./ChildLegs.ts"
 import { type NewLeg, type PlannedLeg, planLeg } from "./Leg.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import type { PartError } from "./RegisteredPart.ts"
-import { Repeats } from "./Repeats.ts"
+import { type RepeatError, Repeats } from "./Repeats.ts"
 import { restedTurn } from "./PrunedLog.ts"
 import { unanswered } from "../threads/InnerCalls.ts"
 import { Resumption } from "./Resumption.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { missingGuard, refusedWithout, rewriteBy } from "./Rewriting.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { IdempotencyConflict, type ToolNameTaken, type TurnRefused } from "./TurnErrors.ts"
+import { IdempotencyConflict, type ThreadBusy, type ToolNameTaken, type TurnRefused } from "./TurnErrors.ts"
 import { turnBudget } from "./TurnBudget.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnModels } from "./TurnModels.ts"
@@ -77,8 +77,7 @@ export type AnswerError =
   | ContextTooLong
   | InsufficientCredit
   | OverLimit
-  | IdempotencyConflict
-  | StoreUnavailable
+  | Exclude<RepeatError, ThreadBusy>
 
 export class OpenCalls extends Context.Service<
   OpenCalls,
@@ -86,7 +85,7 @@ export class OpenCalls extends Context.Service<
     /** The answer to the first request with this key. */
     readonly repeated: (
       key: AnswerOptions["idempotency"]
-    ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | StoreUnavailable, Principal>
+    ) => Effect.Effect<Option.Option<StartedTurn>, Exclude<RepeatError, ThreadBusy>, Principal>
     readonly find: (
       threadId: ThreadId,
       runId: RunId

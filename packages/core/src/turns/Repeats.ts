@@ -13,10 +13,10 @@ import { restedTurn } from "./PrunedLog.ts"
 import { Recovery } from "./Recovery.ts"
 import { TurnSignals } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+import { FirstAnswerGone, IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
 import { decodePlan } from "./TurnPlan.ts"
 
-type RepeatError = IdempotencyConflict | ThreadBusy | StoreUnavailable
+export type RepeatError = FirstAnswerGone | IdempotencyConflict | ThreadBusy | StoreUnavailable
 
 export class Repeats extends Context.Service<
   Repeats,
@@ -43,8 +43,9 @@ export class Repeats extends Context.Service<
       const counter = yield* TokenCounter
 
       const join = Effect.fnUntraced(function* (repeated: Repeated, fingerprint: string) {
+        if (repeated.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
         const run = yield* store.get(repeated.runId)
-        if (repeated.fingerprint !== fingerprint || Option.isNone(run)) return yield* new IdempotencyConflict()
+        if (Option.isNone(run)) return yield* new FirstAnswerGone()
         const { threadId, assistantId, id } = run.value
         if (run.value.status === "QUEUED") yield* untilBegun(run.value)
         // The request answered some calls of a run that waits: no leg has begun since.

@@ -70,6 +70,13 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
   }
 }
 
+/** A request is repeated with its idempotency key, but what it began has been deleted. Nothing is begun a second time. */
+export class FirstAnswerGone extends Schema.TaggedError<FirstAnswerGone>()("FirstAnswerGone", {}) {
+  override get message() {
+    return "What the first request with this idempotency key began was deleted since. Use a new key to send it again."
+  }
+}
+
 export class ShuttingDown extends Schema.TaggedError<ShuttingDown>()("ShuttingDown", {}) {
   override get message() {
     return "The server is shutting down and accepts no new messages. Send this one again in a moment."

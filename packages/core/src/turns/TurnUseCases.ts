@@ -29,6 +29,7 @@ import type { WaitingCall } from "./WaitingCalls.ts"
 import type { SubmitError } from "./ToolOutputs.ts"
 import type {
   EmptyMessage,
+  FirstAnswerGone,
   IdempotencyConflict,
   ShuttingDown,
   ThreadBusy,
@@ -37,6 +38,7 @@ import type {
 } from "./TurnErrors.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
+import type { RepeatError } from "./Repeats.ts"
 import type { TurnReply } from "./TurnReply.ts"
 import type { DecisionsRequest, ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
@@ -55,6 +57,7 @@ export type StartError =
   | ModelNotNamed
   | InsufficientCredit
   | OverLimit
+  | FirstAnswerGone
   | IdempotencyConflict
   | TurnRefused
   | ShuttingDown
@@ -84,9 +87,7 @@ export class Turns extends Context.Service<
     /** Begins a turn. When this succeeds, the user's message and the run are stored; when it fails, nothing is. */
     readonly start: (request: TurnRequest) => Effect.Effect<StartedTurn, StartError, Principal>
     /** The turn that this key began, if there is one. For a caller that creates something for a turn before the turn begins. */
-    readonly repeated: (
-      key: IdempotencyKey
-    ) => Effect.Effect<Option.Option<StartedTurn>, IdempotencyConflict | ThreadBusy | StoreUnavailable, Principal>
+    readonly repeated: (key: IdempotencyKey) => Effect.Effect<Option.Option<StartedTurn>, RepeatError, Principal>
     /** Begins a turn and waits for its reply. */
     readonly send: (request: TurnRequest) => Effect.Effect<TurnReply, StartError, Principal>
     /** Answers the client's calls of a run that waits. The run goes on when no call is open; otherwise the turn says which are. */

@@ -35,7 +35,7 @@ import { RunLeg } from "./RunLeg.ts"
 import { LegScope } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
-import { type IdempotencyConflict, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
+import { type FirstAnswerGone, type IdempotencyConflict, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
 import { type TurnBudget, turnBudget } from "./TurnBudget.ts"
 import type { SavedMessage } from "./TurnPart.ts"
@@ -57,6 +57,7 @@ type WriteError =
   | ThreadNotFound
   | PlaceOutdated
   | ThreadChanged
+  | FirstAnswerGone
   | IdempotencyConflict
   | StoreUnavailable
 

@@ -175,6 +175,7 @@ const table = {
     new BadRequest({ detail: message, thread_id: threadId, document_ids: documentIds }),
   OutcomeRefused: (error) => invalid(outcomeProblem(error)),
   NothingPending: notFound,
+  FirstAnswerGone: notFound,
   ErasureNotFound: notFound,
   ScheduleNotFound: notFound,
   ScheduleRefused: (error) => invalid(...error.problems.map(scheduleProblem)),

@@ -413,6 +413,34 @@ const repeating = (test: ContractTest): void => {
   )
 
   test(
+    "MUST find a key whose run was deleted with its thread, or by a rewind that keeps nothing, and begin nothing for it",
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const { id: gone } = yield* openThread
+      const first = yield* startTurn(gone, { idempotency: { key: "first", fingerprint: "1" } })
+      yield* settleTurn(first)
+      yield* (yield* ThreadStore).remove(gone)
+      const { id } = yield* openThread
+      const second = yield* startTurn(id, { idempotency: { key: "second", fingerprint: "2" } })
+      yield* settleTurn(second)
+      const newest = Option.map(yield* runs.locate(id, null), (found) => found.newest)
+      const back = { keeps: 0, newest: Option.getOrThrow(newest), keptAs: null }
+      const rewound = yield* runs.rewindThread({ threadId: id, ...back, at: new Date(0), followUps: [], once: null })
+      assert.strictEqual(rewound._tag, "Done")
+      for (const [key, { runId }] of [
+        ["first", first],
+        ["second", second]
+      ] as const) {
+        assert.isTrue(Option.isNone(yield* runs.get(runId)), key)
+        assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated(key)).runId, runId)
+        const again = yield* sampleBegin(id, { idempotency: { key, fingerprint: "3" } })
+        assert.strictEqual(expectTag(yield* runs.begin(again), "Repeated").runId, runId)
+      }
+      assert.deepStrictEqual(yield* storedMessages(id), [])
+    })
+  )
+
+  test(
     "MUST find the key of a queued run and of a saved message",
     Effect.gen(function* () {
       const runs = yield* RunStore
@@ -435,17 +463,6 @@ const repeating = (test: ContractTest): void => {
       assert.isTrue(Option.isNone(yield* runs.findRepeated("same")))
       const { runId } = yield* startTurn((yield* openThread).id, { idempotency })
       assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated("same")).runId, runId)
-    })
-  )
-
-  test(
-    "MUST forget the keys of a run that is deleted with its thread",
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const { id } = yield* openThread
-      yield* startTurn(id, { idempotency: { key: "k", fingerprint: "1" } })
-      yield* (yield* ThreadStore).remove(id)
-      assert.isTrue(Option.isNone(yield* runs.findRepeated("k")))
     })
   )
 

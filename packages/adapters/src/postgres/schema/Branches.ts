@@ -96,6 +96,18 @@ export const draftRevisions: Migration = {
   statements: [`alter table {schema}.thread_drafts add column revision integer`]
 }
 
+/** Idempotency keys stay when their runs are deleted, so that no repeat begins a run again. */
+export const keptKeys: Migration = {
+  name: "idempotency keys outlive runs",
+  tables: [],
+  statements: [
+    emptyThread.replace(
+      "  delete from {schema}.idempotency_keys where run_id = any (v_runs) and owner = old.owner;\n",
+      ""
+    )
+  ]
+}
+
 /** The sets of documents that a thread has. */
 export const allShelvesSql = (thread: string): string =>
   `(coalesce(${thread}.shelves, '{}') || coalesce(${thread}.shelf, ${thread}.id))`

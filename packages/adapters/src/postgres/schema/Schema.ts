@@ -3,7 +3,7 @@
  * write its file in this folder, append its migrations to the end of `migrations`, and add its functions.
  */
 import { auditTables } from "./AuditLog.ts"
-import { branchFunctions, branchTables, draftRevisions } from "./Branches.ts"
+import { branchFunctions, branchTables, draftRevisions, keptKeys } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
 import { evalFunctions, evalTables } from "./Evals.ts"
@@ -89,7 +89,8 @@ export const schemaOfThisVersion: Schema = {
     parentRuns,
     webhookTables,
     evalTables,
-    draftRevisions
+    draftRevisions,
+    keptKeys
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
