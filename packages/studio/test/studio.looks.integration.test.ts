@@ -111,7 +111,7 @@ inChromium((launch) => {
           assert.isAtLeast(contrast, 3, what)
         await page.getByRole("button", { name: "Options" }).click()
         await page.getByRole("button", { name: "Look inside" }).last().click()
-        await page.getByText("Settle").waitFor()
+        await page.getByRole("list", { name: "Steps of the turn" }).getByText("Settle").waitFor()
         assert.deepStrictEqual(await faults(page), [], "turn")
         await page.getByRole("tab", { name: "Prompt" }).click()
         assert.deepStrictEqual(await faults(page), [], "prompt")

@@ -1,4 +1,4 @@
-/** The panel of the studio that shows what was used of each limit. */
+/** The pane of the studio that shows what was used of each limit. */
 import { assert, it } from "@effect/vitest"
 import { inChromium } from "../../../test/browser.ts"
 import { choose, faults, visit } from "./StudioVisit.ts"
@@ -12,15 +12,13 @@ inChromium((launch) => {
       await using visitor = await visit(browser, `${server.url}/#key=${keyOf(server)}`)
       const { page } = visitor
       await choose(page, "Usage and limits")
-      const dialog = page.getByRole("dialog", { name: "Usage and limits" })
-      await dialog.waitFor()
-      const text = (await dialog.innerText()).replaceAll(/\s+/gu, " ")
+      const shown = page.locator("dl.usage")
+      await shown.waitFor()
+      const text = (await shown.innerText()).replaceAll(/\s+/gu, " ")
       assert.match(text, /Documents 0 of 7/u)
       assert.match(text, /Cost today \$0 no limit/u)
       assert.match(text, /Turns this minute 0 of 60/u)
       assert.deepStrictEqual(await faults(page), [])
-      await page.keyboard.press("Escape")
-      await dialog.waitFor({ state: "detached" })
     } finally {
       await browser.close()
       await server.stop()

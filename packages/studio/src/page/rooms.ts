@@ -37,6 +37,20 @@ const isNever = () => false
 export const rooms: ReadonlyArray<RoomEntry> = [
   { name: "talk", word: "Talk", icon: "talk", hasLists: true, load: () => ({ Room: TalkRoom }) },
   {
+    name: "runs",
+    word: "Runs",
+    icon: "runs",
+    styles: "runs",
+    load: () => import("./parts/RunsRoom.ts")
+  },
+  {
+    name: "knowledge",
+    word: "Knowledge",
+    icon: "book",
+    styles: "knowledge",
+    load: () => import("./parts/KnowledgeRoom.ts")
+  },
+  {
     name: "voice",
     word: "Voice",
     icon: "wave",

@@ -27,6 +27,46 @@ export type Excerpt = NonNullable<StoredMessage["retrieved"]>[number]
 export type GeneratedMedia = NonNullable<StoredMessage["generated_media"]>[number]
 export type RetrievedMemory = NonNullable<MessageResponse["retrieved_memories"]>[number]
 
+export type VersionEntry = Answer<Client.Client["assistants"]["versions"]>["versions"][number]
+export type AssistantVersion = Answer<Client.Client["assistants"]["version"]>
+export type DocumentExcerpt = Answer<Client.Client["documents"]["search"]>["excerpts"][number]
+
+/** A message that is sent again and again. */
+export interface Schedule {
+  readonly schedule_id: string
+  readonly assistant_id: string
+  readonly cron: string
+  readonly timezone: string
+  readonly content: string
+  readonly thread: "new" | { readonly thread_id: string }
+  readonly paused: boolean
+  readonly on_missed: "once" | "skip"
+  /** The next five times; none while it is paused. */
+  readonly next: ReadonlyArray<string>
+  readonly last: { readonly time: string; readonly run_id: string | null; readonly error: string | null } | null
+}
+
+/** An address to which events are sent. */
+export interface Webhook {
+  readonly webhook_id: string
+  readonly url: string
+  readonly events: ReadonlyArray<string>
+  readonly description: string | null
+  readonly include_content: boolean
+  readonly created_at: string
+}
+
+/** An event that was sent to a webhook, or is to be. */
+export interface Delivery {
+  readonly delivery_id: string
+  readonly type: string
+  readonly status: string
+  readonly attempts: number
+  readonly last_status: number | null
+  readonly error: string | null
+  readonly created_at: string
+}
+
 /** A file that the service stores. */
 export interface DocumentRead {
   readonly document_id: string

@@ -42,3 +42,38 @@ export const makeChart = (steps: ReadonlyArray<RunStep>, now: number): Chart => 
   })
   return { bars, total }
 }
+
+export type Lane = "wait" | "recall" | "model" | "tool" | "client" | "settle"
+
+const kindLanes: Readonly<Record<RunStep["kind"], Lane>> = {
+  queue: "wait",
+  listen: "recall",
+  recall: "recall",
+  model: "model",
+  tool: "tool",
+  client: "client",
+  settle: "settle"
+}
+
+const laneNames: ReadonlyArray<Lane> = ["wait", "recall", "model", "tool", "client", "settle"]
+
+export interface LaneBars {
+  readonly lane: Lane
+  /** The bars with their numbers among all steps. */
+  readonly bars: ReadonlyArray<readonly [number: number, bar: Bar]>
+}
+
+/** The bars by lane, without lanes that have none. */
+export const makeLanes = (bars: ReadonlyArray<Bar>): ReadonlyArray<LaneBars> =>
+  laneNames.flatMap((lane) => {
+    const own = bars.flatMap((bar, number) => (kindLanes[bar.step.kind] === lane ? [[number, bar] as const] : []))
+    return own.length === 0 ? [] : [{ lane, bars: own }]
+  })
+
+/** Where a time stands on the scale of the bars, 0 to 1; null: outside of it. */
+export const shareAt = (steps: ReadonlyArray<RunStep>, total: number, time: string | null): number | null => {
+  const times = steps.flatMap(({ started_at }) => (started_at === null ? [] : [Date.parse(started_at)]))
+  if (time === null || times.length === 0) return null
+  const share = (Date.parse(time) - Math.min(...times)) / Math.max(total, 1)
+  return share < 0 || share > 1 ? null : share
+}

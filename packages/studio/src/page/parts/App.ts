@@ -5,7 +5,6 @@ import { path } from "../state/address.ts"
 import { edited, isPaletteOpen } from "../state/dialogs.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, conversation, isListShown, isStarted, keyProblem, notice, offeredKey } from "../state/place.ts"
-import { usage } from "../state/usage.ts"
 import { classes, html, lazy, loadStyles, signal, useEffect, type View } from "../view.ts"
 import { Confirm } from "./Confirm.ts"
 import { Icon, IconButton } from "./Icon.ts"
@@ -19,7 +18,6 @@ const Inspector = lazy(async () => {
 })
 const KeyDialogs = lazy(async () => (await import("./KeyDialog.ts")).KeyDialogs)
 const Palette = lazy(async () => (await import("./Palette.ts")).Palette)
-const UsageDialog = lazy(async () => (await import("./UsageDialog.ts")).UsageDialog)
 
 const isSomethingOpen = (): boolean => document.querySelector("dialog[open], :popover-open") !== null
 
@@ -58,7 +56,6 @@ export const App = (): View => {
     ${inspector.isOpen.value && html`<${Inspector} />`}
     ${edited.value !== null && html`<${AssistantDialog} />`}
     ${isPaletteOpen.value && html`<${Palette} />`}
-    ${usage.value !== null && html`<${UsageDialog} />`}
     ${(keyProblem.value !== null || offeredKey.value !== null) && html`<${KeyDialogs} />`}
     <${Confirm} />
   </div>`

@@ -1,24 +1,76 @@
 /** The documents of the assistant, which all its threads share, and those of the thread: adding, viewing and deleting them. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import * as documents from "../state/documents.ts"
-import { act, assistant, conversation, tell } from "../state/place.ts"
+import { searchDocuments } from "../state/knowledge.ts"
+import { act, conversation, tell } from "../state/place.ts"
 import { classes, html, type ReadonlySignal, useEffect, useState, type View } from "../view.ts"
-import type { DocumentRead } from "../wire.ts"
+import type { Assistant, DocumentExcerpt, DocumentRead } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 
-export const DocumentsRoom = (): View => {
-  const assistantId = assistant.value?.assistant_id
-  const threadId = conversation.threadId.value
+export const DocumentsRoom = ({ assistant }: { readonly assistant: Assistant }): View => {
+  const { assistant_id: assistantId, name } = assistant
+  const isTalkedTo = conversation.assistantId.value === assistantId
+  const threadId = isTalkedTo ? conversation.threadId.value : null
   useEffect(() => {
-    if (assistantId !== undefined) documents.loadDocuments(assistantId, threadId).catch(tell)
-  }, [assistantId, threadId, conversation.isRunning.value])
-  if (assistantId === undefined) return null
+    documents.loadDocuments(assistantId, threadId).catch(tell)
+  }, [assistantId, threadId])
   return html`<section>
-    <${DocumentList} title="Of ${assistant.value?.name}, for all its threads" list=${documents.ofAssistant} place=${{ assistant: assistantId }} />
-    ${threadId !== null && html`<${DocumentList} title="Of this thread" list=${documents.ofThread} place=${{ thread: threadId }} />`}
+    <${DocumentSearch} assistantId=${assistantId} />
+    <${DocumentList} title="Of ${name}, for all its threads" list=${documents.ofAssistant} place=${{ assistant: assistantId }} />
+    ${threadId !== null && html`<${DocumentList} title="Of the open thread" list=${documents.ofThread} place=${{ thread: threadId }} />`}
   </section>`
+}
+
+const DocumentSearch = ({ assistantId }: { readonly assistantId: string }): View => {
+  const [words, setWords] = useState("")
+  const [found, setFound] = useState<ReadonlyArray<DocumentExcerpt> | null>(null)
+  const search = (event: Event) => {
+    event.preventDefault()
+    if (words.trim() !== "") act(async () => setFound(await searchDocuments(assistantId, words)))()
+  }
+  return html`<form class="try-search" role="search" aria-label="Try a search" onSubmit=${search}>
+    <div class="row">
+      <input
+        type="search"
+        aria-label="Words to search documents for"
+        placeholder="Try a search: what would a turn find?"
+        value=${words}
+        onInput=${(event: Event) => {
+          if (event.currentTarget instanceof HTMLInputElement) setWords(event.currentTarget.value)
+        }}
+      />
+      <button>Search</button>
+    </div>
+    ${found !== null && found.length === 0 && html`<p class="hint" role="status">No piece of a document fits.</p>`}
+    ${
+      found !== null &&
+      found.length > 0 &&
+      html`<ol class="found" aria-label="What was found">
+      ${found.map((each) => html`<${Excerpt} key=${`${each.document_id} ${each.ordinal}`} excerpt=${each} />`)}
+    </ol>`
+    }
+  </form>`
+}
+
+const Excerpt = ({ excerpt }: { readonly excerpt: DocumentExcerpt }): View => {
+  const { filename, lexical, page, score, semantic, text } = excerpt
+  const facts = [
+    page === null ? null : `page ${page}`,
+    lexical === null ? null : `by words ${lexical.toFixed(2)}`,
+    semantic === null ? null : `by meaning ${semantic.toFixed(2)}`
+  ].filter(Boolean)
+  return html`<li>
+    <div class="row">
+      <span class="name"><${Icon} name="file" /> ${filename}</span>
+      <span class="score">
+        <span class="score-bar" aria-hidden="true"><span style=${{ width: `${score * 100}%` }}></span></span>${score.toFixed(2)}
+      </span>
+    </div>
+    <p dir="auto">${text}</p>
+    ${facts.length > 0 && html`<p class="detail">${facts.join(" · ")}</p>`}
+  </li>`
 }
 
 interface DocumentListProps {

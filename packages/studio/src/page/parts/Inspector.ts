@@ -1,32 +1,21 @@
-/** The panel beside the conversation: the details of a turn, and the assistant's documents and memories. One tab each. */
+/** The panel beside the conversation: its film, its prompts, its log. One tab each. */
 import * as inspector from "../state/inspector.ts"
 import type { Tab } from "../state/inspector.ts"
-import { can, assistant } from "../state/place.ts"
 import { html, useRef, type View } from "../view.ts"
 import { EventLog } from "./EventLog.ts"
 import { IconButton } from "./Icon.ts"
-import { DocumentsRoom } from "./DocumentsRoom.ts"
-import { MemoriesRoom } from "./MemoriesRoom.ts"
 import { PromptView } from "./PromptView.ts"
 import { Waterfall } from "./Waterfall.ts"
 
 const titles: Readonly<Record<Tab, string>> = {
   turn: "Turn",
   prompt: "Prompt",
-  log: "Log",
-  documents: "Documents",
-  memories: "Memories"
+  log: "Log"
 }
 
+const tabs: ReadonlyArray<Tab> = ["turn", "prompt", "log"]
+
 export const Inspector = (): View => {
-  const { documents, memory } = can.value
-  const tabs: ReadonlyArray<Tab> = [
-    "turn",
-    "prompt",
-    "log",
-    ...(documents && assistant.value !== null ? (["documents"] as const) : []),
-    ...(memory && assistant.value !== null ? (["memories"] as const) : [])
-  ]
   const bar = useRef<HTMLDivElement>(null)
   const select = (chosen: Tab) => {
     inspector.tab.value = chosen
@@ -67,8 +56,6 @@ export const Inspector = (): View => {
 
 const Panel = ({ tab }: { readonly tab: Tab }): View => {
   const turn = inspector.inspected.value
-  if (tab === "memories") return html`<${MemoriesRoom} />`
-  if (tab === "documents") return html`<${DocumentsRoom} />`
   if (turn === null)
     return html`<p class="hint">Choose “Look inside” at an answer, and what happened in its turn is shown here.</p>`
   switch (tab) {

@@ -1,33 +1,32 @@
 /** The assistant's memories: searched by meaning, written by hand, edited and deleted; with the thread from which each was learned. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import * as memory from "../state/memories.ts"
-import { act, assistant, openThread, tell } from "../state/place.ts"
+import { act, openThread, tell } from "../state/place.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
-import type { Memory } from "../wire.ts"
+import type { Assistant, Memory } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
 import { IconButton } from "./Icon.ts"
 import { Search } from "./Lists.ts"
 
-export const MemoriesRoom = (): View => {
-  const id = assistant.value?.assistant_id
+export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): View => {
+  const id = assistant.assistant_id
   const [search, setSearch] = useState("")
   const [found, setFound] = useState<ReadonlyArray<Memory> | null>(null)
   useEffect(() => {
-    if (id !== undefined) memory.loadMemories(id).catch(tell)
+    memory.loadMemories(id).catch(tell)
   }, [id])
   useEffect(() => {
-    if (id === undefined || search.trim() === "") return setFound(null)
+    if (search.trim() === "") return setFound(null)
     const timer = setTimeout(() => {
       memory.searchMemories(id, search).then(setFound, tell)
     }, 250)
     return () => clearTimeout(timer)
   }, [search, id, memory.memories.value])
-  if (id === undefined) return null
   const shown = found ?? memory.memories.value
   const forget = () =>
     confirm({
       title: "Forget everything?",
-      text: `${plural(memory.memories.value.length, "memory", "memories")} of “${assistant.value?.name}” go, with their history. This cannot be undone.`,
+      text: `${plural(memory.memories.value.length, "memory", "memories")} of “${assistant.name}” go, with their history. This cannot be undone.`,
       action: "Forget everything",
       run: () => memory.forgetAll(id)
     })
@@ -38,13 +37,14 @@ export const MemoriesRoom = (): View => {
       ${shown.map((each) => html`<${MemoryItem} key=${each.id} each=${each} assistantId=${id} />`)}
     </ul>
     ${memory.isLoaded.value && shown.length === 0 && html`<p class="hint">${found === null ? "Nothing is remembered yet." : "Nothing is found."}</p>`}
-    ${
-      memory.memories.value.length > 0 &&
-      html`<div class="actions">
-      <button type="button" class="quiet" onClick=${() => act(memory.exportMemories)(id)}>Save as a file</button>
-      <button type="button" class="quiet" onClick=${forget}>Forget everything</button>
-    </div>`
-    }
+    <div class="actions">
+      <button type="button" class="quiet" onClick=${() => act(memory.importMemories)(id)}>Read from a file</button>
+      ${
+        memory.memories.value.length > 0 &&
+        html`<button type="button" class="quiet" onClick=${() => act(memory.exportMemories)(id)}>Save as a file</button>
+          <button type="button" class="quiet" onClick=${forget}>Forget everything</button>`
+      }
+    </div>
   </section>`
 }
 

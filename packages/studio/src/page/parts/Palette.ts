@@ -17,7 +17,6 @@ import {
 } from "../state/place.ts"
 import { openShared } from "../state/shared.ts"
 import { switchTheme } from "../state/theme.ts"
-import { openUsage } from "../state/usage.ts"
 import { html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
 import { Icon, type IconName } from "./Icon.ts"
@@ -43,7 +42,7 @@ const actions = (): ReadonlyArray<Found> => {
       : [action("look", "Look inside the last turn", () => act(inspector.inspect)(threadId.value ?? "", runId))]),
     action("columns", "Compare two models", () => go("compare")),
     action("moon", "Change light and dark", switchTheme),
-    action("gauge", "Usage and limits", act(openUsage)),
+    action("gauge", "Usage and limits", () => go("knowledge", "-", "usage")),
     action("open", "Open a shared turn", act(openShared))
   ]
 }

@@ -1,11 +1,10 @@
 /** The rail: the rooms, the search, and at its end the server's state, the colours and what belongs to the user. */
 import { base, isServerUp } from "../api/http.ts"
 import { rooms } from "../rooms.ts"
-import { href } from "../state/address.ts"
+import { go, href } from "../state/address.ts"
 import { isPaletteOpen } from "../state/dialogs.ts"
 import { act, conversation, keyProblem } from "../state/place.ts"
 import { isDark, switchTheme } from "../state/theme.ts"
-import { openUsage } from "../state/usage.ts"
 import { classes, html, type View } from "../view.ts"
 import { Icon, type IconName } from "./Icon.ts"
 
@@ -68,7 +67,7 @@ const YouMenu = (): View => {
     action()
   }
   return html`<div id="you" class="menu" popover="auto" role="group" aria-label="You">
-    <button type="button" onClick=${choose(act(openUsage))}><${Icon} name="gauge" /> Usage and limits</button>
+    <button type="button" onClick=${choose(() => go("knowledge", "-", "usage"))}><${Icon} name="gauge" /> Usage and limits</button>
     <button type="button" onClick=${choose(() => (keyProblem.value = ""))}><${Icon} name="key" /> API key</button>
     <button type="button" onClick=${choose(act(openShared))}><${Icon} name="open" /> Open a shared turn</button>
     <a href=${guideAddress}><${Icon} name="book" /> The guide</a>

@@ -1,9 +1,9 @@
 /** The turn that is shown in detail: read from the server, or from a shared file. */
 import { call, json } from "../api/http.ts"
-import { go, path as address, replace } from "./address.ts"
+import { go, path, replace } from "./address.ts"
 import { type EventPlace, readEvents } from "../api/stream.ts"
 import { signal } from "../view.ts"
-import type { Run, RunInspection } from "../wire.ts"
+import type { Run, RunInspection, RunSummary } from "../wire.ts"
 import { type LoggedEvent, runEvents, record } from "./log.ts"
 
 export interface InspectedTurn {
@@ -12,9 +12,11 @@ export interface InspectedTurn {
   readonly run: Run
   readonly inspection: RunInspection
   readonly log: ReadonlyArray<LoggedEvent>
+  /** When the model wrote its first text or call. Files that were shared by an older studio have none. */
+  readonly firstTokenAt?: string | null
 }
 
-export type Tab = "turn" | "prompt" | "log" | "documents" | "memories"
+export type Tab = "turn" | "prompt" | "log"
 
 export const isOpen = signal(false)
 export const tab = signal<Tab>("turn")
@@ -25,7 +27,7 @@ const wanted = signal<string | null>(null)
 /** The number of the chosen step of the turn, from 0. */
 export const step = signal<number | null>(null)
 
-const isTalk = (threadId: string): boolean => address.value[0] === "talk" && address.value[1] === threadId
+const isTalk = (threadId: string): boolean => path.value[0] === "talk" && path.value[1] === threadId
 
 /** Opens a turn. In its conversation, the address names it. */
 export const inspect = async (threadId: string, runId: string, at: number | null = null): Promise<void> => {
@@ -37,7 +39,6 @@ export const inspect = async (threadId: string, runId: string, at: number | null
 export const show = async (threadId: string, runId: string, at: number | null): Promise<void> => {
   isOpen.value = true
   step.value = at
-  if (tab.value === "documents" || tab.value === "memories") tab.value = "turn"
   await load(threadId, runId)
 }
 
@@ -65,33 +66,66 @@ export const refresh = async (threadId: string, runId: string): Promise<void> =>
 const load = async (threadId: string, runId: string): Promise<void> => {
   wanted.value = runId
   const turn = await readTurn(threadId, runId)
-  if (wanted.value === runId) inspected.value = turn
+  if (wanted.value !== runId) return
+  inspected.value = turn
+  if (isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)
+}
+
+/** A turn that is under way is looked at again and again while it is shown. */
+const lookEvery = 500
+
+const again = async (threadId: string, runId: string): Promise<void> => {
+  if (!isOpen.value || wanted.value !== runId) return
+  await load(threadId, runId).catch(() => {})
 }
 
 export const close = (): void => {
   isOpen.value = false
-  const [name, threadId, runId] = address.value
+  const [name, threadId, runId] = path.value
   if (name === "talk" && threadId !== undefined && threadId !== "new" && runId !== undefined) go("talk", threadId)
 }
 
+const isUnderWay = ({ status }: Run): boolean => status === "QUEUED" || status === "IN_PROGRESS"
+
 export const readTurn = async (threadId: string, runId: string): Promise<InspectedTurn> => {
-  const path = `/threads/${threadId}/runs/${runId}`
-  const [run, inspection] = await Promise.all([json<Run>(path), json<RunInspection>(`${path}/inspection`)])
-  if (runEvents(runId).length === 0) await readLog(path, { thread_id: threadId, run_id: runId })
-  return { threadId, runId, run, inspection, log: runEvents(runId) }
+  const address = `/threads/${threadId}/runs/${runId}`
+  const [run, inspection] = await Promise.all([json<Run>(address), json<RunInspection>(`${address}/inspection`)])
+  const last = runEvents(runId).at(-1)?.event.sequence ?? 0
+  const reading = last < run.sequence ? readLog(address, { thread_id: threadId, run_id: runId }, last, run) : null
+  // The log of a run under way ends with the run.
+  if (!isUnderWay(run)) await reading
+  else reading?.catch(() => {})
+  return { threadId, runId, run, inspection, log: runEvents(runId), firstTokenAt: await readFirstToken(run) }
 }
 
-/** The whole stored log, over all rounds of the run: each response of the server ends with one round. */
-const readLog = async (path: string, place: EventPlace): Promise<void> => {
-  let after = 0
-  while (true) {
-    const { body, status } = await call(`${path}/events?after=${after}`)
-    if (status === 204 || body === null) return
-    const before = after
-    for await (const event of readEvents(body, place)) {
-      record(event, null)
-      after = event.sequence
+/** The list of runs has this time, their records have not. */
+const readFirstToken = async ({ created_at, run_id, thread_id }: Run): Promise<string | null> => {
+  const query = new URLSearchParams({ thread_id, since: created_at, limit: "100" })
+  const { runs } = await json<{ readonly runs: ReadonlyArray<RunSummary> }>(`/runs?${query.toString()}`)
+  return runs.find((each) => each.run_id === run_id)?.first_token_at ?? null
+}
+
+const reading = new Set<string>()
+
+/** The stored log behind a place, over all rounds of the run: each response of the server ends with one round. */
+const readLog = async (address: string, place: EventPlace, begin: number, { sequence, status }: Run): Promise<void> => {
+  if (reading.has(place.run_id)) return
+  reading.add(place.run_id)
+  try {
+    let after = begin
+    while (true) {
+      // What waits for results has no further events.
+      if (status === "REQUIRES_ACTION" && after >= sequence) return
+      const { body, status: answer } = await call(`${address}/events?after=${after}`)
+      if (answer === 204 || body === null) return
+      const before = after
+      for await (const event of readEvents(body, place)) {
+        record(event, null)
+        after = event.sequence
+      }
+      if (after === before) return
     }
-    if (after === before) return
+  } finally {
+    reading.delete(place.run_id)
   }
 }

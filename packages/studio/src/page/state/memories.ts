@@ -1,6 +1,6 @@
 /** The assistant's memories across its threads. */
 import { call, json } from "../api/http.ts"
-import { saveFile } from "../lib/files.ts"
+import { chooseText, saveFile } from "../lib/files.ts"
 import { signal } from "../view.ts"
 import type { Memory, MemoryOperation } from "../wire.ts"
 
@@ -47,6 +47,17 @@ export const forgetAll = async (assistantId: string): Promise<void> => {
 export const exportMemories = async (assistantId: string): Promise<void> => {
   const lines = await (await call(`${memoriesPath(assistantId)}/export`)).text()
   saveFile("memories.jsonl", lines, "application/x-ndjson")
+}
+
+/** Adds the memories of a file that was saved here or elsewhere: one JSON object a line. */
+export const importMemories = async (assistantId: string): Promise<void> => {
+  const lines = await chooseText(".jsonl,.ndjson,application/x-ndjson")
+  await call(`${memoriesPath(assistantId)}/import`, {
+    method: "POST",
+    body: new Blob([lines], { type: "application/x-ndjson" }),
+    headers: { "content-type": "application/x-ndjson" }
+  })
+  await loadMemories(assistantId)
 }
 
 const pause = (millis: number): Promise<void> =>

@@ -1,0 +1,81 @@
+/**
+ * The strip of a turn: a lane for each kind of step, the first token, and the head that is dragged. It is for the eye and the pointer; the
+ * list of steps and the slider below it are the same for keyboards and screen readers.
+ */
+import { type Bar, makeLanes } from "../lib/waterfall.ts"
+import { html, useMemo, useRef, type View } from "../view.ts"
+
+export interface FilmStripProps {
+  readonly bars: ReadonlyArray<Bar>
+  /** Where each event of the log stands, 0 to 1. */
+  readonly shares: ReadonlyArray<number>
+  readonly chosen: number | null
+  readonly head: number | null
+  readonly firstToken: number | null
+  /** The number of the event that is nearest to the pointer. */
+  readonly onSeek: (place: number) => void
+  readonly onChoose: (number: number) => void
+}
+
+const nearest = (shares: ReadonlyArray<number>, share: number): number => {
+  let best = 0
+  shares.forEach((each, index) => {
+    if (Math.abs(each - share) <= Math.abs((shares[best] ?? 0) - share)) best = index
+  })
+  return best
+}
+
+const percent = (share: number): string => `${share * 100}%`
+
+export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, shares }: FilmStripProps): View => {
+  const strip = useRef<HTMLDivElement>(null)
+  const choose = useRef(onChoose)
+  choose.current = onChoose
+  // The lanes are the same while a head moves over them.
+  const lanes = useMemo(
+    () =>
+      makeLanes(bars).map(
+        ({ bars: own, lane }) =>
+          html`<div class="lane lane-${lane}" key=${lane}>
+            <span class="lane-name">${lane}</span>
+            ${own.map(
+              ([number, { left, width }]) =>
+                html`<span
+                  class="frame"
+                  style=${{ left: percent(left), width: percent(width) }}
+                  onClick=${() => choose.current(number)}
+                ></span>`
+            )}
+          </div>`
+      ),
+    [bars]
+  )
+  const seek = (event: PointerEvent) => {
+    const box = strip.current?.getBoundingClientRect()
+    if (box === undefined || box.width === 0 || shares.length === 0) return
+    onSeek(nearest(shares, (event.clientX - box.left) / box.width))
+  }
+  const begin = (event: PointerEvent) => {
+    if (!(event.currentTarget instanceof HTMLElement) || event.button !== 0) return
+    if (event.target instanceof Element && event.target.classList.contains("frame")) return
+    event.currentTarget.setPointerCapture(event.pointerId)
+    seek(event)
+  }
+  const marked = chosen === null ? undefined : bars[chosen]
+  return html`<div class="film" aria-hidden="true">
+    <div
+      class="film-lanes"
+      ref=${strip}
+      onPointerDown=${begin}
+      onPointerMove=${(event: PointerEvent) => {
+        if (event.currentTarget instanceof HTMLElement && event.currentTarget.hasPointerCapture(event.pointerId))
+          seek(event)
+      }}
+    >
+      ${lanes}
+      ${marked !== undefined && html`<span class="film-chosen" style=${{ left: percent(marked.left), width: percent(marked.width) }}></span>`}
+      ${firstToken !== null && html`<span class="first-token" style=${{ left: percent(firstToken) }}><small>first token</small></span>`}
+      ${head !== null && html`<span class="film-head" style=${{ left: percent(head) }}></span>`}
+    </div>
+  </div>`
+}

@@ -1,0 +1,143 @@
+/** An assistant's settings, saved only over the version that was read, and its versions with what changed in each. */
+import { Refused } from "../api/http.ts"
+import { textIn } from "../lib/forms.ts"
+import { readTools, writeTools } from "../lib/tools.ts"
+import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
+import { readAssistant, saveAssistant } from "../state/knowledge.ts"
+import { act, loadAssistants, tell } from "../state/place.ts"
+import { tellTabs } from "../state/tabs.ts"
+import { html, useEffect, useState, type View } from "../view.ts"
+import type { Assistant, JsonRecord } from "../wire.ts"
+import { ModelPicker } from "./ModelPicker.ts"
+import { Versions } from "./Versions.ts"
+
+export const SettingsPane = ({ assistant }: { readonly assistant: Assistant }): View => {
+  const [shown, setShown] = useState(assistant)
+  const [isStale, setStale] = useState(false)
+  const [isSaved, setSaved] = useState(false)
+  // The list of assistants may be older than what another tab or program has saved.
+  useEffect(() => {
+    readAssistant(assistant.assistant_id).then(setShown, tell)
+  }, [])
+  const show = async (next: Assistant) => {
+    setShown(next)
+    setStale(false)
+    await loadAssistants()
+    tellTabs({ kind: "assistants" })
+  }
+  const refused = (error: unknown) => {
+    if (!(error instanceof Refused) || error.status !== 412) throw error
+    setStale(true)
+  }
+  const save = async (body: JsonRecord) => {
+    setSaved(false)
+    await saveAssistant(shown.assistant_id, shown.version, body).then(async (saved) => {
+      await show(saved)
+      setSaved(true)
+    }, refused)
+  }
+  const reload = async () => show(await readAssistant(shown.assistant_id))
+  return html`<div class="two">
+    <div>
+      ${
+        isStale &&
+        html`<div class="banner" role="alert">
+        <p>This assistant was changed elsewhere since it was read here. Nothing was saved.</p>
+        <button type="button" onClick=${act(reload)}>Read the newest version</button>
+      </div>`
+      }
+      <${SettingsForm} key=${`${shown.assistant_id} ${shown.version}`} assistant=${shown} onSave=${act(save)} isSaved=${isSaved} />
+    </div>
+    <${Versions} key=${shown.assistant_id} assistant=${shown} onRestored=${show} onRefused=${refused} />
+  </div>`
+}
+
+interface SettingsFormProps {
+  readonly assistant: Assistant
+  readonly onSave: (body: JsonRecord) => void
+  readonly isSaved: boolean
+}
+
+const numberFields = [
+  { name: "temperature", label: "Temperature", step: "0.1", min: "0", max: "2" },
+  { name: "top_p", label: "Top p", step: "0.05", min: "0", max: "1" },
+  { name: "max_output_tokens", label: "Most tokens of an answer", step: "1", min: "1", max: undefined },
+  { name: "max_steps", label: "Most model calls of a run", step: "1", min: "1", max: "64" }
+] as const
+
+const optional = (text: string): string | null => (text.trim() === "" ? null : text)
+
+/** The options of the form over those that it does not show; null when none is left. */
+const readOptions = (form: HTMLFormElement, { model_options }: Assistant): JsonRecord | null => {
+  const rest = Object.entries(model_options ?? {}).filter(
+    ([name, value]) => value !== undefined && value !== null && !numberFields.some((field) => field.name === name)
+  )
+  const own = numberFields.flatMap(({ name }) => {
+    const text = textIn(form, name)
+    return text === "" ? [] : [[name, Number(text)] as const]
+  })
+  const options: JsonRecord = Object.fromEntries([...rest, ...own])
+  return Object.keys(options).length === 0 ? null : options
+}
+
+const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View => {
+  const [model, setModel] = useState(writeModelName({ provider: assistant.llm_provider, model: assistant.model_name }))
+  const [problem, setProblem] = useState<string | null>(null)
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    if (!(form instanceof HTMLFormElement)) return
+    const { model: model_name, provider: llm_provider } = readModelName(model)
+    try {
+      onSave({
+        name: textIn(form, "name"),
+        system_prompt: optional(textIn(form, "instructions")),
+        tools: readTools(textIn(form, "tools")),
+        // An empty name removes the one that the assistant has.
+        model_name: model_name ?? "",
+        llm_provider: llm_provider ?? "",
+        model_options: readOptions(form, assistant)
+      })
+      setProblem(null)
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return html`<form class="settings" onSubmit=${submit} aria-label="Settings of ${assistant.name}">
+    <label>Name <input name="name" required maxlength="255" defaultValue=${assistant.name} autocomplete="off" /></label>
+    <label>
+      Instructions
+      <textarea name="instructions" rows="9" dir="auto">${assistant.system_prompt ?? ""}</textarea>
+    </label>
+    <${ModelPicker} label="Model" value=${model} onInput=${setModel} empty="The server’s default" />
+    <details open=${assistant.model_options !== null}>
+      <summary>Model options</summary>
+      <div class="fields">
+        ${numberFields.map(
+          ({ label, max, min, name, step }) =>
+            html`<label>
+              ${label}
+              <input
+                name=${name}
+                type="number"
+                step=${step}
+                min=${min}
+                max=${max}
+                placeholder="the model’s own"
+                defaultValue=${String(assistant.model_options?.[name] ?? "")}
+              />
+            </label>`
+        )}
+      </div>
+    </details>
+    <label>
+      Tools that you answer by hand
+      <textarea name="tools" rows="4" spellcheck=${false} placeholder=${"get_weather: weather of a city\n(one a line, or a JSON list)"}>${assistant.tools === null ? "" : writeTools(assistant.tools)}</textarea>
+    </label>
+    ${problem !== null && html`<p role="alert" class="problem">${problem}</p>`}
+    <div class="actions">
+      <span class="hint" role="status">${isSaved ? `Saved as version ${assistant.version}` : `Version ${assistant.version}`}</span>
+      <button class="primary" disabled=${problemOf(readModelName(model)) !== null}>Save</button>
+    </div>
+  </form>`
+}

@@ -1,0 +1,211 @@
+/** The chosen step of a turn: what was sent, what was received, its events, and the request as a program would send it. */
+import { base, json } from "../api/http.ts"
+import { count, duration, money, plural, prettyJson } from "../lib/format.ts"
+import { newMessages } from "../lib/promptBar.ts"
+import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples.ts"
+import { storedAnswer } from "../state/answer.ts"
+import * as inspector from "../state/inspector.ts"
+import type { InspectedTurn } from "../state/inspector.ts"
+import type { LoggedEvent } from "../state/log.ts"
+import { html, useEffect, useMemo, useState, type View } from "../view.ts"
+import type { RunStep, StreamEvent, Thread, ToolCall } from "../wire.ts"
+import { CodeBlock } from "./CodeBlock.ts"
+import { EventLog } from "./EventLog.ts"
+import { IconButton } from "./Icon.ts"
+
+export const stepWords: Readonly<Record<RunStep["kind"], string>> = {
+  queue: "Waited for the thread",
+  listen: "Listen",
+  recall: "Recall",
+  model: "Model",
+  tool: "Tool",
+  client: "Your results",
+  settle: "Settle"
+}
+
+export interface StepDetailProps {
+  readonly turn: InspectedTurn
+  readonly number: number
+  /** The number of the step of each event. */
+  readonly places: ReadonlyArray<number>
+  readonly onClose: () => void
+}
+
+export const StepDetail = ({ number, onClose, places, turn }: StepDetailProps): View => {
+  const step = turn.inspection.steps[number]
+  const events = useMemo(() => turn.log.filter((_, index) => places[index] === number), [turn.log, places, number])
+  if (step === undefined) return null
+  const time =
+    step.started_at === null || step.ended_at === null ? null : Date.parse(step.ended_at) - Date.parse(step.started_at)
+  const facts = [
+    time === null ? null : duration(time),
+    step.input_tokens === null ? null : `${count(step.input_tokens)} tokens in, ${count(step.output_tokens ?? 0)} out`,
+    step.cost_usd === null ? null : money(step.cost_usd)
+  ].filter(Boolean)
+  return html`<section class="step-detail" aria-label="Step ${number + 1}">
+    <header class="row">
+      <h3>${stepWords[step.kind]} ${step.name !== null && html`<code>${step.name}</code>`}</h3>
+      <${IconButton} icon="close" label="Close the step" onClick=${onClose} />
+    </header>
+    ${facts.length > 0 && html`<p class="detail">${facts.join(" · ")}</p>`}
+    ${step.kind === "model" && html`<${ModelCall} turn=${turn} number=${number} events=${events} />`}
+    ${(step.kind === "tool" || step.kind === "client") && html`<${Calls} turn=${turn} step=${step} events=${events} />`}
+    <${Problems} turn=${turn} step=${step} />
+    ${events.length > 0 && html`<${Folded} title="Raw events (${events.length})"><${EventLog} turn=${{ ...turn, log: events }} /><//>`}
+    <${Sample} turn=${turn} step=${step} />
+  </section>`
+}
+
+interface FoldedProps {
+  readonly title: string
+  readonly isOpen?: boolean
+  readonly children?: View
+}
+
+/** What is folded is not drawn. */
+const Folded = ({ children, isOpen = false, title }: FoldedProps): View => {
+  const [isShown, setShown] = useState(isOpen)
+  return html`<details
+    open=${isShown}
+    onToggle=${(event: Event) => {
+      if (event.currentTarget instanceof HTMLDetailsElement) setShown(event.currentTarget.open)
+    }}
+  >
+    <summary>${title}</summary>
+    ${isShown && children}
+  </details>`
+}
+
+const modelNumber = ({ steps }: InspectedTurn["inspection"], number: number): number =>
+  steps.slice(0, number).filter(({ kind }) => kind === "model").length
+
+interface ModelCallProps {
+  readonly turn: InspectedTurn
+  readonly number: number
+  readonly events: ReadonlyArray<LoggedEvent>
+}
+
+const ModelCall = ({ events, number, turn }: ModelCallProps): View => {
+  const { prompts, steps } = turn.inspection
+  const nth = modelNumber(turn.inspection, number)
+  const prompt = prompts[nth]
+  const before = prompts[nth - 1]
+  const next = steps.findIndex(({ kind }, index) => index > number && kind === "model")
+  const made = steps.slice(number + 1, next === -1 ? undefined : next).filter(({ kind }) => kind === "tool")
+  const all = prompt?.parts.flatMap((part) => {
+    const marks = newMessages(part, before)
+    return part.part === "tools"
+      ? []
+      : part.messages.map((message, index) => ({ ...message, isNew: marks[index] === true }))
+  })
+  const sent = before === undefined ? (all?.slice(-1) ?? []) : (all?.filter(({ isNew }) => isNew) ?? [])
+  const written = (type: StreamEvent["type"]) =>
+    events
+      .flatMap(({ event }) => (event.type === type && "content" in event ? [event.content] : []))
+      .join("")
+      .trim()
+  const [text, thoughts] = [written("content_streaming"), written("reasoning_streaming")]
+  const whole = () => {
+    inspector.tab.value = "prompt"
+  }
+  return html`<${Folded}
+      title=${prompt === undefined ? "Sent" : `Sent: about ${plural(prompt.estimated_tokens, "token")}${prompt.input_tokens === null ? "" : `, ${count(prompt.input_tokens)} by the provider`}`}
+      isOpen
+    >
+      ${prompt === undefined && html`<p class="hint">Its prompt is shown when the leg has ended.</p>`}
+      ${sent.map(({ role, text: said }) => html`<div class="read"><span class="role">${role}</span><pre>${said}</pre></div>`)}
+      ${
+        all !== undefined &&
+        html`<button type="button" class="quiet" onClick=${whole}>
+        ${all.length > sent.length ? `All ${plural(all.length, "message")} of the prompt` : "The whole prompt"}
+      </button>`
+      }
+    <//>
+    <${Folded} title="Received" isOpen>
+      ${thoughts !== "" && html`<pre class="thoughts">${thoughts}</pre>`}
+      ${text !== "" && html`<pre>${text}</pre>`}
+      ${made.length > 0 && html`<p>${made.map(({ name }) => html`<span class="chip">calls ${name}</span> `)}</p>`}
+      ${text === "" && thoughts === "" && made.length === 0 && html`<p class="hint">No text.</p>`}
+    <//>`
+}
+
+/** Outputs of calls are stored with the message, not in the log. */
+const readOutputs = async (threadId: string, runId: string): Promise<ReadonlyMap<string, string | null>> => {
+  const { messages } = await json<Thread>(`/threads/${threadId}`)
+  const own = messages.filter((each) => each.run_id === runId && each.role === "assistant")
+  return new Map(own.flatMap((each) => storedAnswer(each).calls).map(({ id, output }) => [id, output]))
+}
+
+interface CallsProps {
+  readonly turn: InspectedTurn
+  readonly step: RunStep
+  readonly events: ReadonlyArray<LoggedEvent>
+}
+
+const Calls = ({ events, step, turn }: CallsProps): View => {
+  const [outputs, setOutputs] = useState<ReadonlyMap<string, string | null> | null>(null)
+  useEffect(() => {
+    readOutputs(turn.threadId, turn.runId).then(setOutputs, () => setOutputs(new Map()))
+  }, [turn.runId, turn.run.status])
+  const asked = events.flatMap(({ event }): ReadonlyArray<Omit<ToolCall, "kind">> => {
+    if (event.type === "tool_submit_required") return event.tool_calls
+    return event.type === "tool_call_ready" && event.tool_call.id === step.tool_call_id ? [event.tool_call] : []
+  })
+  if (asked.length === 0) return html`<p class="hint">The log of this call is not kept any more.</p>`
+  return html`${asked.map(({ function: { arguments: given, name }, id }) => {
+    const output = outputs?.get(id)
+    return html`<${Folded} title="Sent to ${name}" isOpen><pre>${prettyJson(given)}</pre><//>
+      <${Folded} title="Received from ${name}" isOpen>
+        ${
+          typeof output === "string"
+            ? html`<pre>${prettyJson(output)}</pre>`
+            : html`<p class="hint">${outputs === null ? "It is being read." : "There is no result, or it is not kept."}</p>`
+        }
+      <//>`
+  })}`
+}
+
+const Problems = ({ step, turn }: { readonly turn: InspectedTurn; readonly step: RunStep }): View => {
+  if (step.kind !== "model") return null
+  const own = turn.inspection.failures.filter(
+    ({ at }) =>
+      at !== null &&
+      step.started_at !== null &&
+      at >= step.started_at &&
+      (step.ended_at === null || at <= step.ended_at)
+  )
+  return html`${own.map(
+    ({ code, reason, said, status }) =>
+      html`<div class="mark failed">
+        <p>${[reason, status, code].filter((each) => each !== null).join(" · ")}</p>
+        ${said !== null && html`<pre>${said}</pre>`}
+      </div>`
+  )}`
+}
+
+const sampleRequest = ({ log, run, runId, threadId }: InspectedTurn, step: RunStep): SampleRequest | null => {
+  if (step.kind === "client") {
+    const asked = log.flatMap(({ event }) => (event.type === "tool_submit_required" ? event.tool_calls : []))
+    return {
+      path: `/threads/${threadId}/runs/${runId}/submit-tool-outputs`,
+      body: { tool_outputs: asked.map(({ id }) => ({ tool_call_id: id, output: "…" })) }
+    }
+  }
+  if (step.kind !== "model") return null
+  const question = log.map(({ event }) => event).find((event) => event.type === "user_message")
+  if (question?.type !== "user_message") return null
+  return {
+    path: `/threads/${threadId}/messages`,
+    body: { content: question.content, llm_provider: run.model_provider, model_name: run.model_name }
+  }
+}
+
+const Sample = ({ step, turn }: { readonly turn: InspectedTurn; readonly step: RunStep }): View => {
+  const request = sampleRequest(turn, step)
+  if (request === null) return null
+  const address = location.origin + base
+  return html`<${Folded} title="As a request: curl, TypeScript">
+    <${CodeBlock} language="sh" code=${curlSample(address, request)} />
+    <${CodeBlock} language="ts" code=${typescriptSample(address, request)} />
+  <//>`
+}

@@ -1,0 +1,54 @@
+/** A run that waits for a person, in the inbox: what it said last, its calls, and the decision. */
+import { json, post } from "../api/http.ts"
+import { shortDate, wholeDate } from "../lib/format.ts"
+import { href } from "../state/address.ts"
+import { act, tell } from "../state/place.ts"
+import { cancelRun, loadWaiting } from "../state/runs.ts"
+import { html, useEffect, useState, type View } from "../view.ts"
+import type { RunSummary, Thread, ToolCall } from "../wire.ts"
+import { type Decision, Decisions } from "./Decisions.ts"
+
+interface WaitingRunProps {
+  readonly run: RunSummary
+  readonly title: string
+}
+
+/** The calls that are still open: those of the newest answer of the run. */
+const readCalls = async ({ run_id, thread_id }: RunSummary): Promise<ReadonlyArray<ToolCall>> => {
+  const { messages } = await json<Thread>(`/threads/${thread_id}`)
+  const last = messages.findLast((each) => each.run_id === run_id && each.role === "assistant")
+  return last?.tool_calls ?? []
+}
+
+export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
+  const [calls, setCalls] = useState<ReadonlyArray<ToolCall> | null>(null)
+  /** Decided calls of a run that still waits for others. */
+  const [decided, setDecided] = useState<ReadonlyArray<string>>([])
+  useEffect(() => {
+    readCalls(run).then(setCalls, tell)
+  }, [run.run_id, run.steps])
+  const path = `/threads/${run.thread_id}/runs/${run.run_id}`
+  const send = async (address: string, body: object, ids: ReadonlyArray<string>) => {
+    await post(`${path}/${address}`, body)
+    setDecided([...decided, ...ids])
+    await loadWaiting()
+  }
+  const decide = (decision: Decision) => act(send)("approvals", { approvals: [decision] }, [decision.tool_call_id])
+  const answer = (outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly output: string }>) =>
+    act(send)(
+      "submit-tool-outputs",
+      { tool_outputs: outputs },
+      outputs.map(({ tool_call_id }) => tool_call_id)
+    )
+  const open = calls?.filter(({ id }) => !decided.includes(id)) ?? []
+  return html`<article class="waiting-run" aria-label="Run of ${title}">
+    <header class="row">
+      <h4><a href=${href("talk", run.thread_id)}>${title}</a></h4>
+      <span class="detail"><time datetime=${run.created_at} title=${wholeDate(run.created_at)}>${shortDate(run.created_at)}</time>
+        <button type="button" class="quiet" onClick=${() => act(cancelRun)(run)}>Cancel the run</button>
+      </span>
+    </header>
+    ${run.content_preview !== null && run.content_preview !== "" && html`<p dir="auto">${run.content_preview}</p>`}
+    ${calls === null ? html`<p class="hint">Its calls are being read.</p>` : html`<${Decisions} calls=${open} onDecide=${decide} onAnswer=${answer} />`}
+  </article>`
+}

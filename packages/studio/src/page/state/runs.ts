@@ -1,0 +1,148 @@
+/** All runs of the user, live: a page of them from the server, and the stream of those that begin or change. */
+import { call, json } from "../api/http.ts"
+import { isShown, noFilters, periodStart, type RunFilters, withRuns } from "../lib/runList.ts"
+import { computed, signal } from "../view.ts"
+import type { RunSummary } from "../wire.ts"
+
+/** What was read, and what changed since. Filters are applied again, because runs change. */
+const known = signal<ReadonlyArray<RunSummary>>([])
+/** Those that wait for a person, whatever the filters. */
+const open = signal<ReadonlyArray<RunSummary>>([])
+export const filters = signal<RunFilters>(noFilters)
+export const state = signal<"loading" | "ready">("loading")
+/** True: there are more runs of the period than were read. */
+export const hasMore = signal(false)
+/** Moves each second while a run is at work, so that its time does. */
+export const now = signal(Date.now())
+
+export const shown = computed(() => known.value.filter((run) => isShown(run, filters.value, now.value)))
+export const waiting = computed(() => open.value.filter(({ status }) => status === "REQUIRES_ACTION"))
+export const isAtWork = computed(() => known.value.some(({ status }) => status === "IN_PROGRESS"))
+
+interface Page {
+  readonly runs: ReadonlyArray<RunSummary>
+  readonly next_cursor: string | null
+}
+
+const pageSize = 100
+/** The pages that are read at once. */
+const mostPages = 10
+
+let cursor: string | null = null
+let visit = 0
+
+const query = ({ assistant, period, status }: RunFilters, after: string | null): string => {
+  const since = periodStart(period, Date.now())
+  const fields = {
+    limit: String(pageSize),
+    status,
+    assistant_id: assistant,
+    since: since === null ? "" : new Date(since).toISOString(),
+    cursor: after ?? ""
+  }
+  return new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== "")).toString()
+}
+
+const readPages = async (wanted: RunFilters, after: string | null, isWanted: () => boolean): Promise<void> => {
+  cursor = after
+  for (let page = 0; page < mostPages; page++) {
+    const { next_cursor, runs } = await json<Page>(`/runs?${query(wanted, cursor)}`)
+    if (!isWanted()) return
+    known.value = withRuns(known.value, runs)
+    cursor = next_cursor
+    state.value = "ready"
+    if (next_cursor === null) break
+  }
+  hasMore.value = cursor !== null
+}
+
+/** Reads the newest runs that the filters let through. */
+export const loadRuns = async (wanted: RunFilters): Promise<void> => {
+  const own = ++visit
+  const { words: _, ...before } = filters.value
+  const { words: __, ...after } = wanted
+  filters.value = wanted
+  if (state.value === "ready" && JSON.stringify(before) === JSON.stringify(after)) return
+  state.value = "loading"
+  known.value = []
+  await readPages(wanted, null, () => own === visit)
+}
+
+export const loadMore = (): Promise<void> => {
+  const own = visit
+  return readPages(filters.value, cursor, () => own === visit)
+}
+
+export const loadWaiting = async (): Promise<void> => {
+  const { runs } = await json<Page>(`/runs?status=REQUIRES_ACTION&limit=${pageSize}`)
+  open.value = runs
+}
+
+export const findRun = (runId: string): RunSummary | undefined =>
+  known.value.find(({ run_id }) => run_id === runId) ?? open.value.find(({ run_id }) => run_id === runId)
+
+const take = (run: RunSummary): void => {
+  known.value = withRuns(known.value, [run])
+  const others = open.value.filter(({ run_id }) => run_id !== run.run_id)
+  if (run.status === "REQUIRES_ACTION") open.value = withRuns(others, [run])
+  else if (others.length < open.value.length) open.value = others
+}
+
+export const cancelRun = async ({ run_id, thread_id }: RunSummary): Promise<void> => {
+  await call(`/threads/${thread_id}/runs/${run_id}/cancel`, { method: "POST" })
+}
+
+const pause = (millis: number, stop: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, millis)
+    stop.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+/**
+ * Follows the stream of changes until it is stopped. After a break it goes on behind the last change; the first connection and one after a
+ * long break are followed by a new look at the list, because a stream begins with what is new.
+ */
+export const followRuns = async (stop: AbortSignal, onChange: (run: RunSummary) => void): Promise<void> => {
+  let last: string | null = null
+  while (!stop.aborted) {
+    try {
+      const headers = last === null ? {} : { "last-event-id": last }
+      const { body } = await call("/runs/events", { signal: stop, headers })
+      if (body === null) return
+      const again = visit
+      if (state.value === "ready") await readPages(filters.value, null, () => again === visit)
+      await loadWaiting()
+      for await (const { data, id } of readLines(body)) {
+        last = id
+        take(data.run)
+        onChange(data.run)
+      }
+    } catch {
+      // A break; the next connection tells what was missed.
+    }
+    await pause(1000, stop)
+  }
+}
+
+interface Change {
+  readonly id: string
+  readonly data: { readonly run: RunSummary }
+}
+
+async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<Change> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ""
+  let id = ""
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const lines = (rest + decoder.decode(piece.value, { stream: true })).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) {
+      if (line.startsWith("id:")) id = line.slice(3).trim()
+      if (line.startsWith("data:")) yield { id, data: JSON.parse(line.slice(5)) }
+    }
+  }
+}
