@@ -60,7 +60,7 @@ const Approval = ({ call, onDecide }: ApprovalProps): View => {
     onDecide({ tool_call_id: call.id, decision: "approve", ...(isChanged && read !== null ? { arguments: read } : {}) })
   const reject = () =>
     onDecide({ tool_call_id: call.id, decision: "reject", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
-  return html`<fieldset class="decision">
+  return html`<fieldset class="call-decision">
     <legend>May <code>${name}</code> run?</legend>
     ${
       isEdited
@@ -109,7 +109,7 @@ const Answers = ({ calls, onAnswer }: AnswersProps): View => {
   return html`<form onSubmit=${submit}>
     ${calls.map(
       (call) =>
-        html`<fieldset key=${call.id} class="decision">
+        html`<fieldset key=${call.id} class="call-decision">
           <legend>The result of <code>${call.function.name}</code></legend>
           <${Given} call=${call} />
           <label>

@@ -8,7 +8,7 @@ import type { RunSummary } from "../wire.ts"
 const known = signal<ReadonlyArray<RunSummary>>([])
 /** Those that wait for a person, whatever the filters. */
 const open = signal<ReadonlyArray<RunSummary>>([])
-export const filters = signal<RunFilters>(noFilters)
+const filters = signal<RunFilters>(noFilters)
 export const state = signal<"loading" | "ready">("loading")
 /** True: there are more runs of the period than were read. */
 export const hasMore = signal(false)
@@ -77,9 +77,6 @@ export const loadWaiting = async (): Promise<void> => {
   const { runs } = await json<Page>(`/runs?status=REQUIRES_ACTION&limit=${pageSize}`)
   open.value = runs
 }
-
-export const findRun = (runId: string): RunSummary | undefined =>
-  known.value.find(({ run_id }) => run_id === runId) ?? open.value.find(({ run_id }) => run_id === runId)
 
 const take = (run: RunSummary): void => {
   known.value = withRuns(known.value, [run])
