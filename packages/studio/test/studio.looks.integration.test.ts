@@ -15,6 +15,7 @@ import {
   lastAnswer,
   makeAssistant,
   newThread,
+  openRoom,
   openLists,
   say,
   visit
@@ -248,6 +249,29 @@ inChromium((launch) => {
         assert.isAtMost(await weigh(page, own.url), 85_000)
       } finally {
         await own.stop()
+      }
+    })
+
+    it("is at most 40 kB more for each room", { timeout: 60_000 }, async () => {
+      for (const room of ["Runs", "Playground", "Knowledge"]) {
+        await using visitor = await visit(browser, address)
+        await visitor.page.locator("main .composer").waitFor()
+        const loaded = (): Promise<ReadonlyArray<string>> =>
+          visitor.page.evaluate(
+            `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api"))`
+          )
+        const before = new Set(await loaded())
+        await openRoom(visitor.page, room)
+        await visitor.page.getByRole("heading", { name: room, exact: true }).waitFor()
+        const more = [...new Set(await loaded())].filter((path) => !before.has(path))
+        assert.isAbove(more.length, 3, room)
+        let size = 0
+        for (const path of more) {
+          const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
+          size += Number(response.headers.get("content-length") ?? "NaN")
+          await response.arrayBuffer()
+        }
+        assert.isAtMost(size, 40_000, room)
       }
     })
 

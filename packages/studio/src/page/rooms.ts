@@ -44,6 +44,13 @@ export const rooms: ReadonlyArray<RoomEntry> = [
     load: () => import("./parts/RunsRoom.ts")
   },
   {
+    name: "playground",
+    word: "Playground",
+    icon: "columns",
+    styles: "playground",
+    load: () => import("./parts/PlaygroundRoom.ts")
+  },
+  {
     name: "knowledge",
     word: "Knowledge",
     icon: "book",

@@ -1,0 +1,176 @@
+/** The playground: instructions and messages at the left, two to four models beside each other that answer them, and how the answers differ. */
+import { count, duration, money, plural } from "../lib/format.ts"
+import { problemOf, readModelName } from "../state/catalogue.ts"
+import { title } from "../state/address.ts"
+import { act, assistant, assistants, ensureAssistant, loadAssistants } from "../state/place.ts"
+import * as playground from "../state/playground.ts"
+import type { Column, Line } from "../state/playground.ts"
+import { html, useEffect, useState, type View } from "../view.ts"
+import { IconButton } from "./Icon.ts"
+import { Markdown } from "./Markdown.ts"
+import { ModelPicker } from "./ModelPicker.ts"
+import { WordDiff } from "./WordDiff.ts"
+
+interface RoomProps {
+  readonly path: ReadonlyArray<string>
+}
+
+const begin = async ([threadId, runId, step]: ReadonlyArray<string>): Promise<void> => {
+  if (threadId !== undefined && runId !== undefined) return playground.beginWithStep(threadId, runId, Number(step ?? 0))
+  if (playground.assistantId.value !== null) return
+  const id = await ensureAssistant()
+  const chosen = assistants.value?.find(({ assistant_id }) => assistant_id === id) ?? assistant.value
+  if (chosen !== null) playground.beginWith(chosen)
+}
+
+export const Room = ({ path }: RoomProps): View => {
+  const [hasDiff, setDiff] = useState(false)
+  useEffect(() => {
+    title.value = "Playground"
+    act(begin)(path)
+  }, [path.join("/")])
+  const columns = playground.columns.value
+  const isRunning = playground.isRunning.value
+  const isReady =
+    (playground.lines.value.at(-1)?.text.trim() ?? "") !== "" &&
+    columns.every(({ model }) => problemOf(readModelName(model.value)) === null)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    act(playground.askAll)()
+  }
+  return html`<div class="room playground">
+    <header class="room-head">
+      <h2>Playground</h2>
+      <label class="check"><input type="checkbox" checked=${hasDiff} onChange=${() => setDiff(!hasDiff)} /> Differences from the first</label>
+    </header>
+    <form class="sheet" onSubmit=${submit} aria-label="What is asked">
+      <label>
+        Instructions
+        <textarea rows="5" dir="auto" value=${playground.instructions.value} onInput=${(event: Event) => (playground.instructions.value = typed(event))}></textarea>
+      </label>
+      <${Lines} />
+      ${playground.leftOut.value > 0 && html`<p class="hint">${plural(playground.leftOut.value, "message")} of tools, or behind the last question, are not sent again.</p>`}
+      <div class="actions">
+        ${columns.length < playground.mostColumns && html`<button type="button" onClick=${playground.addColumn}>Add a model</button>`}
+        ${isRunning && html`<button type="button" onClick=${playground.stopAll}>Stop</button>`}
+        <button class="primary" disabled=${isRunning || !isReady}>Ask ${plural(columns.length, "model")}</button>
+      </div>
+    </form>
+    <div class="answers">
+      ${columns.map((column, index) => html`<${ColumnView} key=${column.id} column=${column} number=${index + 1} first=${hasDiff && index > 0 ? columns[0] : undefined} />`)}
+    </div>
+  </div>`
+}
+
+const typed = (event: Event): string =>
+  event.currentTarget instanceof HTMLTextAreaElement ||
+  event.currentTarget instanceof HTMLInputElement ||
+  event.currentTarget instanceof HTMLSelectElement
+    ? event.currentTarget.value
+    : ""
+
+const Lines = (): View => {
+  const lines = playground.lines.value
+  const change = (index: number, patch: Partial<Line>) => {
+    playground.lines.value = lines.map((line, each) => (each === index ? { ...line, ...patch } : line))
+  }
+  const add = () => {
+    playground.lines.value = [...lines, { role: "assistant", text: "" }, { role: "user", text: "" }]
+  }
+  return html`<fieldset class="lines">
+    <legend>Messages</legend>
+    <ol>
+      ${lines.map(
+        ({ role, text }, index) =>
+          html`<li key=${index}>
+            <select
+              aria-label="Who says message ${index + 1}"
+              value=${role}
+              disabled=${index === lines.length - 1}
+              onChange=${(event: Event) => change(index, { role: typed(event) === "assistant" ? "assistant" : "user" })}
+            >
+              <option value="user">user</option>
+              <option value="assistant">assistant</option>
+            </select>
+            <textarea
+              rows=${Math.min(6, text.split("\n").length + 1)}
+              dir="auto"
+              aria-label="Message ${index + 1}"
+              value=${text}
+              onInput=${(event: Event) => change(index, { text: typed(event) })}
+            ></textarea>
+            ${
+              lines.length > 1 &&
+              index < lines.length - 1 &&
+              html`<${IconButton} icon="trash" label="Remove message ${index + 1}" onClick=${() => (playground.lines.value = lines.filter((_, each) => each !== index))} />`
+            }
+          </li>`
+      )}
+    </ol>
+    <button type="button" class="quiet" onClick=${add}>Add an answer and a question</button>
+  </fieldset>`
+}
+
+interface ColumnViewProps {
+  readonly column: Column
+  readonly number: number
+  /** The column with which the answer is compared; undefined: it is shown as it is. */
+  readonly first: Column | undefined
+}
+
+const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
+  const [saved, setSaved] = useState<number | null>(null)
+  const { answer: shown, model, problem, temperature, times } = column
+  const answer = shown.value
+  const base = first?.answer.value?.text
+  const save = async () => {
+    const { version } = await playground.saveColumn(column)
+    setSaved(version)
+    await loadAssistants()
+  }
+  return html`<section class="sheet" aria-label="Model ${number}">
+    <header class="row">
+      <h3>Model ${number}</h3>
+      ${playground.columns.value.length > 2 && html`<${IconButton} icon="close" label="Remove model ${number}" onClick=${() => playground.removeColumn(column.id)} />`}
+    </header>
+    <${ModelPicker} label="Name of model ${number}" empty="The assistant’s own" value=${model.value} onInput=${(next: string) => (model.value = next)} />
+    <label>
+      Temperature
+      <input type="number" min="0" max="2" step="0.1" placeholder="the model’s own" value=${temperature.value} onInput=${(event: Event) => (temperature.value = typed(event))} />
+    </label>
+    ${problem.value !== null && html`<p class="problem" role="alert">${problem.value}</p>`}
+    ${
+      answer !== null &&
+      html`<div class="answered" aria-live="off" aria-busy=${answer.state === "live"}>
+      ${base === undefined ? html`<div class="text" dir="auto"><${Markdown} text=${answer.text} /></div>` : html`<${WordDiff} before=${base} after=${answer.text} />`}
+      ${answer.calls.length > 0 && html`<p>${answer.calls.map(({ name }) => html`<span class="chip">${name}</span> `)}</p>`}
+      ${answer.problem !== null && html`<p class="problem">${answer.problem}</p>`}
+      ${answer.state === "cancelled" && html`<p class="hint">Stopped.</p>`}
+    </div>`
+    }
+    <${Figures} answer=${answer} times=${times.value} />
+    <div class="actions">
+      ${saved !== null && html`<span class="hint" role="status">Saved as version ${saved}</span>`}
+      <button type="button" class="quiet" onClick=${act(save)}>Save as version of the assistant</button>
+    </div>
+  </section>`
+}
+
+interface FiguresProps {
+  readonly answer: Column["answer"]["value"]
+  readonly times: Column["times"]["value"]
+}
+
+const Figures = ({ answer, times }: FiguresProps): View => {
+  const facts = [
+    times.first === null ? null : `first word ${duration(times.first)}`,
+    times.total === null ? null : `whole ${duration(times.total)}`,
+    answer?.inputTokens == null ? null : `${count(answer.inputTokens)} in, ${count(answer.outputTokens ?? 0)} out`,
+    answer === null || answer.state === "live"
+      ? null
+      : answer.costUsd === null
+        ? "cost not known"
+        : money(answer.costUsd)
+  ].filter(Boolean)
+  return facts.length === 0 ? null : html`<p class="detail">${facts.join(" · ")}</p>`
+}

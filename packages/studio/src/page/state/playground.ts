@@ -1,0 +1,208 @@
+/**
+ * The playground: instructions and messages that two to four models answer at once, each on a scratch thread that is deleted when its answer
+ * has ended. It begins empty, or with what a model call of a turn has read.
+ */
+import { call, json } from "../api/http.ts"
+import { follow } from "../api/stream.ts"
+import { readModelName, writeModelName } from "./catalogue.ts"
+import { batch, computed, signal, type Signal } from "../view.ts"
+import type { Assistant, JsonRecord, Run, RunInspection, Thread } from "../wire.ts"
+import { afterEvent, type Answer, emptyAnswer } from "./answer.ts"
+import { saveAssistant, readAssistant } from "./knowledge.ts"
+
+export interface Line {
+  readonly role: "user" | "assistant"
+  readonly text: string
+}
+
+export interface Column {
+  readonly id: number
+  readonly model: Signal<string>
+  /** Text of a number; empty: the model's own. */
+  readonly temperature: Signal<string>
+  readonly answer: Signal<Answer | null>
+  /** Milliseconds to the first word, and to the end. */
+  readonly times: Signal<{ readonly first: number | null; readonly total: number | null }>
+  readonly problem: Signal<string | null>
+}
+
+let columnIds = 0
+
+const makeColumn = (model: string): Column => ({
+  id: ++columnIds,
+  model: signal(model),
+  temperature: signal(""),
+  answer: signal<Answer | null>(null),
+  times: signal({ first: null, total: null }),
+  problem: signal<string | null>(null)
+})
+
+export const mostColumns = 4
+
+export const instructions = signal("")
+export const lines = signal<ReadonlyArray<Line>>([{ role: "user", text: "" }])
+export const columns = signal<ReadonlyArray<Column>>([makeColumn(""), makeColumn("")])
+export const assistantId = signal<string | null>(null)
+/** Messages of tools, which cannot be sent again as they were. */
+export const leftOut = signal(0)
+/** The columns that wait for their answers. */
+const running = signal(0)
+export const isRunning = computed(() => running.value > 0)
+
+let stop = new AbortController()
+
+const clear = (): void => {
+  for (const { answer, problem, times } of columns.value) {
+    answer.value = null
+    problem.value = null
+    times.value = { first: null, total: null }
+  }
+}
+
+/** Begins with an assistant's instructions and one empty message. */
+export const beginWith = (assistant: Assistant): void =>
+  batch(() => {
+    assistantId.value = assistant.assistant_id
+    instructions.value = assistant.system_prompt ?? ""
+    lines.value = [{ role: "user", text: "" }]
+    leftOut.value = 0
+    clear()
+  })
+
+const isLine = (role: string): role is Line["role"] => role === "user" || role === "assistant"
+
+/** Begins with what the model call of a step has read. */
+export const beginWithStep = async (threadId: string, runId: string, step: number): Promise<void> => {
+  const address = `/threads/${threadId}/runs/${runId}`
+  const [run, { prompts, steps }] = await Promise.all([
+    json<Run>(address),
+    json<RunInspection>(`${address}/inspection`)
+  ])
+  const number = Math.max(0, steps.slice(0, step + 1).filter(({ kind }) => kind === "model").length - 1)
+  const parts = (prompts[number] ?? prompts.at(-1))?.parts.filter(({ part }) => part !== "tools") ?? []
+  const read = parts.flatMap(({ messages }) => messages)
+  const said = read.flatMap(({ role, text }) => (isLine(role) ? [{ role, text }] : []))
+  const last = said.findLastIndex(({ role }) => role === "user")
+  batch(() => {
+    assistantId.value = run.assistant_id
+    instructions.value = read.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n\n")
+    // The last message is answered again, so that it ends with the user's.
+    lines.value = last === -1 ? [{ role: "user", text: "" }] : said.slice(0, last + 1)
+    leftOut.value = read.length - read.filter(({ role }) => role === "system").length - (last + 1)
+    const model = writeModelName({ provider: run.model_provider, model: run.model_name })
+    columns.value = [makeColumn(model), makeColumn(model)]
+  })
+}
+
+export const addColumn = (): void => {
+  columns.value = [...columns.value, makeColumn(columns.value.at(-1)?.model.value ?? "")]
+}
+
+export const removeColumn = (id: number): void => {
+  columns.value = columns.value.filter((each) => each.id !== id)
+}
+
+/** What a column changes of the model's own options; null: nothing. */
+const columnOptions = ({ temperature }: Column): JsonRecord | null =>
+  temperature.value.trim() === "" ? null : { temperature: Number(temperature.value) }
+
+const modelFields = (column: Column): JsonRecord => {
+  const { model, provider } = readModelName(column.model.value)
+  const model_options = columnOptions(column)
+  return {
+    ...(provider === null ? {} : { llm_provider: provider }),
+    ...(model === null ? {} : { model_name: model }),
+    ...(model_options === null ? {} : { model_options })
+  }
+}
+
+/** A thread that holds all messages but the last. */
+const makeScratch = async (id: string, before: ReadonlyArray<Line>): Promise<string> => {
+  const metadata = { title: "Playground", scratch: true }
+  const { thread_id } =
+    before.length === 0
+      ? await json<Thread>(`/assistants/${id}/threads`, { method: "POST", body: { metadata } })
+      : await json<Thread>(`/assistants/${id}/threads/import`, {
+          method: "POST",
+          body: { metadata, messages: before.map(({ role, text }) => ({ role, content: text })) }
+        })
+  return thread_id
+}
+
+const ask = async (column: Column, id: string, stopped: AbortSignal): Promise<void> => {
+  const asked = lines.value.at(-1)
+  if (asked === undefined) return
+  const threadId = await makeScratch(id, lines.value.slice(0, -1))
+  const begin = performance.now()
+  try {
+    column.answer.value = emptyAnswer
+    const body = { content: asked.text, system_prompt: instructions.value, stream: true, ...modelFields(column) }
+    const send = () => call(`/threads/${threadId}/messages`, { method: "POST", body, signal: stopped })
+    await follow(send, {
+      threadId,
+      stop: stopped,
+      onEvent: (event) => {
+        const { first } = column.times.value
+        if (event.type === "content_streaming" && first === null)
+          column.times.value = { first: performance.now() - begin, total: null }
+        column.answer.value = afterEvent(column.answer.value ?? emptyAnswer, event)
+      },
+      onBreak: () => {}
+    })
+    column.times.value = { ...column.times.value, total: performance.now() - begin }
+  } finally {
+    await removeScratch(threadId, column.answer.value?.runId ?? null)
+  }
+}
+
+/** The thread goes with its run, which is cancelled first if it is still at work. */
+const removeScratch = async (threadId: string, runId: string | null): Promise<void> => {
+  try {
+    if (stop.signal.aborted && runId !== null)
+      await call(`/threads/${threadId}/runs/${runId}/cancel`, { method: "POST" })
+    await call(`/threads/${threadId}`, { method: "DELETE" })
+  } catch {
+    // What could not be deleted stands in the list of threads, under its name.
+  }
+}
+
+export const askAll = async (): Promise<void> => {
+  const id = assistantId.value
+  if (id === null || isRunning.value) return
+  clear()
+  stop = new AbortController()
+  const { signal: stopped } = stop
+  const all = columns.value
+  running.value = all.length
+  await Promise.all(
+    all.map(async (column) => {
+      try {
+        await ask(column, id, stopped)
+      } catch (error) {
+        if (!stopped.aborted) column.problem.value = error instanceof Error ? error.message : String(error)
+      } finally {
+        running.value -= 1
+      }
+    })
+  )
+}
+
+export const stopAll = (): void => {
+  stop.abort()
+  for (const { answer } of columns.value) {
+    if (answer.value?.state === "live") answer.value = { ...answer.value, state: "cancelled" }
+  }
+}
+
+/** The instructions, and the model and options of a column, as the next version of the assistant. */
+export const saveColumn = async (column: Column): Promise<Assistant> => {
+  const present = await readAssistant(assistantId.value ?? "")
+  const options = columnOptions(column)
+  const { model, provider } = readModelName(column.model.value)
+  return saveAssistant(present.assistant_id, present.version, {
+    system_prompt: instructions.value,
+    model_name: model ?? "",
+    llm_provider: provider ?? "",
+    ...(options === null ? {} : { model_options: { ...present.model_options, ...options } })
+  })
+}

@@ -1,0 +1,278 @@
+/** The room for what an assistant has, and the playground, in a real browser: each act, and what the API has afterwards. */
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Browser, Page } from "playwright-core"
+import { inChromium } from "../../../test/browser.ts"
+import type { RunningServer } from "../../server/src/Server.ts"
+import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { faults, openRoom, visit } from "./StudioVisit.ts"
+
+inChromium((launch) => {
+  let browser: Browser
+  let server: RunningServer
+  let address = ""
+  let call: ReturnType<typeof caller>
+  beforeAll(async () => {
+    server = await startDemo({ WEBHOOK_PRIVATE_ADDRESSES: "true" })
+    browser = await launch()
+    address = `${server.url}/#key=${keyOf(server)}`
+    call = caller(server)
+  }, 60_000)
+  afterAll(async () => {
+    await browser.close()
+    await server.stop()
+  })
+
+  const openPane = async (page: Page, assistantId: string, pane: string): Promise<void> => {
+    await openRoom(page, "Knowledge")
+    await page.getByRole("combobox", { name: "Assistant", exact: true }).selectOption(assistantId)
+    await page.getByRole("navigation", { name: "What an assistant has" }).getByRole("link", { name: pane }).click()
+  }
+  const make = async (name: string, more: object = {}): Promise<string> =>
+    (await call("POST", "/assistants", { name, ...more })).assistant_id
+
+  describe("settings", () => {
+    it(
+      "are saved as a version; a change from elsewhere is told and not overwritten; versions are compared and restored",
+      { timeout: 60_000 },
+      async () => {
+        const id = await make("Versed", { system_prompt: "Be kind." })
+        await using visitor = await visit(browser, address)
+        const { page } = visitor
+        await openPane(page, id, "Settings")
+        const form = page.getByRole("form", { name: "Settings of Versed" })
+        await form.getByLabel("Instructions").fill("Be kind and brief.")
+        await form.getByText("Model options").click()
+        await form.getByLabel("Temperature").fill("0.4")
+        await form.getByRole("button", { name: "Save" }).click()
+        await form.getByText("Saved as version 2").waitFor()
+        const saved = await call("GET", `/assistants/${id}`)
+        assert.deepStrictEqual([saved.system_prompt, saved.model_options], ["Be kind and brief.", { temperature: 0.4 }])
+        assert.deepStrictEqual(await faults(page), [], "settings")
+
+        await call("PUT", `/assistants/${id}`, { system_prompt: "Be stern." })
+        await form.getByLabel("Instructions").fill("Be late.")
+        await form.getByRole("button", { name: "Save" }).click()
+        await page.getByRole("alert").getByText("was changed elsewhere").waitFor()
+        assert.strictEqual((await call("GET", `/assistants/${id}`)).system_prompt, "Be stern.")
+        await page.getByRole("button", { name: "Read the newest version" }).click()
+        await form.getByText("Version 3").waitFor()
+        assert.strictEqual(await form.getByLabel("Instructions").inputValue(), "Be stern.")
+
+        const versions = page.getByRole("region", { name: "Versions" })
+        await versions.getByRole("button", { name: "Compare version 1 with now" }).click()
+        await versions.locator("del", { hasText: "kind." }).waitFor()
+        await versions.locator("ins", { hasText: "stern." }).waitFor()
+        await versions.getByRole("button", { name: "Restore version 1" }).click()
+        await versions.getByText("Version 4").waitFor()
+        assert.strictEqual((await call("GET", `/assistants/${id}`)).system_prompt, "Be kind.")
+        assert.deepStrictEqual(
+          visitor.complaints.filter((each) => !each.includes("412")),
+          []
+        )
+      }
+    )
+  })
+
+  describe("schedules", () => {
+    it("are made, show their next five times, are paused, run now, and deleted", { timeout: 60_000 }, async () => {
+      const id = await make("Punctual")
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await openPane(page, id, "Schedules")
+      const form = page.getByRole("form", { name: "New schedule" })
+      await form.getByLabel("Message").fill("count to 2")
+      await form.getByRole("button", { name: "Every hour" }).click()
+      await form.getByLabel("Time zone").fill("Europe/Oslo")
+      await form.getByRole("button", { name: "Make schedule" }).click()
+      const list = page.getByRole("list", { name: "Schedules" })
+      await list.getByText("count to 2").waitFor()
+      assert.strictEqual(await list.getByRole("list", { name: "Next times" }).getByRole("listitem").count(), 5)
+      assert.deepStrictEqual(await faults(page), [], "schedules")
+      await list.getByRole("button", { name: "Pause" }).click()
+      await list.getByText("paused", { exact: true }).waitFor()
+      const [{ cron, paused, timezone }] = (await call("GET", `/assistants/${id}/schedules`)).schedules
+      assert.deepStrictEqual([cron, paused, timezone], ["0 * * * *", true, "Europe/Oslo"])
+      await list.getByRole("button", { name: "Resume" }).click()
+      await list.getByRole("button", { name: "Pause" }).waitFor()
+      await list.getByRole("button", { name: "Run now" }).click()
+      await list.getByRole("link", { name: "look at it" }).click()
+      await page.getByRole("list", { name: "Steps of the turn" }).getByText("Settle").waitFor()
+      await page.goBack()
+      await list.getByRole("button", { name: "Delete the schedule" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete schedule" }).click()
+      await page.getByText("No schedule sends a message").waitFor()
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  describe("webhooks", () => {
+    it(
+      "show their secret once, their deliveries, send one again, and get a new secret",
+      { timeout: 60_000 },
+      async () => {
+        const id = await make("Loud")
+        let heard = 0
+        const receiver = createServer((request, response) => {
+          heard++
+          request.resume().on("end", () => response.writeHead(heard === 1 ? 400 : 204).end())
+        }).listen(0, "127.0.0.1")
+        await new Promise((resolve) => receiver.once("listening", resolve))
+        const { port } = receiver.address() as AddressInfo
+        try {
+          await using visitor = await visit(browser, address)
+          const { page } = visitor
+          await openPane(page, id, "Webhooks")
+          const form = page.getByRole("form", { name: "New webhook" })
+          await form.getByLabel("Address").fill(`http://127.0.0.1:${port}/hook`)
+          await form.getByRole("button", { name: "Make webhook" }).click()
+          const dialog = page.getByRole("dialog", { name: "The secret of this webhook" })
+          const secret = await dialog.getByRole("group", { name: "Secret" }).innerText()
+          assert.match(secret, /^whsec_/u)
+          assert.deepStrictEqual(await faults(page), [], "secret")
+          await dialog.getByRole("button", { name: "I have kept it" }).click()
+          await dialog.waitFor({ state: "detached" })
+          assert.notInclude(await page.content(), secret)
+          await call("POST", "/threads/messages", { assistant_id: id, content: "count to 2" })
+          const list = page.getByRole("list", { name: "Webhooks" })
+          const deliveries = page.getByRole("list", { name: "Deliveries to" })
+          while ((await deliveries.getByText("answered 400").count()) === 0) {
+            await list.getByRole("button", { name: "Deliveries" }).click()
+            await page.waitForTimeout(100)
+          }
+          await deliveries.getByRole("button", { name: "Send run.completed again" }).click()
+          await again.promise
+          await list.getByRole("button", { name: "New secret" }).click()
+          await page.getByRole("dialog").getByRole("button", { name: "Make a new secret" }).click()
+          assert.notStrictEqual(await dialog.getByRole("group", { name: "Secret" }).innerText(), secret)
+          await dialog.getByRole("button", { name: "I have kept it" }).click()
+          await list.getByRole("button", { name: "Delete the webhook" }).click()
+          await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click()
+          await page.getByText("No address is told of your runs yet.").waitFor()
+          assert.deepStrictEqual(visitor.complaints, [])
+        } finally {
+          receiver.closeAllConnections()
+          receiver.close()
+        }
+      }
+    )
+  })
+
+  describe("helpers", () => {
+    it("are added with what they are for, and removed", { timeout: 60_000 }, async () => {
+      const expert = await make("The Expert!")
+      const id = await make("Asker")
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await openPane(page, id, "Helpers")
+      const helpers = page.getByRole("region", { name: "Helpers" })
+      await helpers.getByRole("button", { name: "Add to Helpers" }).click()
+      await helpers.getByLabel("Assistant").selectOption(expert)
+      await helpers.getByLabel("What it is for").fill("Hard questions")
+      await helpers.getByRole("button", { name: "Add", exact: true }).click()
+      await helpers.getByText("Hard questions").waitFor()
+      assert.deepStrictEqual((await call("GET", `/assistants/${id}`)).helpers, [
+        { assistant_id: expert, name: "the_expert", description: "Hard questions" }
+      ])
+      assert.deepStrictEqual(await faults(page), [], "helpers")
+      await helpers.getByRole("button", { name: "Remove the_expert from Helpers" }).click()
+      await helpers.getByText("Hard questions").waitFor({ state: "detached" })
+      assert.deepStrictEqual((await call("GET", `/assistants/${id}`)).helpers, [])
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  describe("what is known", () => {
+    it("is searched as a turn would, with scores; memories come from a file", { timeout: 60_000 }, async () => {
+      const id = await make("Reader")
+      const form = new FormData()
+      form.set("file", new File(["The keeper of Fanø is called Marguerite."], "guide.md", { type: "text/markdown" }))
+      await fetch(`${server.url}/api/assistants/${id}/documents`, {
+        method: "POST",
+        headers: { "x-api-key": keyOf(server) },
+        body: form
+      })
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await openPane(page, id, "Documents")
+      await page.getByText("is read,").waitFor()
+      await page.getByLabel("Words to search documents for").fill("Who is the keeper?")
+      await page.keyboard.press("Enter")
+      const found = page.getByRole("list", { name: "What was found" })
+      await found.getByText("called Marguerite").waitFor()
+      assert.match(await found.locator(".score").innerText(), /^\d\.\d\d$/u)
+      assert.deepStrictEqual(await faults(page), [], "search")
+      await openPane(page, id, "Memories")
+      const [chooser] = await Promise.all([
+        page.waitForEvent("filechooser"),
+        page.getByRole("button", { name: "Read from a file" }).click()
+      ])
+      await chooser.setFiles({
+        name: "memories.jsonl",
+        mimeType: "application/x-ndjson",
+        buffer: Buffer.from('{"content":"The user plays chess."}\n{"content":"The user lives in Oslo."}\n')
+      })
+      await page.getByRole("region", { name: "Memories" }).getByText("The user plays chess.").waitFor()
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+  })
+
+  describe("the playground", () => {
+    it(
+      "answers a step's prompt again in columns, shows how they differ, saves a version, and leaves no thread",
+      { timeout: 90_000 },
+      async () => {
+        const id = await make("Tried", { system_prompt: "Be kind." })
+        const { thread_id } = await call("POST", `/assistants/${id}/threads`, { metadata: { title: "First" } })
+        await call("POST", `/threads/${thread_id}/messages`, { content: "count to 3" })
+        const { run_id } = await call("POST", `/threads/${thread_id}/messages`, { content: "count to 4" })
+        await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
+        const { page } = visitor
+        await openRoom(page, "Runs")
+        await page.goto(`${server.url}/#/runs/${run_id}/${thread_id}`)
+        await page.getByRole("list", { name: "Steps of the turn" }).getByText("Model").click()
+        await page.getByRole("link", { name: "Try it in the playground" }).click()
+        const form = page.getByRole("form", { name: "What is asked" })
+        await page.waitForFunction("document.querySelectorAll('.lines li').length === 3")
+        assert.strictEqual(await form.getByLabel("Instructions").inputValue(), "Be kind.")
+        assert.strictEqual(await form.getByLabel("Message 2", { exact: true }).inputValue(), "1 2 3")
+        await form.getByLabel("Instructions").fill("Be kind and brief.")
+        await form.getByLabel("Message 3", { exact: true }).fill("count to 5")
+        await form.getByRole("button", { name: "Add a model" }).click()
+        await page.getByRole("region", { name: "Model 3" }).getByLabel("Temperature").fill("0.2")
+        await form.getByRole("button", { name: "Ask 3 models" }).click()
+        for (const number of [1, 2, 3]) {
+          const column = page.getByRole("region", { name: `Model ${number}` })
+          await column.getByText("1 2 3 4 5").waitFor()
+          await column.getByText("whole").waitFor()
+        }
+        assert.deepStrictEqual(await faults(page), [], "playground")
+        await page.getByLabel("Differences from the first").check()
+        await page.getByRole("region", { name: "Model 2" }).locator(".word-diff").waitFor()
+        await page.getByRole("region", { name: "Model 3" }).getByRole("button", { name: "Save as version" }).click()
+        await page.getByText("Saved as version 2").waitFor()
+        const saved = await call("GET", `/assistants/${id}`)
+        assert.deepStrictEqual(
+          [saved.system_prompt, saved.model_name, saved.model_options],
+          ["Be kind and brief.", "demo-1", { temperature: 0.2 }]
+        )
+        const threads: ReadonlyArray<{ readonly metadata_: { readonly title: string } | null }> = await call(
+          "GET",
+          `/assistants/${id}/threads`
+        )
+        assert.deepStrictEqual(
+          threads.map(({ metadata_ }) => metadata_?.title),
+          ["First"]
+        )
+        await form.getByLabel("Message 3", { exact: true }).fill("count to 900")
+        await form.getByRole("button", { name: "Ask 3 models" }).click()
+        await page.getByRole("region", { name: "Model 1" }).getByText("1 2 3").waitFor()
+        await form.getByRole("button", { name: "Stop" }).click()
+        await page.getByRole("button", { name: "Ask 3 models" }).and(page.locator(":enabled")).waitFor()
+        assert.strictEqual((await call("GET", `/assistants/${id}/threads`)).length, 1)
+        assert.deepStrictEqual(visitor.complaints, [])
+      }
+    )
+  })
+})
