@@ -114,8 +114,10 @@ inChromium((launch) => {
       async () => {
         const id = await make("Loud")
         let heard = 0
+        const again = Promise.withResolvers<void>()
         const receiver = createServer((request, response) => {
           heard++
+          if (heard === 2) again.resolve()
           request.resume().on("end", () => response.writeHead(heard === 1 ? 400 : 204).end())
         }).listen(0, "127.0.0.1")
         await new Promise((resolve) => receiver.once("listening", resolve))

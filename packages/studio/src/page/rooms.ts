@@ -5,6 +5,7 @@
 import type { IconName } from "./parts/Icon.ts"
 import { TalkRoom } from "./parts/TalkRoom.ts"
 import { realtimeModels } from "./state/catalogue.ts"
+import { waitingCount } from "./state/waiting.ts"
 import type { ReadonlySignal, View } from "./view.ts"
 
 export interface RoomProps {
@@ -40,6 +41,7 @@ export const rooms: ReadonlyArray<RoomEntry> = [
     name: "runs",
     word: "Runs",
     icon: "runs",
+    count: waitingCount,
     styles: "runs",
     load: () => import("./parts/RunsRoom.ts")
   },

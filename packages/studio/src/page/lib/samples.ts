@@ -17,12 +17,12 @@ export const curlSample = (api: string, { body, path }: SampleRequest): string =
     `-d ${quoted(JSON.stringify(body))}`
   ].join(" \\\n  ")
 
-export const typescriptSample = (
-  api: string,
-  { body, path }: SampleRequest
-): string => `const response = await fetch(${JSON.stringify(api + path)}, {
-  method: "POST",
-  headers: { "x-api-key": process.env.COLLOQUY_API_KEY ?? "", "content-type": "application/json" },
-  body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll("\n", "\n  ")})
-})
-console.log(await response.json())`
+export const typescriptSample = (api: string, { body, path }: SampleRequest): string =>
+  [
+    `const response = await fetch(${JSON.stringify(api + path)}, {`,
+    '  method: "POST",',
+    '  headers: { "x-api-key": process.env.COLLOQUY_API_KEY ?? "", "content-type": "application/json" },',
+    `  body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll("\n", "\n  ")})`,
+    "})",
+    "console.log(await response.json())"
+  ].join("\n")

@@ -18,6 +18,7 @@ import { href, path as place, replace, title } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, assistants, tell, threads, threadTitle } from "../state/place.ts"
 import * as runs from "../state/runs.ts"
+import { loadWaiting, waiting } from "../state/waiting.ts"
 import { classes, computed, html, useEffect, useMemo, useRef, useState, type View } from "../view.ts"
 import type { RunSummary, Thread } from "../wire.ts"
 import { Icon, IconButton } from "./Icon.ts"
@@ -54,7 +55,7 @@ export const Room = ({ path }: RoomProps): View => {
     const clock = setInterval(() => {
       if (runs.isAtWork.value) runs.now.value = Date.now()
     }, 1000)
-    runs.loadWaiting().catch(tell)
+    loadWaiting().catch(tell)
     return () => {
       stop.abort()
       clearInterval(clock)
@@ -100,11 +101,11 @@ const useInspector = (runId: string, threadId: string, filters: RunFilters): voi
 }
 
 const Waiting = (): View => {
-  const waiting = runs.waiting.value
-  if (waiting.length === 0) return null
+  const open = waiting.value
+  if (open.length === 0) return null
   return html`<section class="inbox" aria-labelledby="inbox-title">
-    <h3 id="inbox-title"><${Icon} name="inbox" /> ${plural(waiting.length, "run waits", "runs wait")} for you</h3>
-    ${waiting.map((run) => html`<${WaitingRun} key=${run.run_id} run=${run} title=${titles.value.get(run.thread_id) ?? "Untitled thread"} />`)}
+    <h3 id="inbox-title"><${Icon} name="inbox" /> ${plural(open.length, "run waits", "runs wait")} for you</h3>
+    ${open.map((run) => html`<${WaitingRun} key=${run.run_id} run=${run} title=${titles.value.get(run.thread_id) ?? "Untitled thread"} />`)}
   </section>`
 }
 

@@ -3,11 +3,10 @@ import { call, json } from "../api/http.ts"
 import { isShown, noFilters, periodStart, type RunFilters, withRuns } from "../lib/runList.ts"
 import { computed, signal } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
+import { loadWaiting, waiting } from "./waiting.ts"
 
 /** What was read, and what changed since. Filters are applied again, because runs change. */
 const known = signal<ReadonlyArray<RunSummary>>([])
-/** Those that wait for a person, whatever the filters. */
-const open = signal<ReadonlyArray<RunSummary>>([])
 const filters = signal<RunFilters>(noFilters)
 export const state = signal<"loading" | "ready">("loading")
 /** True: there are more runs of the period than were read. */
@@ -16,7 +15,6 @@ export const hasMore = signal(false)
 export const now = signal(Date.now())
 
 export const shown = computed(() => known.value.filter((run) => isShown(run, filters.value, now.value)))
-export const waiting = computed(() => open.value.filter(({ status }) => status === "REQUIRES_ACTION"))
 export const isAtWork = computed(() => known.value.some(({ status }) => status === "IN_PROGRESS"))
 
 interface Page {
@@ -73,16 +71,11 @@ export const loadMore = (): Promise<void> => {
   return readPages(filters.value, cursor, () => own === visit)
 }
 
-export const loadWaiting = async (): Promise<void> => {
-  const { runs } = await json<Page>(`/runs?status=REQUIRES_ACTION&limit=${pageSize}`)
-  open.value = runs
-}
-
 const take = (run: RunSummary): void => {
   known.value = withRuns(known.value, [run])
-  const others = open.value.filter(({ run_id }) => run_id !== run.run_id)
-  if (run.status === "REQUIRES_ACTION") open.value = withRuns(others, [run])
-  else if (others.length < open.value.length) open.value = others
+  const others = waiting.value.filter(({ run_id }) => run_id !== run.run_id)
+  if (run.status === "REQUIRES_ACTION") waiting.value = withRuns(others, [run])
+  else if (others.length < waiting.value.length) waiting.value = others
 }
 
 export const cancelRun = async ({ run_id, thread_id }: RunSummary): Promise<void> => {
