@@ -236,7 +236,7 @@ inChromium((launch) => {
         await page.getByRole("list", { name: "Steps of the turn" }).getByText("Model").click()
         await page.getByRole("link", { name: "Try it in the playground" }).click()
         const form = page.getByRole("form", { name: "What is asked" })
-        await page.waitForFunction("document.querySelectorAll('.lines li').length === 3")
+        await page.locator(".lines li").nth(2).waitFor()
         assert.strictEqual(await form.getByLabel("Instructions").inputValue(), "Be kind.")
         assert.strictEqual(await form.getByLabel("Message 2", { exact: true }).inputValue(), "1 2 3")
         await form.getByLabel("Instructions").fill("Be kind and brief.")

@@ -48,7 +48,6 @@ export const Room = ({ path }: RoomProps): View => {
     title.value = "Runs"
     const stop = new AbortController()
     void runs.followRuns(stop.signal, (run) => {
-      readThread(run.thread_id)
       const turn = inspector.inspected.value
       if (turn?.runId === run.run_id) inspector.refresh(turn.threadId, turn.runId).catch(tell)
     })
@@ -64,6 +63,10 @@ export const Room = ({ path }: RoomProps): View => {
   useEffect(() => {
     runs.loadRuns(filters).catch(tell)
   }, [filters])
+  const shown = runs.shown.value
+  useEffect(() => {
+    for (const { thread_id } of shown.slice(0, pageSize)) readThread(thread_id)
+  }, [shown])
   useInspector(runId, threadId, filters)
   return html`<div class="room runs">
     <header class="room-head"><h2>Runs</h2><${Filters} filters=${filters} /></header>
