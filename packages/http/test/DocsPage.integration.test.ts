@@ -76,8 +76,8 @@ describe("the page of the API", () => {
                 "docs/guide"
               )
               // The reader draws in several frames.
-              await page.waitForFunction("document.querySelectorAll('.endpoints[tabindex]').length > 5")
-              await page.waitForFunction("!document.querySelector('[role=region].response-card')")
+              await page.locator(".endpoints[tabindex]").nth(5).waitFor({ state: "attached" })
+              await page.locator("[role=region].response-card").first().waitFor({ state: "detached" })
               assert.deepStrictEqual(await faults(page), [], `${colorScheme} ${width}`)
               assert.strictEqual(await page.getByText("Developer Tools").count(), 0)
               assert.deepStrictEqual(complaints, [])

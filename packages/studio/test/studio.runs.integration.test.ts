@@ -63,6 +63,7 @@ inChromium((launch) => {
 
         await page.getByLabel("State", { exact: true }).selectOption("cancelled")
         await row(page, "Counting").waitFor({ state: "detached" })
+        await row(page, "Long").getByText("cancelled").waitFor()
         assert.strictEqual(await page.locator(".figures div").first().innerText(), "Runs\n1")
         await page.getByLabel("Words, model or id").fill("nowhere")
         await page.getByText("No run fits these filters.").waitFor()
