@@ -12,6 +12,10 @@ import { ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
 import { firstPage } from "../primitives/Page.ts"
 import type { Thread } from "../threads/Thread.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { childEndKind } from "../turns/ChildEnd.ts"
+import { ordered } from "../turns/PartFollowUps.ts"
 import { Removals } from "../threads/Removals.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
@@ -25,10 +29,17 @@ const decodeIds = Schema.decodeUnknownOption(Schema.Record(Schema.String, Schema
 const idsIn = ({ metadata }: Pick<Thread, "metadata">): Readonly<Record<string, string>> =>
   Option.getOrElse(decodeIds(metadata?.[field]), () => ({}))
 
+export const isHelpers = ({ metadata }: Pick<Thread, "metadata">): boolean =>
+  typeof metadata?.[parentField] === "string"
+
+const isRelated = (thread: Thread): boolean => isHelpers(thread) || Object.keys(idsIn(thread)).length > 0
+
 export const helperThreads = Effect.gen(function* () {
   const store = yield* ThreadStore
   const threads = yield* Threads
   const removals = yield* Removals
+  const runs = yield* RunStore
+  const followUps = yield* FollowUps
 
   const make = Effect.fnUntraced(function* (id: ThreadId, parent: ThreadId, { assistantId, name }: Colleague) {
     const now = new Date(yield* Clock.currentTimeMillis)
@@ -74,16 +85,30 @@ export const helperThreads = Effect.gen(function* () {
     const found: Array<Thread> = []
     for (let skip = 0; ; skip += limit) {
       const page = yield* store.list({ skip, limit }, assistantId)
-      found.push(...page.filter((thread) => Object.keys(idsIn(thread)).length > 0))
+      found.push(...page.filter(isRelated))
       if (page.length < limit) return found
     }
+  })
+
+  /** The run above that waits for a run of this thread goes on: what it waits for was deleted, or ended by another message. */
+  const tellAbove = Effect.fnUntraced(function* ({ metadata }: Pick<Thread, "metadata">) {
+    const parent = metadata?.[parentField]
+    if (typeof parent !== "string") return
+    const threadId = ThreadId.make(parent)
+    const waiting = yield* runs.waitingOn(threadId)
+    if (Option.isNone(waiting)) return
+    const runId = waiting.value.id
+    const order = { kind: childEndKind, key: runId, payload: { threadId, runId }, sequence: runId }
+    yield* followUps.add(yield* ordered([order]))
   })
 
   yield* removals.watch(
     Effect.fnUntraced(function* (place) {
       const found =
         "threadId" in place ? Option.toArray(yield* store.get(place.threadId)) : yield* allThreads(place.assistantId)
-      return Effect.forEach(found, removeChildren, { discard: true })
+      return Effect.forEach(found, (thread) => Effect.andThen(removeChildren(thread), tellAbove(thread)), {
+        discard: true
+      })
     })
   )
 
@@ -93,5 +118,10 @@ export const helperThreads = Effect.gen(function* () {
       Option.isNone(found) ? [] : Object.values(idsIn(found.value)).map((id) => ThreadId.make(id))
     )
 
-  return { below, find }
+  return {
+    below,
+    find,
+    tellAbove: (id: ThreadId) =>
+      Effect.flatMap(store.get(id), (found) => (Option.isSome(found) ? tellAbove(found.value) : Effect.void))
+  }
 })

@@ -21,7 +21,7 @@ import { TurnParts } from "../turns/TurnParts.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { HelperSettings } from "./HelperSettings.ts"
-import { helperThreads } from "./HelperThreads.ts"
+import { helperThreads, isHelpers } from "./HelperThreads.ts"
 
 const leftKind = "helper-left"
 
@@ -47,7 +47,9 @@ const planOf = ({ assistant, request, thread }: TurnCase): HelpersPlan | null =>
     handoffs: depth === 0 ? assistant.handoffs : [],
     isActing: depth === 0 && assistant.id !== thread.assistantId
   }
-  return plan.helpers.length + plan.handoffs.length > 0 || plan.isActing ? plan : null
+  // A message of somebody else on a helper's thread ends the run that waits there.
+  const isOfOthers = depth === 0 && isHelpers(thread)
+  return plan.helpers.length + plan.handoffs.length > 0 || plan.isActing || isOfOthers ? plan : null
 }
 
 export const makeHelpersPart = Effect.gen(function* () {
@@ -133,6 +135,7 @@ export const makeHelpersPart = Effect.gen(function* () {
       const waiting = yield* runs.waitingOn(id)
       if (Option.isSome(waiting) && waiting.value.parentRunId !== null) yield* turns.cancel(id, waiting.value.id)
     }
+    yield* threads.tellAbove(threadId)
     return []
   })
 

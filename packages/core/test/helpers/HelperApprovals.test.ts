@@ -234,6 +234,26 @@ describe("an approval inside of a helper", () => {
     assert.deepStrictEqual(paid, [])
   })
 
+  it("whose conversation is deleted, or goes on otherwise, is told above as a helper that did not answer", async () => {
+    const paid: Array<unknown> = []
+    const steps = [ask("clerk"), pay(), say("It is gone."), ask("clerk"), pay(), say("I am here."), say("It went on.")]
+    await using kernel = await open(steps, paid)
+    const chief = await chiefOf(kernel, "clerk")
+    const first = await kernel.send({ content: "Pay", assistantId: chief.id })
+    const [one] = await kernel.approvals.list()
+    await kernel.threads.remove(one?.threadId ?? "")
+    await kernel.adjust("10 seconds")
+    assert.strictEqual((await kernel.report(first)).run.status, "COMPLETED")
+    assert.deepStrictEqual(outputs(kernel).at(-1), "Error: clerk did not answer. Its conversation was deleted.")
+    const second = await kernel.send({ content: "Pay", threadId: first.threadId })
+    const [two] = await kernel.approvals.list()
+    await kernel.send({ content: "Are you there?", threadId: two?.threadId ?? "" })
+    await kernel.adjust("10 seconds")
+    assert.strictEqual((await kernel.report(second)).run.status, "COMPLETED")
+    assert.deepStrictEqual(outputs(kernel).at(-1), "Error: clerk did not answer. It was cancelled.")
+    assert.deepStrictEqual(paid, [])
+  })
+
   it("expires like every other, in whatever process", async () => {
     const stores = InMemory.layerFrom(InMemory.makeState())
     const settings = { approvalTimeout: "1 minute" } as const
