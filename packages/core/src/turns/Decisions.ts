@@ -57,13 +57,15 @@ export class Decisions extends Context.Service<
         const decideNow = (request: DecisionsRequest): Effect.Effect<StartedTurn, Failed, Principal> =>
           Effect.gen(function* () {
             const asked = yield* calls.find(request.threadId, request.runId)
-            const groups = yield* Effect.fromResult(byRun([asked, ...(yield* runsInside(asked))], request.decisions))
+            const runs = [asked, ...(yield* runsInside(asked))]
+            const groups = yield* Effect.fromResult(byRun(runs, request.decisions))
             const checked = yield* Effect.forEach(groups, (group) => check(group, request))
             const [own] = checked
             if (own !== undefined && checked.length === 1 && own.asked === asked) return yield* apply(own, request)
             // What belongs to a repeated key is found by the decisions themselves: the same once more change nothing.
             const { idempotency: _, ...inside } = request
             const turns = yield* Effect.forEach(checked, (each) => apply(each, each.asked === asked ? request : inside))
+            if (runs.some((each) => isOpenAfter(each, groups))) return yield* calls.waiting(asked.run)
             return yield* goingUp(
               asked,
               checked.map(({ asked: { run } }, index) => ({ run, turn: turns[index] }))
@@ -124,7 +126,6 @@ export class Decisions extends Context.Service<
           decided: ReadonlyArray<{ readonly run: Run; readonly turn: StartedTurn | undefined }>
         ) {
           const resting = yield* calls.waiting(run)
-          if (resting.open === undefined || resting.open.length > 0) return resting
           const principal = yield* Principal
           const climb = (turn: StartedTurn, below: Run): Effect.Effect<StartedTurn, StoreUnavailable, Principal> =>
             Effect.gen(function* () {
@@ -189,6 +190,12 @@ export class Decisions extends Context.Service<
         })
       })
     )
+}
+
+/** Whether somebody else still has to answer a call of this run, whatever its legs do after these decisions. */
+const isOpenAfter = ({ open, run }: AskedRun, groups: ReadonlyArray<Group>): boolean => {
+  const decided = groups.find(({ asked }) => asked.run.id === run.id)?.decisions ?? []
+  return open.some(({ id, waitsFor }) => waitsFor === undefined && decided.every(({ toolCallId }) => toolCallId !== id))
 }
 
 /** Decisions about calls of one run, each with its index in the list of all. */
