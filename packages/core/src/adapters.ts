@@ -17,6 +17,7 @@ export {
   IdSource,
   newId,
   CaseId,
+  ExperimentId,
   ScheduleId,
   WebhookId,
   DeliveryId

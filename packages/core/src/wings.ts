@@ -150,6 +150,17 @@ export {
   RecordedTool,
   type TooManyCases
 } from "./evals/Case.ts"
+export {
+  attemptsIn,
+  Experiment,
+  type ExperimentRefused,
+  ExperimentResult,
+  type ExperimentState,
+  type NewExperiment,
+  type TooManyExperiments
+} from "./evals/Experiment.ts"
+export { comparisonRecord, resultRecord, variantRecord } from "./evals/Reports.ts"
+export { Score } from "./evals/Score.ts"
 export { Evals } from "./evals/Evals.ts"
 export { EvalStore, type EvalStored } from "./evals/EvalStore.ts"
 export { Expectation, Expectations } from "./evals/Expectation.ts"

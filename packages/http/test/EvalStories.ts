@@ -1,14 +1,20 @@
 /** Evals over HTTP and on every store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
+import { Kernel } from "@colloquy/core"
 import { Evals } from "@colloquy/core/evals"
-import { callTool, say, type ScriptStep, TestKernel } from "@colloquy/testing"
+import { callTool, say, ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
 
-const open = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>) =>
+const open = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>, options: ScriptedOptions = {}) =>
   serve(
-    Evals.layer({ mostCases: 8 }).pipe(Layer.provideMerge(TestKernel.layer(steps, { stores })), Layer.provide(stores))
+    Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis" }).pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provideMerge(ScriptedModel.layer(steps, options)),
+      Layer.provideMerge(stores),
+      Layer.fresh
+    )
   )
 
 const unknown = "01a20967-ebec-77e4-a127-24805fbfb768"

@@ -1,8 +1,9 @@
 /** `EvalStore` in memory. */
 import type { OwnerId } from "@colloquy/core"
-import type { CaseId } from "@colloquy/core/adapters"
-import { EvalStore } from "@colloquy/core/wings"
+import type { CaseId, ExperimentId } from "@colloquy/core/adapters"
+import { attemptsIn, EvalStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
+import { storeFollowUps } from "./FollowUpStore.ts"
 import { findKey, keepAnswer } from "./IdempotencyKeys.ts"
 import { insertNew, ownedStep, ownedWrite, pageBehind, type State } from "./State.ts"
 
@@ -11,6 +12,12 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
     const row = state.evalCases.get(id)
     return row?.ownerId === ownerId ? row : undefined
   }
+  const findExperiment = (ownerId: OwnerId, id: ExperimentId) => {
+    const row = state.experiments.get(id)
+    return row?.ownerId === ownerId ? row : undefined
+  }
+  const allExperiments = (ownerId: OwnerId) =>
+    [...state.experiments.values()].filter((row) => row.ownerId === ownerId).map((row) => row.state)
   const all = (ownerId: OwnerId) => [...state.evalCases.values()].filter((row) => row.ownerId === ownerId)
 
   return EvalStore.of({
@@ -36,6 +43,51 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
         row.evalCase = evalCase
         return true
       }),
-    removeCase: (id) => ownedStep((ownerId) => find(ownerId, id) !== undefined && state.evalCases.delete(id))
+    removeCase: (id) => ownedStep((ownerId) => find(ownerId, id) !== undefined && state.evalCases.delete(id)),
+    insertExperiment: (experiment, followUps, most, once) =>
+      ownedWrite(state, "EvalStore.insertExperiment", (ownerId, now) => {
+        if (once !== null && findKey(state, ownerId, once.key, now) !== undefined) return "repeated"
+        if (allExperiments(ownerId).length >= most) return "too_many"
+        const begun = { experiment, status: "running" as const, reason: null, done: 0, costUsd: 0, endedAt: null }
+        insertNew(state.experiments, experiment.id, { ownerId, state: begun, results: new Map() })
+        storeFollowUps(state, ownerId, now, followUps)
+        keepAnswer(state, ownerId, once, now)
+        return "stored"
+      }),
+    getExperiment: (id) => ownedStep((ownerId) => Option.fromNullishOr(findExperiment(ownerId, id)?.state)),
+    listExperiments: ({ after, limit }) =>
+      ownedStep((ownerId) => {
+        const rows = allExperiments(ownerId).map((each) => ({ ...each, id: each.experiment.id }))
+        return pageBehind(rows, limit, after).map(({ id: _id, ...each }) => each)
+      }),
+    endExperiment: ({ at, id, reason, status }) =>
+      ownedStep((ownerId) => {
+        const row = findExperiment(ownerId, id)
+        if (row?.state.status !== "running") return false
+        row.state = { ...row.state, status, reason, endedAt: at }
+        return true
+      }),
+    recordResult: (id, result, next) =>
+      ownedWrite(state, "EvalStore.recordResult", (ownerId, now) => {
+        const row = findExperiment(ownerId, id)
+        if (row?.state.status !== "running" || row.results.has(result.number)) return false
+        row.results.set(result.number, result)
+        const { experiment } = row.state
+        const done = row.results.size
+        const costUsd = row.state.costUsd + (result.costUsd ?? 0) + (result.judgesCostUsd ?? 0)
+        row.state = { ...row.state, done, costUsd }
+        if (done >= attemptsIn(experiment)) row.state = { ...row.state, status: "completed", endedAt: result.endedAt }
+        if (next !== null) storeFollowUps(state, ownerId, now, [next])
+        return true
+      }),
+    listResults: ({ after = -1, experimentId, limit }) =>
+      ownedStep((ownerId) =>
+        [...(findExperiment(ownerId, experimentId)?.results.values() ?? [])]
+          .filter(({ number }) => number > after)
+          .toSorted((a, b) => a.number - b.number)
+          .slice(0, limit)
+      ),
+    removeExperiment: (id) =>
+      ownedStep((ownerId) => findExperiment(ownerId, id) !== undefined && state.experiments.delete(id))
   })
 }

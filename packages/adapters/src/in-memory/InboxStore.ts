@@ -11,6 +11,7 @@ export const inboxStore = (state: State): typeof InboxStore.Service =>
           .filter(
             ({ run, thread }) =>
               thread.ownerId === ownerId &&
+              thread.thread.scratch !== true &&
               (status === undefined || run.status === status) &&
               (assistantId === undefined || run.assistantId === assistantId) &&
               (threadId === undefined || run.threadId === threadId) &&
@@ -25,7 +26,7 @@ export const inboxStore = (state: State): typeof InboxStore.Service =>
     summary: (runId) =>
       ownedStep((ownerId) => {
         const row = findRun(state, ownerId, runId)
-        return row === undefined ? null : runSummary(row)
+        return row === undefined || row.thread.thread.scratch === true ? null : runSummary(row)
       }),
 
     follow: (time, kept) =>
@@ -48,7 +49,9 @@ export const inboxStore = (state: State): typeof InboxStore.Service =>
         return page.flatMap(({ mark, runId }, index) => {
           const row = findRun(state, ownerId, runId)
           const isNewest = page.findLastIndex((change) => change.runId === runId) === index
-          return row === undefined || !isNewest ? [] : [{ mark, run: runSummary(row) }]
+          return row === undefined || row.thread.thread.scratch === true || !isNewest
+            ? []
+            : [{ mark, run: runSummary(row) }]
         })
       })
   })

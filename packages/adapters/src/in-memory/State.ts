@@ -32,6 +32,7 @@ import type {
   RunSignal,
   RunStatus,
   CaseId,
+  ExperimentId,
   ScheduleId,
   WebhookId,
   DeliveryId,
@@ -48,6 +49,8 @@ import type {
   MemoryVersion,
   Outcome,
   EvalCase,
+  ExperimentResult,
+  ExperimentState,
   Schedule,
   SessionCharge,
   TicketRecord,
@@ -234,6 +237,10 @@ export interface State {
     readonly at: number
   }>
   readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
+  readonly experiments: Map<
+    ExperimentId,
+    { readonly ownerId: OwnerId; state: ExperimentState; readonly results: Map<number, ExperimentResult> }
+  >
   readonly evalCases: Map<CaseId, { readonly ownerId: OwnerId; evalCase: EvalCase }>
   readonly webhooks: Map<WebhookId, { readonly ownerId: OwnerId; readonly mark: number; webhook: Webhook }>
   webhookMark: number
@@ -268,6 +275,7 @@ export const makeState = (): State => ({
   followed: new Map(),
   runChanges: [],
   schedules: new Map(),
+  experiments: new Map(),
   evalCases: new Map(),
   webhooks: new Map(),
   webhookMark: 0,

@@ -39,7 +39,9 @@ export const threadStore = (state: State): typeof ThreadStore.Service => {
         [...state.threads.values()]
           .filter((row) => row.ownerId === ownerId)
           .map((row) => row.thread)
-          .filter((thread) => assistantId === undefined || thread.assistantId === assistantId)
+          .filter(
+            (thread) => thread.scratch !== true && (assistantId === undefined || thread.assistantId === assistantId)
+          )
           .sort(oldestFirst)
           .slice(skip, skip + limit)
       ),

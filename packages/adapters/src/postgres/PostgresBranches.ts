@@ -109,6 +109,7 @@ export const branches = (database: Database, histories: KnownHistories): Branche
           metadata: toJson(thread.metadata),
           created_at: thread.createdAt,
           count: messages.length,
+          scratch: thread.scratch === true,
           ...onceArguments(once)
         })
       }),

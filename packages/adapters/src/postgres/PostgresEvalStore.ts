@@ -1,13 +1,22 @@
-/** `EvalStore` on PostgreSQL. A case is one JSON text; its tags have a column, by which lists are filtered. */
+/** `EvalStore` on PostgreSQL. Cases, experiments and results are one JSON text each; what statements compare has columns. */
 import { Principal } from "@colloquy/core"
-import { EvalCase, type EvalStored, EvalStore } from "@colloquy/core/wings"
+import {
+  attemptsIn,
+  EvalCase,
+  type EvalStored,
+  EvalStore,
+  Experiment,
+  ExperimentResult,
+  type ExperimentState
+} from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { call, type Database } from "./Database.ts"
+import { followUpsArgument } from "./FollowUpRecord.ts"
 import { onceArguments } from "./PostgresBranches.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { fromJson, toText } from "./StoredText.ts"
+import { fromJson, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
 
 interface Body {
   readonly body: string
@@ -16,6 +25,7 @@ interface Body {
 export const evalStore = (database: Database): typeof EvalStore.Service => {
   const { query, schema } = database
   const cases = `${schema}.eval_cases`
+  const experiments = `${schema}.eval_experiments`
 
   return EvalStore.of({
     insertCases: (made, most, once) =>
@@ -90,9 +100,129 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
           ]),
           (rows) => rows.length > 0
         )
+      ),
+
+    insertExperiment: (experiment, followUps, most, once) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = {
+          owner: toText(ownerId),
+          id: newRowId(experiment.id),
+          attempts: attemptsIn(experiment),
+          body: JSON.stringify(encodeExperiment(experiment)),
+          follow_ups: followUpsArgument(followUps),
+          most,
+          ...onceArguments(once)
+        }
+        const [row] = yield* query<{ readonly outcome: EvalStored }>(
+          "EvalStore.insertExperiment",
+          `select ${call(database, "insert_experiment", args)} as outcome`,
+          Object.values(args)
+        )
+        return row?.outcome ?? "repeated"
+      }),
+
+    getExperiment: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<ExperimentRow>(
+            "EvalStore.getExperiment",
+            `select ${experimentColumns} from ${experiments} where owner = $1 and id = $2`,
+            [toText(ownerId), knownId(id)]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), readExperiment)
+        )
+      ),
+
+    listExperiments: ({ after, limit }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<ExperimentRow>(
+            "EvalStore.listExperiments",
+            `select ${experimentColumns} from ${experiments} where owner = $1
+               and ($3 or ordinal < (select ordinal from ${experiments} where owner = $1 and id = $2))
+             order by ordinal desc limit $4`,
+            [toText(ownerId), after === undefined ? null : knownId(after), after === undefined, limit]
+          ),
+          (rows) => rows.map(readExperiment)
+        )
+      ),
+
+    endExperiment: ({ at, id, reason, status }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "EvalStore.endExperiment",
+            `update ${experiments} set status = $3, reason = $4, ended_at = $5
+             where owner = $1 and id = $2 and status = 'running' returning id`,
+            [toText(ownerId), knownId(id), status, toTextOrNull(reason), at]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    recordResult: (id, result, next) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = {
+          owner: toText(ownerId),
+          id: knownId(id),
+          number: result.number,
+          body: JSON.stringify(encodeResult(result)),
+          cost: (result.costUsd ?? 0) + (result.judgesCostUsd ?? 0),
+          at: result.endedAt,
+          follow_ups: followUpsArgument(next === null ? [] : [next])
+        }
+        const [row] = yield* query<{ readonly stored: boolean }>(
+          "EvalStore.recordResult",
+          `select ${call(database, "record_eval_result", args)} as stored`,
+          Object.values(args)
+        )
+        return row?.stored === true
+      }),
+
+    listResults: ({ after = -1, experimentId, limit }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<Body>(
+            "EvalStore.listResults",
+            `select body from ${schema}.eval_results where owner = $1 and experiment_id = $2 and number > $3
+             order by number limit $4`,
+            [toText(ownerId), knownId(experimentId), after, limit]
+          ),
+          (rows) => rows.map(({ body }) => decodeResult(fromJson(body)))
+        )
+      ),
+
+    removeExperiment: (id) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query("EvalStore.removeExperiment", `delete from ${experiments} where owner = $1 and id = $2 returning id`, [
+            toText(ownerId),
+            knownId(id)
+          ]),
+          (rows) => rows.length > 0
+        )
       )
   })
 }
+
+interface ExperimentRow extends Body, Pick<ExperimentState, "done" | "status"> {
+  readonly reason: string | null
+  readonly cost_usd: number
+  readonly ended_at: Date | null
+}
+
+const experimentColumns = "body, status, reason, done, cost_usd, ended_at"
+
+const readExperiment = ({ body, cost_usd, done, ended_at, reason, status }: ExperimentRow): ExperimentState => ({
+  experiment: decodeExperiment(fromJson(body)),
+  status,
+  reason: fromTextOrNull(reason),
+  done,
+  costUsd: cost_usd,
+  endedAt: ended_at
+})
 
 /** A tag has no end of line, so one tag is found by the ends around it. */
 const tagsText = (tags: ReadonlyArray<string>): string =>
@@ -103,6 +233,13 @@ const caseCodec = Schema.toCodecJson(EvalCase)
 const unchecked = { disableChecks: true }
 const encodeCase = Schema.encodeSync(caseCodec, unchecked)
 const decodeCase = Schema.decodeUnknownSync(caseCodec, unchecked)
+
+const experimentCodec = Schema.toCodecJson(Experiment)
+const encodeExperiment = Schema.encodeSync(experimentCodec, unchecked)
+const decodeExperiment = Schema.decodeUnknownSync(experimentCodec, unchecked)
+const resultCodec = Schema.toCodecJson(ExperimentResult)
+const encodeResult = Schema.encodeSync(resultCodec, unchecked)
+const decodeResult = Schema.decodeUnknownSync(resultCodec, unchecked)
 
 const caseBody = (evalCase: EvalCase): string => JSON.stringify(encodeCase(evalCase))
 const readCase = ({ body }: Body): EvalCase => decodeCase(fromJson(body))

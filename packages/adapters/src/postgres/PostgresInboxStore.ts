@@ -45,6 +45,7 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
       select left(m.body, ${bodyBeginning}) as body from ${schema}.messages m
       where m.thread_id = r.thread_id and m.owner = r.owner and m.sequence = r.last_message and m.role = 'assistant' offset 0
     ) m on true`
+  const isListed = `not exists (select from ${schema}.threads t where t.id = r.thread_id and t.owner = r.owner and t.scratch)`
   const ofOwner = `${ownerOfRun("r.owner")} = ${ownerOfRun("$1")} and r.owner = $1`
 
   return InboxStore.of({
@@ -52,6 +53,7 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
       Principal.use(({ ownerId }) => {
         const conditions = [
           ofOwner,
+          isListed,
           "r.created_at >= coalesce($2::timestamptz, '-infinity')",
           "(r.created_at, r.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))"
         ]
@@ -89,7 +91,7 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
         Effect.map(
           brief<SummaryRow>(
             "InboxStore.summary",
-            summaries(`(select * from ${schema}.runs where owner = $1 and id = $2)`),
+            summaries(`(select * from ${schema}.runs r where r.owner = $1 and r.id = $2 and ${isListed})`),
             [toText(ownerId), knownId(runId)]
           ),
           ([row]) => (row === undefined ? null : decode(row))
@@ -128,7 +130,7 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
                    order by mark limit $4
                  ) page group by run_id
                ) change cross join lateral (
-                 select * from ${schema}.runs r where r.id = change.run_id and r.owner = $1 offset 0
+                 select * from ${schema}.runs r where r.id = change.run_id and r.owner = $1 and ${isListed} offset 0
                ) r
              )`).replace("select ", "select r.mark, ")} order by r.mark`,
             [toText(ownerId), after, Duration.toMillis(kept), limit]

@@ -24,8 +24,8 @@ export const threadStore = (database: Database, histories: KnownHistories): type
           query(
             "ThreadStore.insert",
             // The lock prevents that the assistant is removed before the thread is committed.
-            `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version)
-             select $3, a.owner, a.id, $4, $5, $6, $7 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
+            `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version, scratch)
+             select $3, a.owner, a.id, $4, $5, $6, $7, $8 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
              returning id`,
             [
               knownId(thread.assistantId),
@@ -34,7 +34,8 @@ export const threadStore = (database: Database, histories: KnownHistories): type
               toJson(thread.metadata),
               thread.createdAt,
               thread.updatedAt,
-              thread.assistantVersion
+              thread.assistantVersion,
+              thread.scratch === true
             ]
           ),
           (rows) => rows.length > 0
@@ -60,7 +61,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
         return Effect.map(
           query<ThreadRow>(
             "ThreadStore.list",
-            `select ${threadColumns} from ${schema}.threads t where t.owner = $1 ${ofAssistant}
+            `select ${threadColumns} from ${schema}.threads t where t.owner = $1 and not t.scratch ${ofAssistant}
              order by t.created_at, t.ordinal offset $2 limit $3`,
             assistantId === undefined ? parameters : [...parameters, knownId(assistantId)]
           ),

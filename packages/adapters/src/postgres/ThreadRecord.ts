@@ -8,6 +8,7 @@ export interface ThreadRow {
   readonly thread_metadata: string | null
   readonly assistant_version: number | null
   readonly acting_assistant_id: AssistantId | null
+  readonly scratch: boolean
   readonly thread_created_at: Date
   readonly thread_updated_at: Date
   readonly forked_from: ThreadId | null
@@ -15,7 +16,7 @@ export interface ThreadRow {
 }
 
 export const threadColumns =
-  "t.id as thread_id, t.assistant_id, t.metadata as thread_metadata, t.assistant_version, t.acting_assistant_id, " +
+  "t.id as thread_id, t.assistant_id, t.metadata as thread_metadata, t.assistant_version, t.acting_assistant_id, t.scratch, " +
   "t.created_at as thread_created_at, t.updated_at as thread_updated_at, t.forked_from, t.forked_at"
 
 export const decodeThread = (row: ThreadRow): Thread => ({
@@ -24,6 +25,7 @@ export const decodeThread = (row: ThreadRow): Thread => ({
   metadata: fromJsonOrNull(row.thread_metadata),
   assistantVersion: row.assistant_version,
   ...(row.acting_assistant_id === null ? {} : { actingAssistantId: row.acting_assistant_id }),
+  ...(row.scratch ? { scratch: true as const } : {}),
   createdAt: row.thread_created_at,
   updatedAt: row.thread_updated_at,
   ...(row.forked_from === null || row.forked_at === null

@@ -1,10 +1,17 @@
-/** The room of evals: `evals()`. It adds `colloquy.evals`: cases of real turns, and what is expected of their answers. */
+/** The room of evals: `evals()`. It adds `colloquy.evals`: cases of real turns, and experiments that answer and score them. */
 import { AssistantId, MessageId, ThreadId } from "@colloquy/core"
-import { CaseId, type DeepPartial, type IdempotencyKey } from "@colloquy/core/adapters"
+import { CaseId, ExperimentId, type DeepPartial, type IdempotencyKey } from "@colloquy/core/adapters"
 import {
   type CaseChange,
   type CaseList,
+  type Comparison,
   type EvalCase,
+  type ExperimentList,
+  type ExperimentState,
+  type ResultList,
+  type VariantSummary,
+  type Variant,
+  type NewExperiment,
   Evals,
   type EvalSettings,
   type NewCase
@@ -13,7 +20,17 @@ import { type CallOptions, readId, type Room, room, type RoomTypes, type RunCall
 import * as Effect from "effect/Effect"
 import type { RoomNeeds } from "../Store.ts"
 
-export type { CaseChange, CaseList, EvalCase, Expectation } from "@colloquy/core/evals"
+export type {
+  CaseChange,
+  CaseList,
+  Comparison,
+  EvalCase,
+  Expectation,
+  ExperimentList,
+  ExperimentState,
+  ResultList,
+  VariantSummary
+} from "@colloquy/core/evals"
 
 /** `NewCase` with the assistant's id as plain text. */
 export interface CaseFields extends Omit<NewCase, "assistantId"> {
@@ -24,6 +41,17 @@ export interface CaseFields extends Omit<NewCase, "assistantId"> {
 export interface TurnPlace extends CaseChange {
   readonly threadId: string
   readonly messageId: string
+}
+
+/** `Variant` with the assistant's id as plain text. */
+export interface VariantFields extends Omit<Variant, "assistantId"> {
+  readonly assistantId?: string
+}
+
+/** `NewExperiment` with ids as plain text. */
+export interface ExperimentFields extends Omit<NewExperiment, "caseIds" | "variants"> {
+  readonly caseIds?: ReadonlyArray<string>
+  readonly variants: ReadonlyArray<VariantFields>
 }
 
 interface Once {
@@ -47,6 +75,27 @@ export interface EvalCalls {
   /** Changes what is given. */
   readonly updateCase: (change: CaseChange & { readonly caseId: string }, options?: CallOptions) => Promise<EvalCase>
   readonly removeCase: (caseId: string, options?: CallOptions) => Promise<void>
+  /** Begins to answer and score cases, in the background. With `idempotency`, a repeat within a day gets the first answer. */
+  readonly createExperiment: (asked: ExperimentFields & Once, options?: CallOptions) => Promise<ExperimentState>
+  readonly getExperiment: (experimentId: string, options?: CallOptions) => Promise<ExperimentState>
+  /** Newest first. */
+  readonly listExperiments: (
+    page?: { readonly limit?: number; readonly after?: string },
+    options?: CallOptions
+  ) => Promise<ExperimentList>
+  readonly cancelExperiment: (experimentId: string, options?: CallOptions) => Promise<ExperimentState>
+  readonly removeExperiment: (experimentId: string, options?: CallOptions) => Promise<void>
+  readonly listResults: (
+    page: { readonly experimentId: string; readonly limit?: number; readonly after?: number },
+    options?: CallOptions
+  ) => Promise<ResultList>
+  /** What the results so far come to, for each variant. */
+  readonly summarize: (experimentId: string, options?: CallOptions) => Promise<ReadonlyArray<VariantSummary>>
+  /** Two variants on the cases that both have answered. */
+  readonly compare: (
+    names: { readonly experimentId: string; readonly before: string; readonly after: string },
+    options?: CallOptions
+  ) => Promise<Comparison>
 }
 
 interface EvalsTypes extends RoomTypes {
@@ -93,7 +142,37 @@ const functions = Effect.gen(function* () {
       ),
     updateCase: ({ caseId, ...change }, options) =>
       run(() => service.updateCase(readId(CaseId, caseId), change), options),
-    removeCase: (caseId, options) => run(() => service.removeCase(readId(CaseId, caseId)), options)
+    removeCase: (caseId, options) => run(() => service.removeCase(readId(CaseId, caseId)), options),
+    createExperiment: ({ caseIds, idempotency, variants, ...asked }, options) =>
+      run(
+        () =>
+          service.createExperiment(
+            {
+              ...asked,
+              ...(caseIds === undefined ? {} : { caseIds: caseIds.map((id) => readId(CaseId, id)) }),
+              variants: variants.map(({ assistantId, ...variant }) => ({
+                ...variant,
+                ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
+              }))
+            },
+            idempotency
+          ),
+        options
+      ),
+    getExperiment: (id, options) => run(() => service.getExperiment(readId(ExperimentId, id)), options),
+    listExperiments: ({ after, limit = 20 } = {}, options) =>
+      run(
+        () =>
+          service.listExperiments({ limit, ...(after === undefined ? {} : { after: readId(ExperimentId, after) }) }),
+        options
+      ),
+    cancelExperiment: (id, options) => run(() => service.cancelExperiment(readId(ExperimentId, id)), options),
+    removeExperiment: (id, options) => run(() => service.removeExperiment(readId(ExperimentId, id)), options),
+    listResults: ({ experimentId, limit = 20, ...page }, options) =>
+      run(() => service.listResults({ experimentId: readId(ExperimentId, experimentId), limit, ...page }), options),
+    summarize: (id, options) => run(() => service.summarizeExperiment(readId(ExperimentId, id)), options),
+    compare: ({ experimentId, ...names }, options) =>
+      run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options)
   })
   return { name: "evals", calls: (run: RunCall) => ({ evals: calls(run) }) }
 })

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaIssue from "effect/SchemaIssue"
 import { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
@@ -32,6 +31,7 @@ import { caseMessages, recordedTools } from "./CaseFromTurn.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 import { type CasePage, EvalStore } from "./EvalStore.ts"
 import type { CaseCalls } from "./Evals.ts"
+import { type GivenProblem, readerFor } from "./ReadGiven.ts"
 
 /** How many messages are read of a turn: a question and its answers. */
 const mostOfTurn = 200
@@ -40,31 +40,18 @@ const caseCodec = Schema.toCodecJson(EvalCase)
 const encodeCase = Schema.encodeSync(caseCodec)
 const decodeCase = Schema.decodeUnknownOption(caseCodec)
 const decodeIds = Schema.decodeUnknownOption(Schema.Array(CaseId))
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
-const pathStep = (step: unknown): string | number => (typeof step === "number" ? step : String(step))
-
-/** Callers in plain JavaScript may give any value. */
-const reader = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
-  return (value: unknown, index: number | null): Result.Result<S["Type"], ReadonlyArray<CaseProblem>> =>
-    Result.mapError(decode(value), ({ issue }) =>
-      format(issue).issues.map(({ message, path = [] }) => ({
-        index,
-        path: path.map(pathStep),
-        message
-      }))
-    )
-}
 const refuse = (problems: ReadonlyArray<CaseProblem>) => Effect.fail(new CaseRefused({ problems }))
-const accept = <A>(read: Result.Result<A, ReadonlyArray<CaseProblem>>) =>
-  Result.isSuccess(read) ? Effect.succeed(read.success) : refuse(read.failure)
+const accept = <A>(read: Result.Result<A, ReadonlyArray<GivenProblem>>) =>
+  Result.isSuccess(read)
+    ? Effect.succeed(read.success)
+    : refuse(read.failure.map((problem) => ({ index: null, ...problem })))
 
-const readNew = reader(Schema.toType(NewCase))
-const readOfTurn = reader(Schema.toType(CaseOfTurn))
-const readChange = reader(Schema.toType(CaseChange))
+const readNew = readerFor(Schema.toType(NewCase))
+const readOfTurn = readerFor(Schema.toType(CaseOfTurn))
+const readChange = readerFor(Schema.toType(CaseChange))
 
 export const makeCases = Effect.gen(function* () {
   const store = yield* EvalStore
@@ -163,8 +150,8 @@ export const makeCases = Effect.gen(function* () {
       if (answered !== undefined) return answered
       const made =
         "threadId" in asked
-          ? yield* fromTurn(yield* accept(readOfTurn(asked, null)))
-          : yield* fromHand(yield* accept(readNew(asked, null)))
+          ? yield* fromTurn(yield* accept(readOfTurn(asked)))
+          : yield* fromHand(yield* accept(readNew(asked)))
       if (made.question.trim() === "")
         return yield* refuse([{ index: null, path: ["message_id"], message: "The question of this turn has no text." }])
       const stored = yield* insert([made], false, encodeCase(made), idempotency)
@@ -178,8 +165,8 @@ export const makeCases = Effect.gen(function* () {
       const problems: Array<CaseProblem> = []
       const made: Array<EvalCase> = []
       for (const [index, each] of asked.entries()) {
-        const read = readNew(each, index)
-        if (Result.isFailure(read)) problems.push(...read.failure)
+        const read = readNew(each)
+        if (Result.isFailure(read)) problems.push(...read.failure.map((problem) => ({ index, ...problem })))
         else made.push(yield* fromHand(read.success))
         if (index % 64 === 63) yield* Effect.yieldNow
       }
@@ -201,7 +188,7 @@ export const makeCases = Effect.gen(function* () {
         expectations = before.expectations,
         name = before.name,
         tags = before.tags
-      } = yield* accept(readChange(change, null))
+      } = yield* accept(readChange(change))
       const after = { ...before, expectations, name, tags, updatedAt: yield* now }
       const problems = yield* checked(after, null)
       if (problems.length > 0) return yield* refuse(problems)

@@ -1,12 +1,14 @@
-/** Port: keeps cases. They belong to their owner alone, and not to a thread or an assistant. */
+/** Port: keeps cases, and experiments with their results. They belong to their owner alone, and not to a thread or an assistant. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { CaseId } from "../primitives/Ids.ts"
+import type { CaseId, ExperimentId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AnsweredOnce } from "../runs/Branches.ts"
+import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { EvalCase } from "./Case.ts"
+import type { Experiment, ExperimentResult, ExperimentState } from "./Experiment.ts"
 
 export interface CasePage {
   readonly limit: number
@@ -14,6 +16,25 @@ export interface CasePage {
   readonly after?: CaseId
   /** Only cases with this tag. */
   readonly tag?: string
+}
+
+export interface ExperimentPage {
+  readonly limit: number
+  /** The last experiment of the page before. */
+  readonly after?: ExperimentId
+}
+
+export interface ResultPage {
+  readonly experimentId: ExperimentId
+  readonly limit: number
+  /** The number of the last result of the page before. */
+  readonly after?: number
+}
+
+export type ExperimentEnd = Pick<ExperimentState, "reason"> & {
+  readonly id: ExperimentId
+  readonly status: "stopped" | "cancelled"
+  readonly at: Date
 }
 
 export type EvalStored = "stored" | "too_many" | "repeated"
@@ -43,5 +64,47 @@ export class EvalStore extends Context.Service<
 
     /** MUST delete it, and nothing else; false: there was none. */
     readonly removeCase: (id: CaseId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+
+    /**
+     * MUST store the experiment as running, and the follow-ups as `FollowUpStore.add` does, in one step, unless the principal has `most`
+     * experiments already. A key is used as by `insertCases`.
+     */
+    readonly insertExperiment: (
+      experiment: Experiment,
+      followUps: ReadonlyArray<NewFollowUp>,
+      most: number,
+      once: AnsweredOnce | null
+    ) => Effect.Effect<EvalStored, StoreUnavailable, Principal>
+
+    /** MUST find an experiment of the principal, with how far it is. */
+    readonly getExperiment: (
+      id: ExperimentId
+    ) => Effect.Effect<Option.Option<ExperimentState>, StoreUnavailable, Principal>
+
+    /** The principal's experiments: the last one that was inserted MUST come first, and pages MUST go on behind `after`. */
+    readonly listExperiments: (
+      page: ExperimentPage
+    ) => Effect.Effect<ReadonlyArray<ExperimentState>, StoreUnavailable, Principal>
+
+    /** MUST end a running experiment; false, and nothing changes, when it has ended or is not there. */
+    readonly endExperiment: (end: ExperimentEnd) => Effect.Effect<boolean, StoreUnavailable, Principal>
+
+    /**
+     * Stores what an attempt came to, adds its cost, and stores the follow-up of the next attempt, in one step; with the last result the
+     * experiment MUST become completed. False, and nothing changes, if the experiment does not run, or has a result of this number.
+     */
+    readonly recordResult: (
+      experimentId: ExperimentId,
+      result: ExperimentResult,
+      next: NewFollowUp | null
+    ) => Effect.Effect<boolean, StoreUnavailable, Principal>
+
+    /** MUST return results of an experiment by rising numbers, from the first one after `after`. */
+    readonly listResults: (
+      page: ResultPage
+    ) => Effect.Effect<ReadonlyArray<ExperimentResult>, StoreUnavailable, Principal>
+
+    /** MUST take an experiment away with its results, whether it runs or not; false without such an experiment of the principal. */
+    readonly removeExperiment: (id: ExperimentId) => Effect.Effect<boolean, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/evals/EvalStore") {}

@@ -3,13 +3,24 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
-import type { CaseId } from "../primitives/Ids.ts"
+import type { CaseId, ExperimentId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
 import type { IdempotencyConflict, MessageNotFound } from "../turns/TurnErrors.ts"
 import type { CaseChange, CaseNotFound, CaseOfTurn, CaseRefused, EvalCase, NewCase, TooManyCases } from "./Case.ts"
-import type { CasePage } from "./EvalStore.ts"
+import type { Comparison } from "./Comparison.ts"
+import type { CasePage, ExperimentPage, ResultPage } from "./EvalStore.ts"
+import type {
+  ExperimentNotFound,
+  ExperimentRefused,
+  ExperimentResult,
+  ExperimentState,
+  NewExperiment,
+  TooManyExperiments,
+  VariantNotFound
+} from "./Experiment.ts"
+import type { VariantSummary } from "./Summary.ts"
 
 export interface CaseList {
   readonly cases: ReadonlyArray<EvalCase>
@@ -41,4 +52,46 @@ export interface CaseCalls {
   readonly removeCase: (id: CaseId) => Effect.Effect<void, CaseNotFound | StoreUnavailable, Principal>
 }
 
-export class Evals extends Context.Service<Evals, CaseCalls>()("@colloquy/core/evals/Evals") {}
+export interface ExperimentList {
+  readonly experiments: ReadonlyArray<ExperimentState>
+  /** `after` of the next page; null: there is none. */
+  readonly next: ExperimentId | null
+}
+
+export interface ResultList {
+  readonly results: ReadonlyArray<ExperimentResult>
+  /** `after` of the next page; null: there is none. */
+  readonly next: number | null
+}
+
+type Missing = ExperimentNotFound | StoreUnavailable
+
+export interface ExperimentCalls {
+  /** Begins to answer and score. It goes on in whatever process, until every attempt has a result. */
+  readonly createExperiment: (
+    asked: NewExperiment,
+    idempotency?: IdempotencyKey
+  ) => Effect.Effect<
+    ExperimentState,
+    AssistantNotFound | CaseNotFound | ExperimentRefused | TooManyExperiments | IdempotencyConflict | StoreUnavailable,
+    Principal
+  >
+  readonly getExperiment: (id: ExperimentId) => Effect.Effect<ExperimentState, Missing, Principal>
+  /** Newest first. */
+  readonly listExperiments: (page: ExperimentPage) => Effect.Effect<ExperimentList, StoreUnavailable, Principal>
+  /** No attempt begins any more, and those under way are ended. An experiment that has ended stays as it is. */
+  readonly cancelExperiment: (id: ExperimentId) => Effect.Effect<ExperimentState, Missing, Principal>
+  /** With its results. One that runs is cancelled. */
+  readonly removeExperiment: (id: ExperimentId) => Effect.Effect<void, Missing, Principal>
+  /** In the order of the attempts. */
+  readonly listResults: (page: ResultPage) => Effect.Effect<ResultList, Missing, Principal>
+  /** What the results so far come to, a summary for each variant. */
+  readonly summarizeExperiment: (id: ExperimentId) => Effect.Effect<ReadonlyArray<VariantSummary>, Missing, Principal>
+  /** Two variants on the cases that both have answered so far. */
+  readonly compareVariants: (
+    id: ExperimentId,
+    names: { readonly before: string; readonly after: string }
+  ) => Effect.Effect<Comparison, VariantNotFound | Missing, Principal>
+}
+
+export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls>()("@colloquy/core/evals/Evals") {}

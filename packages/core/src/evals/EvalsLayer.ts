@@ -1,16 +1,23 @@
-/** The wing `evals`: its use cases over the store. */
+/** The wing `evals`: its use cases over the store, the worker that makes attempts, and the part that answers tools from the record. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { AssistantStore } from "../assistants/AssistantStore.ts"
-import type { RunStore } from "../runs/RunStore.ts"
-import type { Threads } from "../threads/Threads.ts"
-import type { ThreadStore } from "../threads/ThreadStore.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
 import { makeCases } from "./Cases.ts"
 import { Evals } from "./Evals.ts"
-import type { EvalStore } from "./EvalStore.ts"
+import { EvalSettings } from "./EvalSettings.ts"
+import { EvalStore } from "./EvalStore.ts"
+import { makeExperiments } from "./Experiments.ts"
+import { recordedPart } from "./RecordedPart.ts"
+import { registerAttempts } from "./RunExperiment.ts"
+import { Scoring } from "./Scoring.ts"
 
-export const layerEvals: Layer.Layer<Evals, never, AssistantStore | EvalStore | RunStore | Threads | ThreadStore> =
-  Layer.effect(
-    Evals,
-    Effect.map(makeCases, (cases) => Evals.of(cases))
-  )
+export const layerEvals = Layer.effect(
+  Evals,
+  Effect.gen(function* () {
+    const cases = yield* makeCases
+    const experiments = yield* makeExperiments
+    yield* (yield* TurnParts).register(recordedPart(yield* EvalStore))
+    yield* registerAttempts
+    return Evals.of({ ...cases, ...experiments })
+  })
+).pipe(Layer.provide(Layer.unwrap(Effect.map(EvalSettings, ({ scoring }) => Scoring.layer(scoring)))))

@@ -18,10 +18,30 @@ export {
 } from "./Case.ts"
 export { type Attempt, CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
 export { compare, type ComparedCase, type Comparison, differenceInWords, type Judgement } from "./Comparison.ts"
-export type { CaseList } from "./Evals.ts"
+export type { CaseList, ExperimentList, ResultList } from "./Evals.ts"
+export {
+  attemptsIn,
+  Experiment,
+  ExperimentNotFound,
+  ExperimentRefused,
+  ExperimentResult,
+  type ExperimentState,
+  ExperimentStatus,
+  NewExperiment,
+  TooManyExperiments,
+  Variant,
+  VariantNotFound
+} from "./Experiment.ts"
 export type { EvalSettings } from "./EvalSettings.ts"
-export { type CasePage, EvalStore, type EvalStored } from "./EvalStore.ts"
 export { copyAsTest, type CopyOptions } from "./CopyAsTest.ts"
+export {
+  type CasePage,
+  EvalStore,
+  type EvalStored,
+  type ExperimentEnd,
+  type ExperimentPage,
+  type ResultPage
+} from "./EvalStore.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
 export { judgedReply, JudgedTurn, judgedTurn, type NamedDocument, type TurnFigures } from "./JudgedTurn.ts"
 export {

@@ -45,6 +45,9 @@ export type ScheduleId = typeof ScheduleId.Type
 export const CaseId = Schema.NonEmptyString.pipe(Schema.brand("CaseId"))
 export type CaseId = typeof CaseId.Type
 
+export const ExperimentId = Schema.NonEmptyString.pipe(Schema.brand("ExperimentId"))
+export type ExperimentId = typeof ExperimentId.Type
+
 export const WebhookId = Schema.NonEmptyString.pipe(Schema.brand("WebhookId"))
 export type WebhookId = typeof WebhookId.Type
 

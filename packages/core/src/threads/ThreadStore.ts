@@ -24,7 +24,10 @@ export class ThreadStore extends Context.Service<
      * one, and MUST never decrease.
      */
     readonly get: (id: ThreadId) => Effect.Effect<Option.Option<Thread>, StoreUnavailable, Principal>
-    /** MUST list the principal's threads, oldest first, in an order that is stable between pages; with an assistant, only its threads. */
+    /**
+     * MUST list the principal's threads, oldest first, in an order that is stable between pages; with an assistant, only its threads. Scratch
+     * threads MUST NOT be listed.
+     */
     readonly list: (
       page: Page,
       assistantId?: AssistantId

@@ -62,7 +62,10 @@ export const offeredTools = (
   return new Map(
     all
       .filter(({ tool }) => plan.hosted.includes(tool.definition.name))
-      .map((offered) => [offered.tool.definition.name, offered])
+      .map(({ part, tool }) => [
+        tool.definition.name,
+        { part, tool: parts.reduce((each, { replaceTool }) => replaceTool(each), tool) }
+      ])
   )
 }
 

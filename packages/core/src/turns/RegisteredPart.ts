@@ -165,6 +165,7 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
       tools,
       /** The tools that the model's vendor runs. */
       ownTools: offered.filter((tool) => typeof tool === "string"),
+      replaceTool: (tool: HostedTool): HostedTool => part.replaceTool?.(plan, tool) ?? tool,
       output: (): WantedOutput | null => part.output?.(plan) ?? null,
       recall: (turn: LiveTurn, history: History): Effect.Effect<Recollection, never, Principal> => {
         const recalled = Effect.suspend(() => part.recall?.(plan, turn, history) ?? Effect.succeed([]))

@@ -293,6 +293,11 @@ export interface TurnPart<Plan> {
    */
   readonly tools?: (plan: Plan) => ReadonlyArray<HostedTool | OwnTool>
   /**
+   * 7 converse: what runs in this turn in the place of a tool that the kernel runs, of the host or of another part; it has the same definition.
+   * The tool itself: nothing changes. Absent: no tool is replaced.
+   */
+  readonly replaceTool?: (plan: Plan, tool: HostedTool) => HostedTool
+  /**
    * 7 converse: gets the media and sources of one answer of the conversation's model, in every turn, planned or not. `true`: some of the
    * media were kept. `false`: media came, and none of them could be kept. Undefined: this part keeps no media.
    */

@@ -81,7 +81,7 @@ export const versionToWire = ({ by, changes, createdAt, version }: AssistantVers
   changes: changes.map((field) => fieldNames[field])
 })
 
-const modelOptionsToWire = (options: ModelOptions): Records.Assistant["model_options"] => {
+export const modelOptionsToWire = (options: ModelOptions): Records.Assistant["model_options"] => {
   const { maxOutputTokens, maxSteps, parallelToolCalls, seed, stop, temperature, toolChoice, topP } = options
   return compact({
     temperature,

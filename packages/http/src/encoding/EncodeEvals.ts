@@ -1,7 +1,15 @@
 /** From records of evals to those of the wire, and back. */
 import { AssistantId } from "@colloquy/core"
-import type { EvalCase, NewCase } from "@colloquy/core/wings"
+import {
+  attemptsIn,
+  type EvalCase,
+  type ExperimentResult,
+  type ExperimentState,
+  type NewCase,
+  resultRecord
+} from "@colloquy/core/wings"
 import { compact, given, writeTimestamp } from "../wire/Fields.ts"
+import { modelOptionsToWire } from "./Encode.ts"
 import type * as Wire from "../wire/EvalRecords.ts"
 
 type Message = EvalCase["messages"][number]
@@ -54,4 +62,59 @@ export const caseFromWire = (body: Wire.GivenCase): NewCase => ({
     tags: given(body.tags),
     tools: given(body.tools)
   })
+})
+
+type Variant = ExperimentState["experiment"]["variants"][number]
+
+const variantToWire = ({
+  assistantId,
+  assistantVersion,
+  instructions,
+  model,
+  modelOptions,
+  name,
+  provider
+}: Variant): Wire.EvalVariant => ({
+  name,
+  ...compact({
+    assistant_id: assistantId,
+    assistant_version: assistantVersion,
+    llm_provider: provider,
+    model_name: model,
+    model_options: modelOptions === undefined ? undefined : modelOptionsToWire(modelOptions),
+    instructions
+  })
+})
+
+export const experimentToWire = ({
+  costUsd,
+  done,
+  endedAt,
+  experiment,
+  reason,
+  status
+}: ExperimentState): Wire.Experiment => ({
+  experiment_id: experiment.id,
+  name: experiment.name,
+  status,
+  reason,
+  cases: experiment.caseIds.length,
+  variants: experiment.variants.map(variantToWire),
+  repeats: experiment.repeats,
+  tools: experiment.tools,
+  concurrency: experiment.concurrency,
+  budget_usd: experiment.budgetUsd,
+  expectations: experiment.expectations,
+  attempts: { total: attemptsIn(experiment), done },
+  cost_usd: costUsd,
+  created_at: writeTimestamp(experiment.createdAt),
+  ended_at: endedAt === null ? null : writeTimestamp(endedAt)
+})
+
+export const resultToWire = (result: ExperimentResult): Wire.Result => ({
+  number: result.number,
+  ...resultRecord(result),
+  tool_calls: result.toolCalls,
+  judges_cost_usd: result.judgesCostUsd,
+  ended_at: writeTimestamp(result.endedAt)
 })

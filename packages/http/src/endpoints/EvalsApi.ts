@@ -1,4 +1,4 @@
-/** Cases of evals. */
+/** Cases and experiments of evals. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -18,9 +18,19 @@ const CaseLines = Schema.String.annotate({ description: "One case as JSON on eac
 )
 
 const ofCase = { case_id: Uuid }
+const ofExperiment = { experiment_id: Uuid }
+const limit = Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
+const ResultLines = Schema.String.annotate({ description: "All results so far, one as JSON on each line" }).pipe(
+  HttpApiSchema.asText({ contentType: "application/x-ndjson" })
+)
 const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
 
-export const evalBodies = { create: caseBody, import: casesBody, update: jsonOrFormBody(Wire.EvalCaseUpdate) }
+export const evalBodies = {
+  create: caseBody,
+  import: casesBody,
+  update: jsonOrFormBody(Wire.EvalCaseUpdate),
+  experiment: jsonOrFormBody(Wire.ExperimentRequest)
+}
 
 export const EvalsApi = HttpApiGroup.make("evals")
   .add(
@@ -44,7 +54,7 @@ export const EvalsApi = HttpApiGroup.make("evals")
       .annotate(OpenApi.Summary, "Make cases of a list or of JSON lines; nothing when one is wrong"),
     HttpApiEndpoint.get("listCases", "/evals/cases", {
       query: {
-        limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
+        limit,
         cursor: Schema.optionalKey(Uuid),
         tag: Schema.optionalKey(Schema.String)
       },
@@ -71,7 +81,77 @@ export const EvalsApi = HttpApiGroup.make("evals")
       error: errors
     })
       .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete a case")
+      .annotate(OpenApi.Summary, "Delete a case"),
+    HttpApiEndpoint.post("createExperiment", "/evals/experiments", {
+      headers: IdempotencyHeader,
+      payload: Wire.ExperimentRequest,
+      success: Wire.ExperimentCreated,
+      error: [...unreadable, Conflict, ...errors]
+    })
+      .annotate(DeclaredBody, evalBodies.experiment)
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Answer cases by each variant and score the answers, in the background"),
+    HttpApiEndpoint.get("listExperiments", "/evals/experiments", {
+      query: { limit, cursor: Schema.optionalKey(Uuid) },
+      success: Wire.ExperimentList,
+      error: [NotImplemented, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List experiments, newest first"),
+    HttpApiEndpoint.get("getExperiment", "/evals/experiments/:experiment_id", {
+      params: ofExperiment,
+      success: Wire.Experiment,
+      error: errors
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Look at an experiment and how far it is"),
+    HttpApiEndpoint.post("cancelExperiment", "/evals/experiments/:experiment_id/cancel", {
+      params: ofExperiment,
+      success: Wire.Experiment,
+      error: errors
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Cancel an experiment; its results so far stay"),
+    HttpApiEndpoint.get("listResults", "/evals/experiments/:experiment_id/results", {
+      params: ofExperiment,
+      query: {
+        limit,
+        cursor: Schema.optionalKey(IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))),
+        format: Schema.optionalKey(Schema.Literals(["json", "jsonl"]))
+      },
+      success: [Wire.ExperimentResults, ResultLines],
+      error: errors
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(
+        OpenApi.Summary,
+        "The results of an experiment in order, page by page, or with `format=jsonl` all of them"
+      ),
+    HttpApiEndpoint.get("summarizeExperiment", "/evals/experiments/:experiment_id/summary", {
+      params: ofExperiment,
+      success: Wire.ExperimentSummary,
+      error: errors
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "What the results so far come to: pass rates, costs and times, the worst cases first"),
+    HttpApiEndpoint.get("compareVariants", "/evals/experiments/:experiment_id/comparison", {
+      params: ofExperiment,
+      query: { a: Schema.String, b: Schema.String },
+      success: Wire.ExperimentComparison,
+      error: errors
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Compare variant `b` with variant `a` on the cases that both have answered"),
+    HttpApiEndpoint.delete("removeExperiment", "/evals/experiments/:experiment_id", {
+      params: ofExperiment,
+      success: Wire.ExperimentDeleted,
+      error: errors
+    })
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Delete an experiment with its results; one that runs is cancelled")
   )
   .annotate(OpenApi.Title, "Evals")
-  .annotate(OpenApi.Description, "Tests of answers: cases of real turns, and what is expected of them.")
+  .annotate(
+    OpenApi.Description,
+    "Tests of answers: cases of real turns, what is expected of them, and experiments that answer them."
+  )

@@ -1,20 +1,23 @@
 /** Evals over HTTP. A host that has not installed `Evals.layer()` answers 501. */
-import { MessageId, ThreadId } from "@colloquy/core"
-import { CaseId } from "@colloquy/core/adapters"
-import { Evals } from "@colloquy/core/wings"
+import { AssistantId, MessageId, Principal, ThreadId } from "@colloquy/core"
+import { CaseId, ExperimentId } from "@colloquy/core/adapters"
+import { comparisonRecord, Evals, type NewExperiment, variantRecord } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import { Api } from "../Api.ts"
-import { caseFromWire, caseToWire } from "../encoding/EncodeEvals.ts"
+import { caseFromWire, caseToWire, experimentToWire, resultToWire } from "../encoding/EncodeEvals.ts"
 import { evalBodies } from "../endpoints/EvalsApi.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given } from "../wire/Fields.ts"
+import type { ExperimentRequest } from "../wire/EvalRecords.ts"
 import { readIdempotency } from "./Idempotency.ts"
+import { modelOptionsFromWire } from "./TurnOptions.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -87,7 +90,118 @@ export const layer = HttpApiBuilder.group(
           return { message: "The case was deleted.", case_id: params.case_id, deleted_at }
         })
       )
+      .handleRaw("createExperiment", (raw) =>
+        Effect.gen(function* () {
+          const { createExperiment } = yield* evals
+          const { value } = yield* read(evalBodies.experiment, raw)
+          const { idempotency } = yield* readIdempotency(raw, () => value)
+          const made = createExperiment(experimentFromWire(value), idempotency)
+          const record = experimentToWire(yield* Effect.mapError(made, toWireError))
+          return HttpServerResponse.jsonUnsafe(record, { status: 201 })
+        })
+      )
+      .handle("listExperiments", ({ query: { cursor, limit = 20 } }) =>
+        Effect.gen(function* () {
+          const { listExperiments } = yield* evals
+          const after = cursor === undefined ? undefined : ExperimentId.make(cursor)
+          const found = yield* Effect.mapError(listExperiments({ limit, ...compact({ after }) }), toWireError)
+          return { experiments: found.experiments.map(experimentToWire), next_cursor: found.next }
+        })
+      )
+      .handle("getExperiment", ({ params }) =>
+        Effect.gen(function* () {
+          const { getExperiment } = yield* evals
+          return experimentToWire(yield* Effect.mapError(getExperiment(idFrom(params)), toWireError))
+        })
+      )
+      .handle("cancelExperiment", ({ params }) =>
+        Effect.gen(function* () {
+          const { cancelExperiment } = yield* evals
+          return experimentToWire(yield* Effect.mapError(cancelExperiment(idFrom(params)), toWireError))
+        })
+      )
+      .handleRaw("listResults", ({ params, query: { cursor, format, limit = 20 } }) =>
+        Effect.gen(function* () {
+          const { listResults } = yield* evals
+          const principal = yield* Principal
+          const experimentId = idFrom(params)
+          const first = yield* Effect.mapError(
+            listResults({
+              experimentId,
+              limit: format === "jsonl" ? resultsAtOnce : limit,
+              ...compact({ after: cursor })
+            }),
+            toWireError
+          )
+          if (format !== "jsonl")
+            return HttpServerResponse.jsonUnsafe({
+              results: first.results.map(resultToWire),
+              next_cursor: first.next === null ? null : String(first.next)
+            })
+          const lines = Stream.paginate(first, (page) => {
+            const text = page.results.map((result) => `${JSON.stringify(resultToWire(result))}\n`)
+            if (page.next === null) return Effect.succeed([text, Option.none<typeof first>()] as const)
+            const more = listResults({ experimentId, limit: resultsAtOnce, after: page.next })
+            return Effect.map(more, (next) => [text, Option.some(next)] as const)
+          })
+          return HttpServerResponse.stream(Stream.encodeText(Stream.provideService(lines, Principal, principal)), {
+            contentType: "application/x-ndjson"
+          })
+        })
+      )
+      .handle("summarizeExperiment", ({ params }) =>
+        Effect.gen(function* () {
+          const { summarizeExperiment } = yield* evals
+          const variants = yield* Effect.mapError(summarizeExperiment(idFrom(params)), toWireError)
+          return { variants: variants.map(variantRecord) }
+        })
+      )
+      .handle("compareVariants", ({ params, query: { a, b } }) =>
+        Effect.gen(function* () {
+          const { compareVariants } = yield* evals
+          return comparisonRecord(
+            yield* Effect.mapError(compareVariants(idFrom(params), { before: a, after: b }), toWireError)
+          )
+        })
+      )
+      .handle("removeExperiment", ({ params }) =>
+        Effect.gen(function* () {
+          const { removeExperiment } = yield* evals
+          yield* Effect.mapError(removeExperiment(idFrom(params)), toWireError)
+          const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
+          return { message: "The experiment was deleted.", experiment_id: params.experiment_id, deleted_at }
+        })
+      )
   })
 )
 
 const detail = "Evals are not available on this server: its host has not installed them."
+
+/** Each may have the text of a whole answer. */
+const resultsAtOnce = 20
+
+const idFrom = (params: { readonly experiment_id: string }) => ExperimentId.make(params.experiment_id)
+
+const experimentFromWire = (body: ExperimentRequest): NewExperiment => ({
+  variants: body.variants.map(({ assistant_id, name, ...variant }) => ({
+    name,
+    ...compact({
+      assistantId: assistant_id === undefined || assistant_id === null ? undefined : AssistantId.make(assistant_id),
+      assistantVersion: given(variant.assistant_version),
+      provider: given(variant.llm_provider),
+      model: given(variant.model_name),
+      modelOptions: modelOptionsFromWire(variant.model_options),
+      instructions: given(variant.instructions)
+    })
+  })),
+  ...compact({
+    name: given(body.name),
+    caseIds: given(body.case_ids)?.map((id) => CaseId.make(id)),
+    tags: given(body.tags),
+    repeats: given(body.repeats),
+    tools: given(body.tools),
+    concurrency: given(body.concurrency),
+    budgetUsd: given(body.budget_usd),
+    expectations: given(body.expectations)
+  })
+})

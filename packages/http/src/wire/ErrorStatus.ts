@@ -22,6 +22,7 @@ import type {
   CaseRefused,
   Documents,
   Evals,
+  ExperimentRefused,
   FilesNotReady,
   Memories,
   MemoryLinesUnusable,
@@ -186,6 +187,10 @@ const table = {
   WebhookRefused: (error) => invalid(...error.problems.map(webhookProblem)),
   TooManyWebhooks: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   CaseNotFound: notFound,
+  ExperimentNotFound: notFound,
+  VariantNotFound: notFound,
+  ExperimentRefused: (error) => invalid(...error.problems.map(experimentProblem)),
+  TooManyExperiments: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   CaseRefused: (error) => invalid(...error.problems.map(caseProblem)),
   TooManyCases: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   InvalidKey: (error) => new Unauthorized(detailFromError(error)),
@@ -257,6 +262,17 @@ export const webhookProblem = ({ field, message }: WebhookRefused["problems"][nu
 /** An import names its cases by their index. */
 const caseProblem = ({ index, message, path }: CaseRefused["problems"][number]): ValidationError => ({
   loc: ["body", ...(index === null ? [] : ["cases", index]), ...wirePath(path)],
+  msg: message,
+  type: "value_error"
+})
+
+const experimentFields: Readonly<Record<string, string>> = { provider: "llm_provider", model: "model_name" }
+
+const snakeCase = (name: string): string =>
+  experimentFields[name] ?? name.replaceAll(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`)
+
+const experimentProblem = ({ message, path }: ExperimentRefused["problems"][number]): ValidationError => ({
+  loc: ["body", ...path.map((step) => (typeof step === "string" ? snakeCase(step) : step))],
   msg: message,
   type: "value_error"
 })

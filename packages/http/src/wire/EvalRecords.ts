@@ -1,7 +1,8 @@
-/** Cases of evals on the wire. */
-import { CaseName, CaseQuestion, CaseTags, Expectations } from "@colloquy/core/wings"
+/** Cases and experiments of evals on the wire. */
+import { CaseName, CaseQuestion, CaseTags, Expectations, Score } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
-import { maybe, Timestamp, Uuid } from "./Fields.ts"
+import { ModelOptions } from "./MessageBody.ts"
+import { maybe, maybeOr, Timestamp, Uuid } from "./Fields.ts"
 
 const Id = Schema.String.annotate({ format: "uuid" })
 
@@ -102,3 +103,172 @@ export const EvalCaseDeleted = Schema.Struct({
   case_id: Id,
   deleted_at: Timestamp
 }).annotate({ identifier: "EvalCaseDeleted" })
+
+const VariantName = Schema.NonEmptyString.check(Schema.isMaxLength(200))
+
+/** One way to answer the cases. What is absent is as the assistant has it. */
+const EvalVariant = Schema.Struct({
+  name: VariantName,
+  /** Absent: the assistant of each case. */
+  assistant_id: maybe(Uuid),
+  assistant_version: maybe(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))),
+  llm_provider: maybe(Schema.String),
+  model_name: maybe(Schema.String),
+  model_options: maybe(ModelOptions),
+  /** The system prompt. */
+  instructions: maybe(Schema.String.check(Schema.isMaxLength(200_000)))
+}).annotate({ identifier: "EvalVariant" })
+export type EvalVariant = typeof EvalVariant.Type
+
+const Tools = Schema.Literals(["recorded", "live"])
+
+/** The cases: those with these ids, those that have all of these tags, or all. */
+export const ExperimentRequest = Schema.Struct({
+  name: maybe(VariantName),
+  case_ids: maybe(Schema.Array(Uuid).check(Schema.isUnique())),
+  tags: maybe(Schema.Array(Schema.String)),
+  variants: Schema.Array(EvalVariant).check(Schema.isMinLength(1), Schema.isMaxLength(10)),
+  repeats: maybeOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 })), 1),
+  /** `recorded`: tools answer what their case has of them. `live`: tools of the server run. */
+  tools: maybeOr(Tools, "recorded"),
+  concurrency: maybeOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 16 })), 3),
+  /** No attempt begins when this much is spent. */
+  budget_usd: maybe(Schema.Finite.check(Schema.isGreaterThan(0))),
+  /** Of every case, beside its own. */
+  expectations: maybe(Expectations)
+}).annotate({ identifier: "ExperimentRequest" })
+export type ExperimentRequest = typeof ExperimentRequest.Type
+
+export const Experiment = Schema.Struct({
+  experiment_id: Id,
+  name: Schema.NullOr(Schema.String),
+  /** `stopped`: its budget was spent. */
+  status: Schema.Literals(["running", "completed", "stopped", "cancelled"]),
+  reason: Schema.NullOr(Schema.String),
+  cases: Schema.Int,
+  variants: Schema.Array(EvalVariant),
+  repeats: Schema.Int,
+  tools: Tools,
+  concurrency: Schema.Int,
+  budget_usd: Schema.NullOr(Schema.Finite),
+  expectations: Expectations,
+  /** Cases × variants × repeats, and how many of them have a result. */
+  attempts: Schema.Struct({ total: Schema.Int, done: Schema.Int }),
+  /** What the attempts cost, as far as it is known, with their judges. */
+  cost_usd: Schema.Finite,
+  created_at: Timestamp,
+  ended_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "Experiment" })
+export type Experiment = typeof Experiment.Type
+
+export const ExperimentCreated = Experiment.annotate({ identifier: "ExperimentCreated", httpApiStatus: 201 })
+
+export const ExperimentList = Schema.Struct({
+  experiments: Schema.Array(Experiment),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "ExperimentList" })
+
+export const ExperimentDeleted = Schema.Struct({
+  message: Schema.String,
+  experiment_id: Id,
+  deleted_at: Timestamp
+}).annotate({ identifier: "ExperimentDeleted" })
+
+const NullableText = Schema.NullOr(Schema.String)
+const NullableNumber = Schema.NullOr(Schema.Finite)
+
+const Result = Schema.Struct({
+  number: Schema.Int,
+  case_id: Schema.String,
+  name: Schema.String,
+  tags: Schema.Array(Schema.String),
+  variant: Schema.String,
+  /** From 0. */
+  repeat: Schema.Int,
+  passed: Schema.Boolean,
+  scores: Schema.Array(Score),
+  /** Why the attempt could not be made or scored. */
+  error: NullableText,
+  content: Schema.String,
+  tool_calls: Schema.Array(Schema.Struct({ name: Schema.String, arguments: Schema.String, result: NullableText })),
+  model_provider: NullableText,
+  model_name: NullableText,
+  assistant_version: Schema.NullOr(Schema.Int),
+  /** Equal for equal instructions. */
+  prompt_hash: NullableText,
+  cost_usd: NullableNumber,
+  judges_cost_usd: NullableNumber,
+  ms: Schema.Finite,
+  tokens: Schema.Int,
+  ended_at: Timestamp
+}).annotate({ identifier: "ExperimentResult" })
+export type Result = typeof Result.Type
+
+export const ExperimentResults = Schema.Struct({
+  results: Schema.Array(Result),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "ExperimentResults" })
+
+const Interval = Schema.Struct({ low: Schema.Finite, high: Schema.Finite })
+
+export const ExperimentSummary = Schema.Struct({
+  variants: Schema.Array(
+    Schema.Struct({
+      variant: Schema.String,
+      cases: Schema.Int,
+      attempts: Schema.Int,
+      passed: Schema.Int,
+      pass_rate: Schema.Finite,
+      /** 95 percent (Wilson). */
+      interval: Interval,
+      score: NullableNumber,
+      scorers: Schema.Array(
+        Schema.Struct({ scorer: Schema.String, scores: Schema.Int, passed: Schema.Int, mean: Schema.Finite })
+      ),
+      cost_usd: NullableNumber,
+      attempts_without_cost: Schema.Int,
+      tokens: Schema.Int,
+      median_ms: Schema.Finite,
+      slow_ms: Schema.Finite,
+      /** Cases that were not always passed, the worst first. */
+      worst: Schema.Array(
+        Schema.Struct({
+          case_id: Schema.String,
+          name: Schema.String,
+          attempts: Schema.Int,
+          passed: Schema.Int,
+          score: NullableNumber,
+          reasons: Schema.Array(Schema.String)
+        })
+      )
+    })
+  )
+}).annotate({ identifier: "ExperimentSummary" })
+
+const Compared = Schema.Struct({
+  case_id: Schema.String,
+  name: Schema.String,
+  before: Schema.Finite,
+  after: Schema.Finite,
+  reasons: Schema.Array(Schema.String)
+})
+
+const Difference = Schema.NullOr(Schema.Struct({ mean: Schema.Finite, interval: Interval }))
+
+export const ExperimentComparison = Schema.Struct({
+  before: Schema.String,
+  after: Schema.String,
+  judgement: Schema.String,
+  /** The result in a sentence or two. */
+  words: Schema.String,
+  cases: Schema.Int,
+  unpaired: Schema.Array(Schema.String),
+  /** That so unequal numbers come by chance (McNemar, exact). */
+  probability: Schema.Finite,
+  better: Schema.Array(Compared),
+  worse: Schema.Array(Compared),
+  pass_rate: Difference,
+  score: Difference,
+  cost_usd: Difference,
+  ms: Difference
+}).annotate({ identifier: "ExperimentComparison" })

@@ -229,7 +229,7 @@ const publishDraft = sqlFunction(
   "publish_draft",
   `(
   p_owner text, p_thread uuid, p_assistant uuid, p_metadata text, p_created_at timestamptz, p_count integer, p_forked_from uuid, p_forked_at uuid,
-  p_version integer
+  p_version integer, p_scratch boolean default false
 ) returns boolean language plpgsql as $$
 declare
   v_last {schema}.messages;
@@ -240,10 +240,10 @@ begin
   if v_last.id is null and p_count > 0 then return false; end if;
   insert into {schema}.threads (
     id, owner, assistant_id, metadata, created_at, updated_at, message_count, tokens, last_message_id, forked_from, forked_at,
-    assistant_version
+    assistant_version, scratch
   ) values (
     p_thread, p_owner, p_assistant, p_metadata, p_created_at, greatest(p_created_at, v_last.created_at), p_count,
-    coalesce(v_last.tokens_before + v_last.tokens, 0), v_last.id, p_forked_from, p_forked_at, p_version
+    coalesce(v_last.tokens_before + v_last.tokens, 0), v_last.id, p_forked_from, p_forked_at, p_version, p_scratch
   );
   delete from {schema}.thread_drafts where owner = p_owner and id = p_thread;
   return true;
@@ -275,12 +275,14 @@ const importThread = sqlFunction(
   "import_thread",
   `(
   p_owner text, p_thread uuid, p_assistant uuid, p_metadata text, p_created_at timestamptz, p_count integer,
-  p_key text, p_fingerprint text, p_answer text
+  p_scratch boolean, p_key text, p_fingerprint text, p_answer text
 ) returns text language plpgsql as $$
 declare
   v_answered text := {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_thread, p_answer);
 begin
-  if v_answered is null and not {schema}.publish_draft(p_owner, p_thread, p_assistant, p_metadata, p_created_at, p_count, null, null, null) then
+  if v_answered is null and not {schema}.publish_draft(
+    p_owner, p_thread, p_assistant, p_metadata, p_created_at, p_count, null, null, null, p_scratch
+  ) then
     delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
     v_answered := '{"_tag":"ThreadMissing"}';
   end if;

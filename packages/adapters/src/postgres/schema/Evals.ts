@@ -1,4 +1,4 @@
-/** Cases of evals. They stay when their thread or assistant goes. */
+/** Cases and experiments of evals. They stay when a thread or an assistant goes. */
 import { refusedWhileErasing } from "./Owners.ts"
 import { type Migration, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
@@ -39,4 +39,78 @@ begin
 end $$`
 )
 
-export const evalFunctions: ReadonlyArray<SqlFunction> = [insertCases]
+/** `done` and `cost_usd` are the sums of the results. */
+export const experimentTables: Migration = {
+  name: "experiments",
+  tables: ["eval_experiments", "eval_results"],
+  statements: [
+    `create table {schema}.eval_experiments (
+      owner text collate "C" not null,
+      id uuid not null,
+      ordinal bigint generated always as identity,
+      status text not null default 'running',
+      reason text,
+      attempts integer not null,
+      done integer not null default 0,
+      cost_usd double precision not null default 0,
+      ended_at timestamptz,
+      body text not null,
+      primary key (owner, id)
+    )`,
+    `create unique index eval_experiments_of_owner on {schema}.eval_experiments (owner, ordinal)`,
+    `create table {schema}.eval_results (
+      owner text collate "C" not null,
+      experiment_id uuid not null,
+      number integer not null,
+      body text not null,
+      primary key (owner, experiment_id, number),
+      foreign key (owner, experiment_id) references {schema}.eval_experiments (owner, id) on delete cascade
+    )`,
+    ...refusedWhileErasing([
+      ["eval_experiments", "insert"],
+      ["eval_results", "insert"]
+    ])
+  ]
+}
+
+const insertExperiment = sqlFunction(
+  "insert_experiment",
+  `(p_owner text, p_id uuid, p_attempts integer, p_body text, p_follow_ups text, p_most integer,
+  p_key text, p_fingerprint text, p_answer text) returns text language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(p_owner, 1702257004));
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
+  if (select count(*) from {schema}.eval_experiments where owner = p_owner) >= p_most then
+    delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
+    return 'too_many';
+  end if;
+  insert into {schema}.eval_experiments (owner, id, attempts, body) values (p_owner, p_id, p_attempts, p_body);
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
+  return 'stored';
+end $$`
+)
+
+/** Results of one experiment take turns, so that the last one finds all others. */
+const recordResult = sqlFunction(
+  "record_eval_result",
+  `(p_owner text, p_id uuid, p_number integer, p_body text, p_cost double precision, p_at timestamptz, p_follow_ups text)
+returns boolean language plpgsql as $$
+begin
+  perform from {schema}.eval_experiments where owner = p_owner and id = p_id and status = 'running' for update;
+  if not found then return false; end if;
+  if exists (select from {schema}.eval_results where owner = p_owner and experiment_id = p_id and number = p_number) then
+    return false;
+  end if;
+  insert into {schema}.eval_results (owner, experiment_id, number, body) values (p_owner, p_id, p_number, p_body);
+  update {schema}.eval_experiments set
+    done = done + 1,
+    cost_usd = cost_usd + p_cost,
+    status = case when done + 1 >= attempts then 'completed' else status end,
+    ended_at = case when done + 1 >= attempts then p_at end
+    where owner = p_owner and id = p_id;
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
+  return true;
+end $$`
+)
+
+export const evalFunctions: ReadonlyArray<SqlFunction> = [insertCases, insertExperiment, recordResult]

@@ -90,6 +90,8 @@ export const erasedTables = [
   "memories",
   "memory_runs",
   "memory_forgotten",
+  "eval_results",
+  "eval_experiments",
   "eval_cases",
   "schedules",
   "webhook_deliveries",

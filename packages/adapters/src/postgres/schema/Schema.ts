@@ -6,7 +6,7 @@ import { auditTables } from "./AuditLog.ts"
 import { branchFunctions, branchTables, draftRevisions, keptKeys } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
-import { evalFunctions, evalTables } from "./Evals.ts"
+import { evalFunctions, evalTables, experimentTables } from "./Evals.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
@@ -32,6 +32,7 @@ import {
   assistantDrafts,
   assistantOptions,
   assistantVersions,
+  scratchThreads,
   summaryColumns,
   threadFunctions,
   threadTables
@@ -90,7 +91,9 @@ export const schemaOfThisVersion: Schema = {
     webhookTables,
     evalTables,
     draftRevisions,
-    keptKeys
+    keptKeys,
+    scratchThreads,
+    experimentTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

@@ -130,6 +130,13 @@ export const actingAssistants: Migration = {
   ]
 }
 
+/** Threads of attempts of experiments, which no list shows. */
+export const scratchThreads: Migration = {
+  name: "scratch_threads",
+  tables: [],
+  statements: [`alter table {schema}.threads add column scratch boolean not null default false`]
+}
+
 /** LZ4 is faster than the default compression of long texts. A server that was built without LZ4 keeps the default. */
 const compression = `
 do $do$ begin

@@ -1,0 +1,48 @@
+/** The part of turns that answers tools of the server from the record of a case, so that an attempt changes nothing in the world. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { CaseId } from "../primitives/Ids.ts"
+import type { HostedTool } from "../tools/HostedTool.ts"
+import { HostedToolFailed } from "../tools/HostedTool.ts"
+import type { TurnPart } from "../turns/TurnPart.ts"
+import type { EvalStore } from "./EvalStore.ts"
+import { recordedOutputs } from "./Recorded.ts"
+
+export const recordedPartName = "evals"
+
+const Plan = Schema.Struct({ caseId: CaseId })
+const readPlan = Schema.decodeUnknownOption(Plan)
+
+/** No person is asked about a call that does nothing. */
+const recordedTool = (
+  store: Pick<typeof EvalStore.Service, "getCase">,
+  caseId: CaseId,
+  answers: Map<CaseId, ReturnType<typeof recordedOutputs>>,
+  { definition }: HostedTool
+): HostedTool => ({
+  definition,
+  run: (args, { toolCallId: id }) =>
+    Effect.gen(function* () {
+      const found = Option.getOrUndefined(yield* store.getCase(caseId))
+      const known = answers.get(caseId) ?? recordedOutputs(found?.tools ?? [])
+      answers.set(caseId, known)
+      const call = { id, name: definition.name, arguments: JSON.stringify(args) }
+      const outputs = known({ status: "REQUIRES_ACTION", toolCalls: [call] })
+      return (
+        outputs?.[0]?.output ?? (yield* new HostedToolFailed({ message: "the record has no result of this call." }))
+      )
+    }).pipe(
+      Effect.catchTag("StoreUnavailable", () =>
+        Effect.fail(new HostedToolFailed({ message: "the record could not be read." }))
+      )
+    )
+})
+
+export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof Plan.Type> => ({
+  name: recordedPartName,
+  plan: Plan,
+  concerns: ({ options }) => options !== undefined,
+  decide: ({ options }) => Effect.succeed(Option.getOrNull(Option.map(readPlan(options), (plan) => ({ plan })))),
+  replaceTool: ({ caseId }, tool) => recordedTool(store, caseId, new Map(), tool)
+})

@@ -1,0 +1,313 @@
+/**
+ * One attempt of an experiment, as a follow-up: a turn on a scratch thread, its scores, its result. The result is stored in one step with the
+ * follow-up of the next attempt, so that as many chains of attempts go on as the experiment has attempts at once, in whatever process. A
+ * process that dies in an attempt is followed by another one, which makes the attempt again on a new thread.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Principal } from "../access/Principal.ts"
+import { Assistants } from "../assistants/Assistants.ts"
+import { totalCost } from "../metering/Charge.ts"
+import { chargeOutside } from "../metering/ChargeOutside.ts"
+import { makeDayBudget } from "../metering/DayBudget.ts"
+import { Metering } from "../metering/Metering.ts"
+import { UsageLedger } from "../metering/UsageLedger.ts"
+import { TokenCounter } from "../models/TokenCounter.ts"
+import { type AssistantId, ExperimentId, FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
+import { keyedId } from "../primitives/KeyedId.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
+import { FollowUps } from "../runs/FollowUps.ts"
+import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWorker.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { Threads } from "../threads/Threads.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
+import { defaultImportLimits, readImport } from "../turns/Import.ts"
+import type { StartedTurn } from "../turns/StartedTurn.ts"
+import { type StartError, Turns } from "../turns/TurnUseCases.ts"
+import type { EvalCase } from "./Case.ts"
+import { type Attempt, failedResult, scoredResult } from "./CaseResult.ts"
+import { EvalSettings } from "./EvalSettings.ts"
+import { EvalStore } from "./EvalStore.ts"
+import { attemptAt, attemptsIn, type Experiment, type ExperimentResult, type Variant } from "./Experiment.ts"
+import { shorten } from "./Expectation.ts"
+import { type JudgedTurn, judgedTurn } from "./JudgedTurn.ts"
+import { promptHash } from "./PromptHash.ts"
+import { recordedOutputs } from "./Recorded.ts"
+import { recordedPartName } from "./RecordedPart.ts"
+import { Scoring } from "./Scoring.ts"
+
+const attemptKind = "evals.attempt"
+const Payload = Schema.Struct({ experimentId: ExperimentId, number: Schema.Int })
+const readPayload = Schema.decodeUnknownOption(Payload)
+
+const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+/** The work of one attempt; null: the experiment has no such attempt. */
+export const attemptWork = Effect.fnUntraced(function* (experiment: Experiment, number: number) {
+  if (number >= attemptsIn(experiment)) return null
+  const payload = { experimentId: experiment.id, number }
+  const key = `${experiment.id}:${number}`
+  const createdAt = yield* now
+  const id = yield* newId(FollowUpId)
+  const work: NewFollowUp = { id, kind: attemptKind, key, payload, sequence: null, delayMillis: 0, createdAt }
+  return work
+})
+
+/** What an attempt came to besides the result of its case. */
+type Came = Pick<ExperimentResult, "judgesCostUsd" | "toolCalls">
+const nothing: Came = { judgesCostUsd: 0, toolCalls: [] }
+
+export const registerAttempts = Effect.gen(function* () {
+  const store = yield* EvalStore
+  const followUps = yield* FollowUps
+  const settings = yield* EvalSettings
+  const turns = yield* Turns
+  const runs = yield* RunStore
+  const threads = yield* Threads
+  const threadStore = yield* ThreadStore
+  const assistants = yield* Assistants
+  const scoring = yield* Scoring
+  const counter = yield* TokenCounter
+  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
+  const { credit } = yield* makeDayBudget
+
+  const scratchId = Effect.fnUntraced(function* ({ experimentId, number }: typeof Payload.Type, attempt: number) {
+    const { ownerId } = yield* Principal
+    return yield* keyedId(ThreadId, ["experiment", ownerId, experimentId, number, attempt])
+  })
+
+  /** The threads of this attempt and of those before it that ended with their process. */
+  const removeScratch = (payload: typeof Payload.Type, { attempts }: FollowUp) =>
+    Effect.forEach(
+      Array.from({ length: attempts }, (_, index) => index + 1),
+      (attempt) =>
+        Effect.flatMap(scratchId(payload, attempt), (id) =>
+          Effect.catchTags(threads.remove(id), {
+            ThreadNotFound: () => Effect.void,
+            ThreadInSession: () => Effect.void
+          })
+        ),
+      { discard: true }
+    )
+
+  /** Stores the result with the work of the next attempt of this chain. */
+  const record = Effect.fnUntraced(function* (experiment: Experiment, result: ExperimentResult) {
+    const next = yield* attemptWork(experiment, result.number + experiment.concurrency)
+    if (yield* store.recordResult(experiment.id, result, next)) followUps.wake()
+  })
+
+  const openScratch = Effect.fnUntraced(function* (
+    threadId: ThreadId,
+    assistantId: AssistantId,
+    { messages }: EvalCase
+  ) {
+    if (Option.isSome(yield* threadStore.get(threadId))) return true
+    const at = yield* now
+    // The case was checked when it was made. Limits of the host may be lower since.
+    const importing = { threadId, at, counter, limits: defaultImportLimits }
+    const imported = yield* Effect.orDie(readImport(messages, importing))
+    const thread = { id: threadId, assistantId, metadata: null, assistantVersion: null, scratch: true as const }
+    const outcome = yield* runs.importThread({
+      thread: { ...thread, createdAt: at, updatedAt: at },
+      messages: imported,
+      once: null
+    })
+    return outcome._tag === "Done"
+  })
+
+  /** Null: the experiment was cancelled or deleted meanwhile. */
+  const unlessEnded = <A, E>(id: ExperimentId, work: Effect.Effect<A, E, Principal>) =>
+    Effect.raceFirst(
+      work,
+      store.getExperiment(id).pipe(
+        Effect.catchTag("StoreUnavailable", () => Effect.succeed(null)),
+        Effect.delay(settings.poll),
+        Effect.repeat({ while: (found) => found === null || Option.getOrNull(found)?.status === "running" }),
+        Effect.as(null)
+      )
+    )
+
+  const lastReply = Effect.fnUntraced(function* (started: StartedTurn, { tools }: EvalCase) {
+    const answers = recordedOutputs(tools)
+    const { runId, threadId } = started
+    let reply = yield* started.reply
+    for (let outputs = answers(reply); outputs !== null; outputs = answers(reply)) {
+      const next = yield* turns
+        .submitToolOutputs({ threadId, runId, outputs })
+        .pipe(Effect.catch((error) => (error._tag === "StoreUnavailable" ? Effect.fail(error) : Effect.succeed(null))))
+      if (next === null) break
+      reply = yield* next.reply
+    }
+    return reply
+  })
+
+  const instructionsFor = Effect.fnUntraced(function* (
+    { assistantVersion, instructions }: Variant,
+    assistantId: AssistantId
+  ) {
+    if (instructions !== undefined) return instructions
+    const found =
+      assistantVersion === undefined
+        ? assistants.get(assistantId)
+        : Effect.map(assistants.version(assistantId, assistantVersion), ({ assistant }) => assistant)
+    return yield* found.pipe(
+      Effect.map(({ systemPrompt }) => systemPrompt),
+      Effect.catch((error) => (error._tag === "StoreUnavailable" ? Effect.fail(error) : Effect.succeed(null)))
+    )
+  })
+
+  /** The turn as scorers see it. */
+  const readTurn = Effect.fnUntraced(function* (
+    { runId, threadId }: StartedTurn,
+    variant: Variant,
+    assistantId: AssistantId
+  ) {
+    const messages = yield* runs.messages(runId)
+    const report = yield* Effect.orDie(turns.report(threadId, runId))
+    const { run } = report
+    const end = run.endedAt ?? (yield* now)
+    const instructions = yield* instructionsFor(variant, assistantId)
+    const hash = yield* Effect.promise(() => promptHash(instructions))
+    const figures = { millis: end.getTime() - run.createdAt.getTime(), costUsd: run.usage.costUsd, promptHash: hash }
+    return judgedTurn(messages, figures)
+  })
+
+  const score = Effect.fnUntraced(function* (
+    experiment: Experiment,
+    evalCase: EvalCase,
+    place: { readonly attempt: Attempt; readonly started: StartedTurn; readonly mayRetry: boolean },
+    turn: JudgedTurn
+  ) {
+    const { attempt, mayRetry, started } = place
+    const { assistantId, runId } = started
+    const expectations = [...evalCase.expectations, ...experiment.expectations]
+    if (expectations.some(({ kind }) => kind === "judge" || kind === "similar"))
+      yield* Effect.catchTag(
+        credit({ purpose: "judge", amountUsd: null }, assistantId),
+        "InsufficientCredit",
+        withoutCredit("to judge an answer")
+      )
+    const { charges, error, retryable, scores } = yield* scoring.score(expectations, turn).pipe(
+      Effect.map((scored) => ({ ...scored, error: null, retryable: false })),
+      Effect.catchTag("ScoringFailed", (failed) =>
+        Effect.succeed({ scores: [], charges: failed.charges, error: failed.message, retryable: failed.retryable })
+      )
+    )
+    yield* chargeOutside(account, { runId, assistantId }, charges)
+    if (error !== null && retryable && mayRetry)
+      return yield* new FollowUpFailed({ message: "The answer could not be scored.", isRetryable: true })
+    const judgesCostUsd = charges.length === 0 ? 0 : totalCost(charges)
+    const scored = scoredResult(attempt, turn, scores)
+    const result = error === null ? scored : { ...scored, passed: false, error }
+    return { ...result, judgesCostUsd, toolCalls: turn.toolCalls }
+  })
+
+  const answer = Effect.fnUntraced(function* (
+    experiment: Experiment,
+    variant: Variant,
+    evalCase: EvalCase,
+    place: { readonly attempt: Attempt; readonly threadId: ThreadId; readonly mayRetry: boolean }
+  ) {
+    const { attempt, mayRetry, threadId } = place
+    const failed = (error: string) => ({ ...failedResult(attempt, error), ...nothing })
+    const assistantId = variant.assistantId ?? evalCase.assistantId
+    if (assistantId === null) return failed("Neither the variant nor the case names an assistant.")
+    if (!(yield* openScratch(threadId, assistantId, evalCase))) return failed("The assistant was deleted.")
+    const { assistantVersion, instructions, model, modelOptions, provider } = variant
+    const begun = yield* turns
+      .start({
+        threadId,
+        content: evalCase.question,
+        idempotency: { key: `experiment:${threadId}`, fingerprint: experiment.id },
+        ...(assistantVersion === undefined ? {} : { assistantVersion }),
+        ...(instructions === undefined ? {} : { systemPrompt: instructions }),
+        ...(provider === undefined ? {} : { provider }),
+        ...(model === undefined ? {} : { model }),
+        ...(modelOptions === undefined ? {} : { modelOptions }),
+        ...(experiment.tools === "live" ? {} : { options: { [recordedPartName]: { caseId: evalCase.id } } })
+      })
+      .pipe(Effect.catch((error) => (isPassing(error) ? later(error) : Effect.succeed(failed(error.message)))))
+    if ("passed" in begun) return begun
+    const reply = yield* unlessEnded(experiment.id, lastReply(begun, evalCase))
+    if (reply?.fault?.retryable === true && mayRetry)
+      return yield* new FollowUpFailed({ message: "The turn failed for a reason that passes.", isRetryable: true })
+    const turn = reply === null ? null : yield* readTurn(begun, variant, assistantId)
+    if (reply === null || reply.status === "REQUIRES_ACTION")
+      yield* Effect.catchTag(turns.cancel(threadId, begun.runId), "RunNotFound", () => Effect.void)
+    if (reply === null) return null
+    if (turn === null) return failed("The turn has no answer.")
+    return yield* score(experiment, evalCase, { attempt, started: begun, mayRetry }, turn)
+  })
+
+  const attemptOf = (experiment: Experiment, number: number, evalCase: EvalCase | undefined) => {
+    const at = attemptAt(experiment, number)
+    if (at === null) return null
+    const { caseId, repeat, variant } = at
+    const caseName = evalCase === undefined ? caseId : (evalCase.name ?? shorten(evalCase.question))
+    return { variant, caseId, attempt: { caseId, caseName, tags: evalCase?.tags ?? [], variant: variant.name, repeat } }
+  }
+
+  const run = Effect.fnUntraced(function* (payload: typeof Payload.Type, followUp: FollowUp) {
+    const { experimentId, number } = payload
+    const state = Option.getOrUndefined(yield* store.getExperiment(experimentId))
+    if (state?.status !== "running") return
+    const { experiment } = state
+    if (experiment.budgetUsd !== null && state.costUsd >= experiment.budgetUsd) {
+      const reason = `The budget of ${experiment.budgetUsd} USD is spent.`
+      yield* store.endExperiment({ id: experimentId, status: "stopped", reason, at: yield* now })
+      return
+    }
+    const caseId = attemptAt(experiment, number)?.caseId
+    const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
+    const found = attemptOf(experiment, number, evalCase)
+    if (found === null) return
+    const { attempt, variant } = found
+    const threadId = yield* scratchId(payload, followUp.attempts)
+    const mayRetry = followUp.attempts < settings.tries
+    const came =
+      evalCase === undefined
+        ? { ...failedResult(attempt, "The case was deleted."), ...nothing }
+        : yield* answer(experiment, variant, evalCase, { attempt, threadId, mayRetry })
+    if (came !== null) yield* record(experiment, { ...came, number, endedAt: yield* now })
+  })
+
+  yield* followUps.register(
+    typedWorker({
+      kind: attemptKind,
+      payload: Payload,
+      // No record waits: the follow-up is stored with the experiment, or with the result of the attempt before it.
+      run: (payload, followUp) => Effect.andThen(run(payload, followUp), removeScratch(payload, followUp)),
+      giveUp: Effect.fnUntraced(function* (followUp, error) {
+        const payload = Option.getOrUndefined(readPayload(followUp.payload))
+        const state = payload && Option.getOrUndefined(yield* store.getExperiment(payload.experimentId))
+        if (payload === undefined || state?.status !== "running") return
+        const { caseId } = attemptAt(state.experiment, payload.number) ?? {}
+        const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
+        const found = attemptOf(state.experiment, payload.number, evalCase)
+        if (found === null) return
+        const result = { ...failedResult(found.attempt, error), ...nothing }
+        yield* record(state.experiment, { ...result, number: payload.number, endedAt: yield* now })
+        yield* removeScratch(payload, followUp)
+      })
+    })
+  )
+})
+
+/** What may be different later. Everything else is the result of the attempt. */
+const isPassing = (error: StartError): boolean =>
+  error._tag === "StoreUnavailable" ||
+  error._tag === "ShuttingDown" ||
+  error._tag === "ThreadBusy" ||
+  (error._tag === "OverLimit" && error.waitMillis !== null) ||
+  (error._tag === "InsufficientCredit" && error.waitMillis !== undefined)
+
+const later = (error: StartError): Effect.Effect<never, StoreUnavailable | FollowUpFailed> => {
+  if (error._tag === "StoreUnavailable") return Effect.fail(error)
+  const wait = error._tag === "OverLimit" || error._tag === "InsufficientCredit" ? (error.waitMillis ?? 5000) : 5000
+  return Effect.fail(
+    new FollowUpFailed({ message: error.message, isRetryable: true, isOutage: true, pauseMillis: wait })
+  )
+}
