@@ -219,4 +219,118 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.deepStrictEqual((await service.call("GET", "/evals/cases", undefined, { key: keys.bob })).body.cases, [])
     assert.deepInclude((await service.call("GET", `/evals/cases/${case_id}`)).body, { name: null })
   })
+
+  it("an experiment answers cases by two variants, tells how far it is, and gives results, a summary and a comparison", async () => {
+    const otherwise = ({ system }: { readonly system: string | null }) =>
+      say(system === "Be wrong." ? "Rome." : "Paris.")
+    await using service = await open([], stores(), { otherwise })
+    await withoutCases(service)
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const expectations = [{ kind: "contains", text: "Paris" }]
+    const given = ["One?", "Two?"].map((question) => ({
+      question,
+      assistant_id,
+      expectations,
+      tags: ["geo", question]
+    }))
+    const { case_ids } = (await service.call("POST", "/evals/cases/import", { cases: given })).body
+    const headers = { "idempotency-key": "experiment-1" }
+    const variants = [{ name: "now" }, { name: "wrong", instructions: "Be wrong.", model_options: { temperature: 0 } }]
+    const asked = { name: "First", tags: ["geo"], variants }
+    const made = await service.call("POST", "/evals/experiments", asked, { headers })
+    assert.strictEqual(made.status, 201)
+    const { created_at: _at, experiment_id, ...told } = made.body
+    assert.deepStrictEqual(told, {
+      name: "First",
+      status: "running",
+      reason: null,
+      cases: 2,
+      variants,
+      repeats: 1,
+      tools: "recorded",
+      concurrency: 3,
+      budget_usd: null,
+      expectations: [],
+      attempts: { total: 4, done: 0 },
+      cost_usd: 0,
+      ended_at: null
+    })
+    const again = await service.call("POST", "/evals/experiments", asked, { headers })
+    assert.deepStrictEqual([again.status, again.body], [201, made.body])
+    const at = `/evals/experiments/${experiment_id}`
+    let state = made.body
+    while (state.status === "running") state = (await service.call("GET", at)).body
+    assert.deepInclude(state, { status: "completed", attempts: { total: 4, done: 4 } })
+    const page = (await service.call("GET", `${at}/results?limit=3`)).body
+    assert.deepStrictEqual(
+      page.results.map(({ number, passed, variant }: Record<string, unknown>) => [number, variant, passed]),
+      [
+        [0, "now", true],
+        [1, "wrong", false],
+        [2, "now", true]
+      ]
+    )
+    const rest = (await service.call("GET", `${at}/results?limit=3&cursor=${page.next_cursor}`)).body
+    assert.deepStrictEqual([rest.results.length, rest.next_cursor], [1, null])
+    const lines = await service.call("GET", `${at}/results?format=jsonl`)
+    assert.deepStrictEqual(
+      lines.text
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+      [...page.results, ...rest.results]
+    )
+    const summary = (await service.call("GET", `${at}/summary`)).body
+    assert.deepStrictEqual(
+      summary.variants.map(({ passed, variant }: Record<string, unknown>) => [variant, passed]),
+      [
+        ["now", 2],
+        ["wrong", 0]
+      ]
+    )
+    const comparison = (await service.call("GET", `${at}/comparison?a=now&b=wrong`)).body
+    assert.deepStrictEqual([comparison.worse.length, comparison.better.length], [2, 0])
+    assert.include(comparison.words, "wors")
+    assert.strictEqual((await service.call("GET", `${at}/comparison?a=now&b=none`)).status, 404)
+    assert.strictEqual((await service.call("GET", `${at}/comparison?a=now`)).status, 422)
+    const { runs } = (await service.call("GET", `/runs?assistant_id=${assistant_id}`)).body
+    assert.deepStrictEqual(runs, [])
+    const archive = (await service.call("GET", "/owners/me/export")).text
+    for (const name of ["experiments.jsonl", "experiment_results.jsonl", experiment_id]) assert.include(archive, name)
+
+    const cancelled = await service.call("POST", `${at}/cancel`)
+    assert.deepStrictEqual([cancelled.status, cancelled.body.status], [200, "completed"])
+    const wrong = [
+      [{ variants: [] }, ["variants"]],
+      [{ variants: [{ name: "a" }, { name: "a" }], case_ids, repeats: 21 }, ["repeats"]],
+      [{ variants: [{ name: "a" }, { name: "a" }], case_ids }, ["variants.1.name"]],
+      [
+        { variants: [{ name: "a", assistant_id, assistant_version: 7 }], tags: ["geo"], repeats: 11 },
+        ["", "variants.0.assistant_version"]
+      ],
+      [{ variants: [{ name: "a" }], tags: ["none"] }, ["tags"]]
+    ] as const
+    for (const [body, places] of wrong)
+      assert.deepStrictEqual(refusedPlaces(await service.call("POST", "/evals/experiments", body)), [...places])
+    const missing = { variants: [{ name: "a", assistant_id: unknown }], case_ids }
+    assert.strictEqual((await service.call("POST", "/evals/experiments", missing)).status, 404)
+    const theirs = { variants: [{ name: "a" }], case_ids }
+    assert.strictEqual((await service.call("POST", "/evals/experiments", theirs, { key: keys.bob })).status, 404)
+    for (const [method, place] of [
+      ["GET", at],
+      ["DELETE", at],
+      ["POST", `${at}/cancel`],
+      ["GET", `${at}/results`],
+      ["GET", `${at}/results?format=jsonl`],
+      ["GET", `${at}/summary`],
+      ["GET", `${at}/comparison?a=now&b=wrong`]
+    ] as const)
+      assert.strictEqual((await service.call(method, place, undefined, { key: keys.bob })).status, 404, place)
+    assert.deepInclude((await service.call("DELETE", at)).body, { experiment_id })
+    const { experiments } = (await service.call("GET", "/evals/experiments")).body
+    assert.notInclude(
+      experiments.map(({ experiment_id: id }: Record<string, unknown>) => id),
+      experiment_id
+    )
+  })
 }

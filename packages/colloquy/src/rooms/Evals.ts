@@ -10,7 +10,7 @@ import {
   type ExperimentState,
   type ResultList,
   type VariantSummary,
-  type Variant,
+  type ExperimentVariant,
   type NewExperiment,
   Evals,
   type EvalSettings,
@@ -43,8 +43,8 @@ export interface TurnPlace extends CaseChange {
   readonly messageId: string
 }
 
-/** `Variant` with the assistant's id as plain text. */
-export interface VariantFields extends Omit<Variant, "assistantId"> {
+/** `ExperimentVariant` with the assistant's id as plain text. */
+export interface VariantFields extends Omit<ExperimentVariant, "assistantId"> {
   readonly assistantId?: string
 }
 

@@ -8,7 +8,7 @@ import { Expectations } from "./Expectation.ts"
 const Name = Schema.NonEmptyString.check(Schema.isMaxLength(200))
 
 /** One way to answer the cases. What is absent is as the assistant has it. */
-export const Variant = Schema.Struct({
+export const ExperimentVariant = Schema.Struct({
   name: Name,
   /** Absent: the assistant of each case. */
   assistantId: Schema.optionalKey(AssistantId),
@@ -19,9 +19,9 @@ export const Variant = Schema.Struct({
   /** The system prompt. */
   instructions: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200_000)))
 })
-export type Variant = typeof Variant.Type
+export type ExperimentVariant = typeof ExperimentVariant.Type
 
-export const Variants = Schema.Array(Variant).check(Schema.isMinLength(1), Schema.isMaxLength(10))
+export const Variants = Schema.Array(ExperimentVariant).check(Schema.isMinLength(1), Schema.isMaxLength(10))
 
 /** `recorded`: tools answer what their case has of them. `live`: tools that run in the server run; the client's are answered from the case. */
 export const ToolsOfExperiment = Schema.Literals(["recorded", "live"])
@@ -35,7 +35,7 @@ export const Experiment = Schema.Struct({
   name: Schema.NullOr(Schema.String),
   /** As they were chosen at the beginning. A case is read when it is tried. */
   caseIds: Schema.Array(CaseId),
-  variants: Schema.Array(Variant),
+  variants: Schema.Array(ExperimentVariant),
   repeats: Schema.Int,
   tools: ToolsOfExperiment,
   /** How many attempts are made at once. */

@@ -25,7 +25,7 @@ import {
   type ExperimentState,
   NewExperiment,
   TooManyExperiments,
-  type Variant,
+  type ExperimentVariant,
   VariantNotFound
 } from "./Experiment.ts"
 import { type GivenProblem, readerFor } from "./ReadGiven.ts"
@@ -107,7 +107,7 @@ export const makeExperiments = Effect.gen(function* () {
   })
 
   /** Every assistant exists, and has the version that is named. */
-  const versionProblems = Effect.fnUntraced(function* (variants: ReadonlyArray<Variant>) {
+  const versionProblems = Effect.fnUntraced(function* (variants: ReadonlyArray<ExperimentVariant>) {
     const problems: Array<GivenProblem> = []
     for (const [place, { assistantId, assistantVersion }] of variants.entries()) {
       if (assistantId !== undefined) yield* assistants.get(assistantId)

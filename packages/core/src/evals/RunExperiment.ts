@@ -31,7 +31,7 @@ import type { EvalCase } from "./Case.ts"
 import { type Attempt, failedResult, scoredResult } from "./CaseResult.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
-import { attemptAt, attemptsIn, type Experiment, type ExperimentResult, type Variant } from "./Experiment.ts"
+import { attemptAt, attemptsIn, type Experiment, type ExperimentResult, type ExperimentVariant } from "./Experiment.ts"
 import { shorten } from "./Expectation.ts"
 import { type JudgedTurn, judgedTurn } from "./JudgedTurn.ts"
 import { promptHash } from "./PromptHash.ts"
@@ -145,7 +145,7 @@ export const registerAttempts = Effect.gen(function* () {
   })
 
   const instructionsFor = Effect.fnUntraced(function* (
-    { assistantVersion, instructions }: Variant,
+    { assistantVersion, instructions }: ExperimentVariant,
     assistantId: AssistantId
   ) {
     if (instructions !== undefined) return instructions
@@ -162,7 +162,7 @@ export const registerAttempts = Effect.gen(function* () {
   /** The turn as scorers see it. */
   const readTurn = Effect.fnUntraced(function* (
     { runId, threadId }: StartedTurn,
-    variant: Variant,
+    variant: ExperimentVariant,
     assistantId: AssistantId
   ) {
     const messages = yield* runs.messages(runId)
@@ -207,7 +207,7 @@ export const registerAttempts = Effect.gen(function* () {
 
   const answer = Effect.fnUntraced(function* (
     experiment: Experiment,
-    variant: Variant,
+    variant: ExperimentVariant,
     evalCase: EvalCase,
     place: { readonly attempt: Attempt; readonly threadId: ThreadId; readonly mayRetry: boolean }
   ) {

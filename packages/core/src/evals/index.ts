@@ -28,8 +28,8 @@ export {
   type ExperimentState,
   ExperimentStatus,
   NewExperiment,
+  ExperimentVariant,
   TooManyExperiments,
-  Variant,
   VariantNotFound
 } from "./Experiment.ts"
 export type { EvalSettings } from "./EvalSettings.ts"

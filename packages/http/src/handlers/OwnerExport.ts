@@ -12,11 +12,13 @@ import {
   type Thread,
   Threads
 } from "@colloquy/core"
-import type { CaseId, ScheduleId, VersionedAssistant, WebhookId } from "@colloquy/core/adapters"
+import type { CaseId, ExperimentId, ScheduleId, VersionedAssistant, WebhookId } from "@colloquy/core/adapters"
 import {
   type Document,
   Documents,
   type EvalCase,
+  type ExperimentResult,
+  type ExperimentState,
   Evals,
   Memories,
   type MemoryRecord,
@@ -31,7 +33,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { assistantToWire, messageToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { documentToWire } from "../encoding/EncodeDocuments.ts"
-import { caseToWire } from "../encoding/EncodeEvals.ts"
+import { caseToWire, experimentToWire, resultToWire } from "../encoding/EncodeEvals.ts"
 import { memoryToWire } from "../encoding/EncodeMemories.ts"
 import { webhookToWire } from "../encoding/EncodeWebhooks.ts"
 import { usageToWire } from "../encoding/EncodeModels.ts"
@@ -140,6 +142,31 @@ export const ownerExport = Effect.gen(function* () {
             (found) => [found.cases, Option.fromNullishOr(found.next)] as const
           )
         )
+  const experiments: Stream.Stream<ExperimentState, StoreUnavailable, Principal> =
+    evals === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: ExperimentId | undefined) =>
+          Effect.map(
+            evals.listExperiments({ limit: atOnce, ...compact({ after }) }),
+            (found) => [found.experiments, Option.fromNullishOr(found.next)] as const
+          )
+        )
+  type NumberedResult = { readonly experimentId: ExperimentId; readonly result: ExperimentResult }
+  const resultsIn = ({
+    experiment: { id: experimentId }
+  }: ExperimentState): Stream.Stream<NumberedResult, StoreUnavailable, Principal> =>
+    evals === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: number | undefined) =>
+          Effect.map(
+            evals.listResults({ experimentId, limit: casesAtOnce, ...compact({ after }) }),
+            (found) =>
+              [found.results.map((result) => ({ experimentId, result })), Option.fromNullishOr(found.next)] as const
+          ).pipe(
+            // An experiment that was deleted meanwhile has none.
+            Effect.catchTag("ExperimentNotFound", () => Effect.succeed([[], Option.none<number>()] as const))
+          )
+        )
   const usage = pages((skip) => Effect.map(billing.recentUsage({ skip, limit: atOnce }), ({ days }) => days))
 
   const documentBytes = (document: Document): Bytes =>
@@ -217,6 +244,20 @@ export const ownerExport = Effect.gen(function* () {
       ),
       Stream.concat(webhooks === null ? Stream.empty : file("webhooks.jsonl", jsonLines(allWebhooks, webhookToWire))),
       Stream.concat(evals === null ? Stream.empty : file("evals.jsonl", jsonLines(evalCases, caseToWire))),
+      Stream.concat(
+        evals === null ? Stream.empty : file("experiments.jsonl", jsonLines(experiments, experimentToWire))
+      ),
+      Stream.concat(
+        evals === null
+          ? Stream.empty
+          : file(
+              "experiment_results.jsonl",
+              jsonLines(Stream.flatMap(experiments, resultsIn), ({ experimentId, result }) => ({
+                experiment_id: experimentId,
+                ...resultToWire(result)
+              }))
+            )
+      ),
       Stream.concat(file("documents.jsonl", jsonLines(allDocuments, documentToWire))),
       Stream.concat(
         Stream.flatMap(allDocuments, (document) =>

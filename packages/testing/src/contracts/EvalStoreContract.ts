@@ -1,7 +1,15 @@
 /** The contract of `EvalStore`, as a separate suite: only hosts with the wing `evals` need the store. */
 import { AssistantId, MessageId, type Principal, ThreadId } from "@colloquy/core"
-import { CaseId, newId, type OwnerStore, RunStore } from "@colloquy/core/adapters"
-import { type EvalCase, EvalStore } from "@colloquy/core/wings"
+import {
+  CaseId,
+  ExperimentId,
+  FollowUpId,
+  FollowUpStore,
+  newId,
+  type OwnerStore,
+  RunStore
+} from "@colloquy/core/adapters"
+import { attemptsIn, type EvalCase, EvalStore, type Experiment, type ExperimentResult } from "@colloquy/core/wings"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -9,7 +17,7 @@ import * as Option from "effect/Option"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
-type Needed = EvalStore | OwnerStore | RunStore
+type Needed = EvalStore | FollowUpStore | OwnerStore | RunStore
 
 const sample = Effect.fnUntraced(function* (fields: Partial<EvalCase> = {}) {
   const made: EvalCase = {
@@ -34,6 +42,58 @@ const stored = Effect.fnUntraced(function* (fields: Partial<EvalCase> = {}) {
   assert.strictEqual(yield* (yield* EvalStore).insertCases([made], 100, null), "stored")
   return made
 })
+
+const experiment = Effect.fnUntraced(function* (fields: Partial<Experiment> = {}) {
+  const made: Experiment = {
+    id: yield* newId(ExperimentId),
+    name: null,
+    caseIds: [yield* newId(CaseId)],
+    variants: [{ name: "a" }, { name: "b" }],
+    repeats: 1,
+    tools: "recorded",
+    concurrency: 2,
+    budgetUsd: null,
+    expectations: [],
+    createdAt: moment(1),
+    ...fields
+  }
+  return made
+})
+
+const result = (number: number, fields: Partial<ExperimentResult> = {}): ExperimentResult => ({
+  number,
+  caseId: "case",
+  caseName: "Case",
+  tags: [],
+  variant: "a",
+  repeat: 0,
+  passed: true,
+  scores: [],
+  error: null,
+  content: "",
+  provider: null,
+  model: null,
+  assistantVersion: null,
+  promptHash: null,
+  costUsd: null,
+  millis: 0,
+  tokens: 0,
+  toolCalls: [],
+  judgesCostUsd: 0,
+  endedAt: moment(3),
+  ...fields
+})
+
+const workOf = (key: string) =>
+  Effect.map(newId(FollowUpId), (id) => ({
+    id,
+    kind: "evals.sample",
+    key,
+    payload: null,
+    sequence: null,
+    delayMillis: 3_600_000,
+    createdAt: moment(9)
+  }))
 
 /** The layer is built once; every test has its own owner. */
 export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown>): void =>
@@ -126,6 +186,145 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         assert.isFalse(yield* store.replaceCase(change))
         assert.isUndefined(yield* find(made.id))
         assert.deepStrictEqual(yield* store.listCases({ limit: 5 }), [other])
+      })
+    )
+
+    const begun = Effect.fnUntraced(function* (fields: Partial<Experiment> = {}) {
+      const made = yield* experiment(fields)
+      assert.strictEqual(yield* (yield* EvalStore).insertExperiment(made, [], 100, null), "stored")
+      return made
+    })
+    const progress = (id: ExperimentId) =>
+      EvalStore.use((store) => Effect.map(store.getExperiment(id), Option.getOrUndefined))
+    const openWork = Effect.gen(function* () {
+      const found = yield* (yield* FollowUpStore).list("evals.sample", { skip: 0, limit: 100 })
+      return found.map(({ key }) => key).toSorted()
+    })
+
+    test(
+      "MUST store an experiment equal in every field with its follow-ups, once for a key, and list the newest first",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const awkward = "nul \0 and half a pair \ud800"
+        const one = yield* experiment({
+          name: awkward,
+          variants: [
+            {
+              name: awkward,
+              assistantId: yield* newId(AssistantId),
+              assistantVersion: 2,
+              provider: "p",
+              model: "m",
+              modelOptions: { temperature: 0 },
+              instructions: awkward
+            }
+          ],
+          repeats: 3,
+          tools: "live",
+          budgetUsd: 1.5,
+          expectations: [{ kind: "contains", text: awkward }]
+        })
+        const once = { key: "experiment", fingerprint: "f", answer: awkwardJson }
+        const full = yield* store.insertExperiment(yield* experiment(), [yield* workOf("none")], 0, once)
+        assert.deepStrictEqual([full, yield* openWork], ["too_many", []])
+        const create = Effect.flatMap(Effect.all([experiment(), workOf("first")]), ([made, work]) =>
+          store.insertExperiment(made, [work], 1, once)
+        )
+        const outcomes = (yield* tenTimes(create)).toSorted()
+        assert.deepStrictEqual(outcomes, [...Array.from({ length: 9 }, () => "repeated"), "stored"])
+        assert.deepStrictEqual(yield* openWork, ["first"])
+        const before = (yield* store.listExperiments({ limit: 10 }))[0]!
+        yield* store.insertExperiment(one, [], 100, null)
+        const state = { experiment: one, status: "running", reason: null, done: 0, costUsd: 0, endedAt: null } as const
+        assert.deepStrictEqual(yield* progress(one.id), state)
+        assert.deepStrictEqual(yield* store.listExperiments({ limit: 10 }), [state, before])
+        assert.deepStrictEqual(yield* store.listExperiments({ limit: 10, after: one.id }), [before])
+        assert.deepStrictEqual(
+          yield* store.listExperiments({ limit: 10, after: ExperimentId.make("no id of ours") }),
+          []
+        )
+      })
+    )
+
+    test(
+      "MUST store a result once with its cost and the next work, complete the experiment with the last one, and list by number",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const { id } = yield* begun({ repeats: 2 })
+        const awkward = "nul \0 and half a pair \ud800"
+        const third = result(2, {
+          content: awkward,
+          costUsd: 0.25,
+          judgesCostUsd: 0.5,
+          scores: [{ scorer: "judge", expected: "x", value: 0.5, passed: false, reason: awkward, detail: awkwardJson }],
+          toolCalls: [{ name: "look", arguments: "{}", result: awkward }]
+        })
+        const record = Effect.flatMap(workOf("next"), (work) => store.recordResult(id, third, work))
+        assert.strictEqual((yield* tenTimes(record)).filter(Boolean).length, 1)
+        assert.deepStrictEqual(yield* openWork, ["next"])
+        assert.deepInclude(yield* progress(id), { status: "running", done: 1, costUsd: 0.75, endedAt: null })
+        assert.isTrue(yield* store.recordResult(id, result(0, { judgesCostUsd: null }), null))
+        assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 10 }), [
+          result(0, { judgesCostUsd: null }),
+          third
+        ])
+        assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 1, after: 0 }), [third])
+        const both = yield* Effect.all(
+          [1, 3].map((number) => store.recordResult(id, result(number), null)),
+          { concurrency: 2 }
+        )
+        assert.deepStrictEqual(both, [true, true])
+        assert.deepInclude(yield* progress(id), { status: "completed", done: 4, endedAt: moment(3) })
+        assert.isFalse(yield* store.recordResult(id, result(4), yield* workOf("late")))
+        assert.deepStrictEqual(yield* openWork, ["next"])
+        assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) }))
+      })
+    )
+
+    test(
+      "MUST end a running experiment once, take no result after it, and remove it with its results",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const made = yield* begun()
+        const { id } = made
+        yield* store.recordResult(id, result(0), null)
+        const end = { id, status: "stopped", reason: "It cost \0 much.", at: moment(4) } as const
+        assert.isTrue(yield* store.endExperiment(end))
+        assert.isFalse(yield* store.endExperiment({ ...end, status: "cancelled" }))
+        assert.deepInclude(yield* progress(id), {
+          status: "stopped",
+          reason: "It cost \0 much.",
+          endedAt: moment(4),
+          done: 1
+        })
+        assert.isFalse(yield* store.recordResult(id, result(1), null))
+        assert.isTrue(yield* store.removeExperiment(id))
+        assert.isFalse(yield* store.removeExperiment(id))
+        assert.isFalse(yield* store.recordResult(id, result(1), null))
+        assert.isUndefined(yield* progress(id))
+        assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 10 }), [])
+        assert.strictEqual(attemptsIn(made), 2)
+      })
+    )
+
+    test(
+      "MUST NOT show or change another owner's experiments",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const { id } = yield* begun()
+        yield* store.recordResult(id, result(0), null)
+        yield* asNewOwner(
+          Effect.gen(function* () {
+            assert.isUndefined(yield* progress(id))
+            assert.deepStrictEqual(yield* store.listExperiments({ limit: 10 }), [])
+            assert.deepStrictEqual(yield* store.listResults({ experimentId: id, limit: 10 }), [])
+            assert.isFalse(yield* store.recordResult(id, result(1), null))
+            assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(4) }))
+            assert.isFalse(yield* store.removeExperiment(id))
+          })
+        )
+        assert.deepInclude(yield* progress(id), { status: "running", done: 1 })
+        yield* refusedWhileErasing(store.insertExperiment(yield* experiment(), [], 100, null))
       })
     )
 

@@ -1,6 +1,14 @@
 /** The contract of `ThreadStore`. Runs write the messages of a thread, so the tests use runs. */
 import { AssistantId, type Thread, ThreadId } from "@colloquy/core"
-import { AssistantStore, firstPage, newId, type NewMessage, RunStore, ThreadStore } from "@colloquy/core/adapters"
+import {
+  AssistantStore,
+  firstPage,
+  InboxStore,
+  newId,
+  type NewMessage,
+  RunStore,
+  ThreadStore
+} from "@colloquy/core/adapters"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -122,6 +130,27 @@ export const threadStoreContract = (test: ContractTest): void => {
       assert.deepStrictEqual(yield* store.list(firstPage, one.assistantId), [one])
       assert.deepStrictEqual(yield* store.list(firstPage, other.assistantId), [other])
       assert.deepStrictEqual(yield* store.list(firstPage, yield* newId(AssistantId)), [])
+    })
+  )
+
+  test(
+    "MUST NOT list scratch threads, nor their runs, however they were made",
+    Effect.gen(function* () {
+      const store = yield* ThreadStore
+      const inbox = yield* InboxStore
+      const shown = yield* openThread
+      const { assistantId } = shown
+      const scratch = yield* insertThread(assistantId, { scratch: true })
+      const id = yield* newId(ThreadId)
+      const imported = { ...scratch, id }
+      yield* (yield* RunStore).importThread({ thread: imported, messages: [], once: null })
+      assert.deepStrictEqual(yield* store.list(firstPage), [shown])
+      assert.deepStrictEqual(yield* store.list(firstPage, assistantId), [shown])
+      assert.deepInclude(Option.getOrThrow(yield* store.get(id)), { id, scratch: true })
+      assert.deepInclude(Option.getOrThrow(yield* store.get(scratch.id)), { id: scratch.id, scratch: true })
+      const { lease } = yield* startTurn(scratch.id)
+      assert.deepStrictEqual(yield* inbox.list({ limit: 10 }), [])
+      assert.isNull(yield* inbox.summary(lease.runId))
     })
   )
 

@@ -1,0 +1,245 @@
+/** Experiments in virtual time: attempts are answered, scored and compared, stop when they should, and leave no thread behind. */
+import { InMemory } from "@colloquy/adapters/in-memory"
+import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads } from "@colloquy/core"
+import { Evals, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
+import { callTool, fail, hang, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
+import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/testing/TestClock"
+
+interface World {
+  readonly steps?: ReadonlyArray<ScriptStep>
+  readonly otherwise?: ScriptStep
+  readonly hosted?: ReadonlyArray<HostedTool>
+}
+
+const inWorld = <A, E>(
+  { hosted = [], otherwise, steps = [] }: World,
+  story: Effect.Effect<A, E, Evals | Kernel.Kernel | ScriptedModel | Principal>,
+  state = InMemory.makeState()
+) =>
+  story.pipe(
+    Principal.provide("ada"),
+    Effect.provide(
+      Evals.layer({ mostAttempts: 100 }).pipe(
+        Layer.provideMerge(HostedTools.tools(hosted)),
+        Layer.provideMerge(Kernel.layer),
+        Layer.provideMerge(ScriptedModel.layer(steps, otherwise === undefined ? {} : { otherwise })),
+        Layer.provide(InMemory.layerFrom(state)),
+        Layer.fresh
+      )
+    ),
+    Effect.provide(TestClock.layer())
+  )
+
+const pass = Effect.forEach(
+  Array.from({ length: 20 }),
+  () => Effect.andThen(TestClock.adjust("1 second"), Effect.yieldNow),
+  { discard: true }
+)
+
+const make = Effect.fnUntraced(function* (cases: ReadonlyArray<Partial<NewCase>>, asked: Partial<NewExperiment> = {}) {
+  const assistant = yield* (yield* Assistants).create({ name: "A", systemPrompt: "Be right." })
+  const { createExperiment, importCases } = yield* Evals
+  const given = cases.map((each) => ({ question: "Capital of France?", assistantId: assistant.id, ...each }))
+  const caseIds = yield* importCases(given)
+  const { experiment } = yield* createExperiment({ variants: [{ name: "now" }], caseIds, ...asked })
+  return { assistant, caseIds, id: experiment.id }
+})
+
+const look = (id: Parameters<typeof Evals.Service.getExperiment>[0]) =>
+  Effect.gen(function* () {
+    const { getExperiment, listResults } = yield* Evals
+    return { state: yield* getExperiment(id), results: (yield* listResults({ experimentId: id, limit: 100 })).results }
+  })
+
+const nothingIsLeft = Effect.gen(function* () {
+  const page = { skip: 0, limit: 100 }
+  assert.deepStrictEqual(yield* (yield* Threads).list({ page, includeMessages: false }), [])
+  assert.deepStrictEqual((yield* (yield* Inbox).list({ limit: 100 })).runs, [])
+})
+
+const paris = { expectations: [{ kind: "contains" as const, text: "Paris" }] }
+
+it.live(
+  "two variants answer each case with its conversation, are scored, summarized and compared, and no thread is left",
+  () => {
+    const state = InMemory.makeState()
+    return inWorld(
+      { steps: [say("Paris."), say("Rome."), say("It is Paris."), say("Rome?")] },
+      Effect.gen(function* () {
+        const messages = [
+          { role: "user" as const, content: "Hi" },
+          { role: "assistant" as const, content: null, toolCalls: [{ id: "1", name: "look", arguments: "{}" }] },
+          { role: "tool" as const, content: "42", toolCallId: "1" },
+          { role: "assistant" as const, content: "Hello" }
+        ]
+        const variants = [
+          { name: "right" },
+          { name: "wrong", instructions: "Be wrong.", modelOptions: { temperature: 1 } }
+        ]
+        const { assistant, id } = yield* make([paris, { ...paris, messages, name: "Second", tags: ["t"] }], {
+          variants,
+          concurrency: 1,
+          expectations: [{ kind: "tokens_under", tokens: 1e9 }]
+        })
+        yield* pass
+        const { results, state: end } = yield* look(id)
+        assert.deepInclude(end, { status: "completed", done: 4, reason: null })
+        assert.deepStrictEqual(
+          results.map(({ caseName, content, number, passed, variant }) => [number, variant, caseName, content, passed]),
+          [
+            [0, "right", "Capital of France?", "Paris.", true],
+            [1, "wrong", "Capital of France?", "Rome.", false],
+            [2, "right", "Second", "It is Paris.", true],
+            [3, "wrong", "Second", "Rome?", false]
+          ]
+        )
+        assert.deepInclude(results[2], {
+          tags: ["t"],
+          error: null,
+          assistantVersion: assistant.version,
+          judgesCostUsd: 0
+        })
+        assert.deepStrictEqual(
+          results[2]?.scores.map(({ scorer }) => scorer),
+          ["contains", "tokens_under"]
+        )
+        assert.notStrictEqual(results[0]?.promptHash, results[1]?.promptHash)
+        assert.isString(results[0]?.promptHash)
+        const { requests } = yield* ScriptedModel
+        assert.deepStrictEqual(
+          requests.map(({ messages: read, system }) => [system, read.map(({ role }) => role).join(" ")]),
+          [
+            ["Be right.", "user"],
+            ["Be wrong.", "user"],
+            ["Be right.", "user assistant tool assistant user"],
+            ["Be wrong.", "user assistant tool assistant user"]
+          ]
+        )
+        const { compareVariants, summarizeExperiment } = yield* Evals
+        assert.deepStrictEqual(
+          (yield* summarizeExperiment(id)).map(({ passed, variant }) => [variant, passed]),
+          [
+            ["right", 2],
+            ["wrong", 0]
+          ]
+        )
+        const comparison = yield* compareVariants(id, { before: "right", after: "wrong" })
+        assert.deepStrictEqual([comparison.worse.length, comparison.better.length], [2, 0])
+        const missing = yield* Effect.flip(compareVariants(id, { before: "right", after: "none" }))
+        assert.strictEqual(missing._tag, "VariantNotFound")
+        yield* nothingIsLeft
+        assert.strictEqual(state.threads.size, 0)
+      }),
+      state
+    )
+  }
+)
+
+it.live("tools answer from the record, and a tool of the server runs only in a live experiment", () => {
+  let ran = 0
+  const hosted: HostedTool = {
+    definition: { name: "look", description: "", parameters: { type: "object" } },
+    needsApproval: true,
+    run: () => Effect.sync(() => `live ${++ran}`)
+  }
+  const call = callTool("look", { a: 1, b: 2 })
+  const steps = [call, say("A."), callTool("look", {}), callTool("look", {}), say("B.")]
+  return inWorld(
+    { steps, hosted: [hosted] },
+    Effect.gen(function* () {
+      const tools = [{ name: "look", arguments: '{"b":2,"a":1}', output: "recorded" }]
+      const { id } = yield* make([{ tools }], { expectations: [{ kind: "calls", tool: "look", arguments: { a: 1 } }] })
+      yield* pass
+      const first = (yield* look(id)).results[0]
+      assert.deepInclude(first, { content: "A.", passed: true, error: null })
+      assert.deepStrictEqual(
+        first?.toolCalls.map(({ result }) => result),
+        ["recorded"]
+      )
+      const { id: second } = yield* make([{ tools }], { concurrency: 1 })
+      yield* pass
+      const results = (yield* look(second)).results[0]?.toolCalls.map(({ result }) => result)
+      assert.deepStrictEqual(results, ["recorded", "Error: the record has no result of this call."])
+      assert.strictEqual(ran, 0)
+    })
+  )
+})
+
+it.live("an experiment that is cancelled ends the turns under way, and one that is deleted too", () => {
+  const state = InMemory.makeState()
+  return inWorld(
+    { otherwise: hang },
+    Effect.gen(function* () {
+      const { cancelExperiment, getExperiment, removeExperiment } = yield* Evals
+      const { id } = yield* make([paris, paris, paris])
+      const other = yield* make([paris])
+      yield* pass
+      assert.isAbove(state.threads.size, 0)
+      yield* nothingIsLeft
+      assert.deepInclude(yield* cancelExperiment(id), { status: "cancelled", done: 0 })
+      yield* removeExperiment(other.id)
+      yield* pass
+      assert.deepInclude(yield* cancelExperiment(id), { status: "cancelled", done: 0 })
+      assert.strictEqual((yield* Effect.flip(getExperiment(other.id)))._tag, "ExperimentNotFound")
+      assert.strictEqual(state.threads.size, 0)
+      assert.isTrue([...state.runs.values()].every(({ run }) => run.endedAt !== null))
+    }),
+    state
+  )
+})
+
+it.live("a fault that passes is tried again, one that stays is the result, and so is a case that was deleted", () =>
+  inWorld(
+    { steps: [fail("rate_limited"), say("Paris.")], otherwise: fail("invalid_request") },
+    Effect.gen(function* () {
+      const { removeCase } = yield* Evals
+      const { caseIds, id } = yield* make([paris, paris, paris], { concurrency: 1 })
+      yield* removeCase(caseIds[2]!)
+      yield* pass
+      const { results, state } = yield* look(id)
+      assert.deepInclude(state, { status: "completed", done: 3 })
+      assert.deepStrictEqual(
+        results.map(({ error, passed }) => [passed, error]),
+        [
+          [true, null],
+          [false, null],
+          [false, "The case was deleted."]
+        ]
+      )
+    })
+  )
+)
+
+it.live("an experiment that cannot be is refused with every problem and its place", () =>
+  inWorld(
+    {},
+    Effect.gen(function* () {
+      const { createExperiment, importCases } = yield* Evals
+      const assistant = yield* (yield* Assistants).create({ name: "A" })
+      const problems = (asked: NewExperiment) =>
+        Effect.map(Effect.flip(createExperiment(asked)), (error) =>
+          error instanceof ExperimentRefused ? error.problems.map(({ path }) => path.join(".")) : [error._tag]
+        )
+      assert.deepStrictEqual(yield* problems({ variants: [{ name: "a" }] }), ["tags"])
+      const caseIds = yield* importCases([
+        { question: "?", expectations: [{ kind: "custom", name: "unknown" }] },
+        { question: "?" }
+      ])
+      const variants = [{ name: "a" }, { name: "a", assistantId: assistant.id, assistantVersion: 9 }]
+      assert.deepStrictEqual(yield* problems({ variants, caseIds, tags: ["x"], repeats: 20 }), [
+        "variants.1.name",
+        "tags",
+        "variants.0.assistantId",
+        "expectations",
+        "variants.1.assistantVersion"
+      ])
+      const many = Array.from({ length: 5 }, (_, place) => ({ name: String(place), assistantId: assistant.id }))
+      const repeated = { variants: many, repeats: 20 }
+      const twice = yield* importCases([{ question: "?" }, { question: "?" }])
+      assert.deepStrictEqual(yield* problems({ ...repeated, caseIds: twice }), [""])
+    })
+  )
+)
