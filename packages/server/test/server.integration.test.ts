@@ -216,17 +216,26 @@ describe("the standalone server", () => {
       assert.lengthOf(text.match(/"type":"run_failed"/g) ?? [], 1)
       assert.strictEqual(await server.ended, 0)
     }
-    const pruned = await refusal({ ...environment, RETENTION_LOG_DAYS: "30" }, ["retention.ts"])
+    const pruned = await refusal({ ...environment, RETENTION_LOG_DAYS: "30" }, ["command/colloquy.ts", "retention"])
     assert.deepStrictEqual(pruned, { code: 0, text: "Nothing was old enough to be deleted.\n" })
     for (const wrong of [["--scope", "all"], ["--days", "0"], ["--days", "x"], ["--forever"]]) {
-      const { code, text } = await refusal(environment, ["key.ts", "make", "bob", ...wrong])
-      assert.deepStrictEqual([code, text.startsWith("Usage: ")], [1, true], wrong.join(" "))
+      const { code, text } = await refusal(environment, ["command/colloquy.ts", "key", "make", "bob", ...wrong])
+      assert.deepStrictEqual([code, text.includes("\nUsage: colloquy key ")], [2, true], wrong.join(" "))
     }
-    const reading = await refusal(environment, ["key.ts", "make", "bob", "--scope", "read", "--days", "30"])
+    const reading = await refusal(environment, [
+      "command/colloquy.ts",
+      "key",
+      "make",
+      "bob",
+      "--scope",
+      "read",
+      "--days",
+      "30"
+    ])
     const reader = addresses(reading.text).key ?? assert.fail(reading.text)
-    const listed = (await refusal(environment, ["key.ts", "list", "bob"])).text
+    const listed = (await refusal(environment, ["command/colloquy.ts", "key", "list", "bob"])).text
     assert.match(listed, /^\S+ {2}\S+ {2}made by hand {2}read {2}until \S+\n$/u)
-    const made = await refusal(environment, ["key.ts", "make", "bob"])
+    const made = await refusal(environment, ["command/colloquy.ts", "key", "make", "bob"])
     const bobs = addresses(made.text).key ?? assert.fail(made.text)
     {
       await using server = spawnServer({ ...environment, BASE_PATH: "" })

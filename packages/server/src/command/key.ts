@@ -1,6 +1,5 @@
 /**
- * `npm run key -- make <owner> [--scope read|write|admin] [--days N]`, `list <owner>` and `revoke <owner> <id>`: manages the server's keys
- * while no server uses the folder. With DATABASE_URL a server may run. A key is shown only when it is made.
+ * Manages the server's keys while no server uses the folder. With DATABASE_URL a server may run. A key is shown only when it is made.
  */
 import { KeyId, Keys, KeyScope, Principal } from "@colloquy/core"
 import * as Clock from "effect/Clock"
@@ -9,17 +8,19 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { parseArgs } from "node:util"
-import { readSettings } from "./Settings.ts"
-import { StartRefused, storeRefused } from "./StartRefused.ts"
-import { inMemory, prepareFolder, makeStores } from "./Stores.ts"
+import { readSettings } from "../Settings.ts"
+import { StartRefused, storeRefused } from "../StartRefused.ts"
+import { inMemory, prepareFolder, makeStores } from "../Stores.ts"
+import { type CommandRun, WronglyCalled } from "./Command.ts"
 
 const usage =
-  "Usage: npm run key -- make <owner> [--scope read|write|admin] [--days N] | list <owner> | revoke <owner> <id>"
+  "key make <owner> [--scope read|write|admin] [--days N] | key list <owner> [--json] | key revoke <owner> <id>"
 
 interface Words {
   readonly id: string
   readonly scope: KeyScope
   readonly days: number | null
+  readonly json: boolean
 }
 
 const dayMillis = 86_400_000
@@ -31,10 +32,11 @@ const commands: Readonly<Record<string, (words: Words) => Effect.Effect<string, 
       const { key } = yield* (yield* Keys).make("made by hand", { scope, expiresAt })
       return `API key (shown this once): ${Redacted.value(key)}`
     }),
-  list: () =>
+  list: ({ json }) =>
     Keys.use(({ list }) =>
-      Effect.map(list, (keys) =>
-        keys
+      Effect.map(list, (keys) => {
+        if (json) return JSON.stringify(keys, null, 2)
+        return keys
           .map(({ createdAt, expiresAt, id, name, revokedAt, scope }) =>
             [
               id,
@@ -46,52 +48,50 @@ const commands: Readonly<Record<string, (words: Words) => Effect.Effect<string, 
             ].join("  ")
           )
           .join("\n")
-      )
+      })
     ),
   revoke: ({ id }) => Keys.use(({ revoke }) => Effect.as(revoke(KeyId.make(id)), "The key is revoked."))
 }
 
-const refuse = () => new StartRefused({ message: usage })
+const refuse = () => new WronglyCalled(usage, "A word is missing or wrong.")
 
 const Days = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 36_500 }))
 
-const readArguments = (args: Array<string>) => {
+const readArguments = (args: ReadonlyArray<string>) => {
   try {
     const { positionals, values } = parseArgs({
-      args,
+      args: [...args],
       allowPositionals: true,
-      options: { scope: { type: "string", default: "admin" }, days: { type: "string" } }
+      options: {
+        scope: { type: "string", default: "admin" },
+        days: { type: "string" },
+        json: { type: "boolean", default: false }
+      }
     })
     const [name = "", owner = "", id = ""] = positionals
     const scope = Schema.decodeUnknownSync(KeyScope)(values.scope)
     const days = values.days === undefined ? null : Schema.decodeUnknownSync(Days)(values.days)
-    return { name, owner, words: { id, scope, days } }
+    return { name, owner, words: { id, scope, days, json: values.json } }
   } catch {
     throw refuse()
   }
 }
 
-const run = async (args: Array<string>): Promise<string> => {
+export const key: CommandRun = async (args, { env, print }) => {
   const { name, owner, words } = readArguments(args)
   const command = commands[name]
   if (command === undefined || owner === "") throw refuse()
-  const settings = await Effect.runPromise(readSettings(process.env))
+  const settings = await Effect.runPromise(readSettings(env))
   if (settings.databaseUrl === null && settings.dataDir === inMemory) {
     throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps no keys." })
   }
   await prepareFolder(settings)
   const keys = Keys.layer.pipe(Layer.provide(makeStores(settings)))
-  return Effect.runPromise(command(words).pipe(Principal.provide(owner), Effect.provide(keys))).catch(
+  const told = await Effect.runPromise(command(words).pipe(Principal.provide(owner), Effect.provide(keys))).catch(
     (error: unknown) => {
       throw storeRefused(settings, error)
     }
   )
+  print(told)
+  return 0
 }
-
-run(process.argv.slice(2)).then(
-  (text) => console.log(text),
-  (error: unknown) => {
-    console.error(error instanceof Error ? error.message : error)
-    process.exitCode = 1
-  }
-)

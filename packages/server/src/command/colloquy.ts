@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+/** `colloquy <command>`: the standalone server, and what its operator needs beside it. `npm run colloquy` in the repository. */
+import { createRequire } from "node:module"
+import { type Command, isRefusal, WronglyCalled } from "./Command.ts"
+
+const { version }: { readonly version: string } = createRequire(import.meta.url)("@colloquy/server/package.json")
+
+const commands: Readonly<Record<string, Command>> = {
+  serve: {
+    usage: "serve [folder]",
+    does: "runs the server and the studio, on a folder or DATABASE_URL",
+    load: async () => (await import("./serve.ts")).serve
+  },
+  key: {
+    usage: "key make|list|revoke <owner> [id] [--scope S] [--days N] [--json]",
+    does: "manages the API keys of an owner",
+    load: async () => (await import("./key.ts")).key
+  },
+  migrate: {
+    usage: "migrate",
+    does: "brings the database to the schema of this version",
+    load: async () => (await import("./migrate.ts")).migrate
+  },
+  retention: {
+    usage: "retention",
+    does: "deletes once what is old enough by the settings",
+    load: async () => (await import("./retention.ts")).retention
+  },
+  export: {
+    usage: "export <file.tar> [--url URL]",
+    does: "writes all data of the owner of COLLOQUY_API_KEY into a file",
+    load: async () => (await import("./export.ts")).exportOwner
+  },
+  doctor: {
+    usage: "doctor [--json]",
+    does: "looks at Node, the settings, the database and what each provider answers",
+    load: async () => (await import("./doctor.ts")).doctor
+  }
+}
+
+const help = (): string => {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length)) + 2
+  return [
+    `Colloquy ${version}. Usage: colloquy <command>`,
+    "",
+    ...Object.entries(commands).map(([name, { does }]) => `  ${name.padEnd(width)}${does}`),
+    "",
+    "`colloquy <command> --help` says how a command is called. Settings are environment variables: docs/settings.md."
+  ].join("\n")
+}
+
+const run = async ([name = "help", ...args]: ReadonlyArray<string>): Promise<number> => {
+  if (["help", "--help", "-h"].includes(name)) {
+    console.log(help())
+    return 0
+  }
+  if (["version", "--version", "-v"].includes(name)) {
+    console.log(version)
+    return 0
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command === undefined) {
+    console.error(`There is no command "${name.slice(0, 100)}".\n\n${help()}`)
+    return 2
+  }
+  if (args.includes("--help") || args.includes("-h")) {
+    console.log(`Usage: colloquy ${command.usage}\n\nIt ${command.does}.`)
+    return 0
+  }
+  const call = await command.load()
+  return call(args, { env: process.env, print: (text) => console.log(text), note: (text) => console.error(text) })
+}
+
+run(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status
+  },
+  (error: unknown) => {
+    console.error(isRefusal(error) ? error.message : error)
+    process.exitCode = error instanceof WronglyCalled ? 2 : 1
+  }
+)

@@ -1,0 +1,22 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { readSettings } from "../Settings.ts"
+import { StartRefused, storeRefused } from "../StartRefused.ts"
+import { inMemory, makeStores, prepareFolder } from "../Stores.ts"
+import type { CommandRun } from "./Command.ts"
+
+/** The stores migrate when they are opened, so this opens them and closes them again. */
+export const migrate: CommandRun = async (_, { env, note, print }) => {
+  const settings = await Effect.runPromise(readSettings(env))
+  const { databaseUrl, dataDir } = settings
+  if (databaseUrl === null && dataDir === inMemory)
+    throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps no database." })
+  await prepareFolder(settings)
+  const where = databaseUrl === null ? `in ${dataDir}` : "of DATABASE_URL"
+  note(`Migrating the database ${where}…`)
+  await Effect.runPromise(Effect.scoped(Layer.build(makeStores(settings)))).catch((error: unknown) => {
+    throw storeRefused(settings, error)
+  })
+  print(`The database ${where} has the schema of this version.`)
+  return 0
+}

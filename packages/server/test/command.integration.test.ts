@@ -1,0 +1,106 @@
+// The command `colloquy`, as processes of their own.
+import { assert, describe, it } from "@effect/vitest"
+import { once } from "node:events"
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { spawnServer } from "./ServerProcess.ts"
+
+const call = async (words: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) => {
+  const process = spawnServer({ COLLOQUY_DATA_DIR: "memory://", ...environment }, ["command/colloquy.ts", ...words])
+  const status = await process.ended
+  return { status, text: process.output() }
+}
+
+const makeFolder = async () => {
+  const path = await mkdtemp(join(tmpdir(), "colloquy-command-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+/** A vendor that lists one model, to those with the right key. */
+const openVendor = async () => {
+  const server = createServer(({ headers }, response) => {
+    const isRight = headers.authorization === "Bearer right"
+    response.writeHead(isRight ? 200 : 401, { "content-type": "application/json" })
+    response.end(JSON.stringify(isRight ? { object: "list", data: [{ id: "gpt-5", object: "model" }] } : {}))
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  if (typeof address !== "object" || address === null) return assert.fail("no address")
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, "close")
+  }
+  return { url: `http://127.0.0.1:${address.port}`, [Symbol.asyncDispose]: close }
+}
+
+describe("colloquy", () => {
+  it("says what it does on one screen, and what it does not know", async () => {
+    const help = await call([])
+    assert.strictEqual(help.status, 0)
+    assert.isAtMost(help.text.split("\n").length, 24)
+    for (const name of ["serve", "key", "migrate", "retention", "export", "doctor"]) {
+      assert.include(help.text, `\n  ${name} `)
+      const own = await call([name, "--help"])
+      assert.deepStrictEqual([own.status, own.text.startsWith(`Usage: colloquy ${name}`)], [0, true])
+    }
+    const unknown = await call(["constructor"])
+    assert.deepStrictEqual([unknown.status, unknown.text.startsWith('There is no command "constructor".')], [2, true])
+    const { version }: { version: string } = JSON.parse(
+      await readFile(new URL("../package.json", import.meta.url), "utf8")
+    )
+    assert.strictEqual((await call(["--version"])).text, `${version}\n`)
+  })
+
+  it("migrates a folder, makes a key in it, and finds nothing wrong", async () => {
+    await using folder = await makeFolder()
+    const environment = { COLLOQUY_DATA_DIR: folder.path }
+    const migrated = await call(["migrate"], environment)
+    assert.deepStrictEqual([migrated.status, migrated.text.includes("has the schema of this version")], [0, true])
+    assert.strictEqual((await call(["key", "make", "ada"], environment)).status, 0)
+    const listed: unknown = JSON.parse((await call(["key", "list", "ada", "--json"], environment)).text)
+    assert.lengthOf(Object(listed), 1)
+    const report: unknown = JSON.parse((await call(["doctor", "--json"], environment)).text)
+    assert.include(report, { ok: true })
+    assert.strictEqual((await call(["migrate"])).status, 1)
+  }, 180_000)
+
+  it("names every setting that is wrong, and each provider that does not answer", async () => {
+    const settings = await call(["doctor"], { PORT: "many", LIMITS: "few" })
+    assert.strictEqual(settings.status, 1)
+    assert.match(settings.text, /^FAIL {2}Settings: .*PORT/mu)
+    assert.match(settings.text, /^FAIL {2}Settings: .*LIMITS/mu)
+    await using vendor = await openVendor()
+    const asked = (key: string) => call(["doctor"], { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${vendor.url}/v1` })
+    const right = await asked("right")
+    assert.match(right.text, /^ok {4}Provider openai: 1 models in \d+ ms$/mu)
+    const wrong = await asked("wrong")
+    assert.strictEqual(wrong.status, 1)
+    assert.match(wrong.text, /^FAIL {2}Provider openai: /mu)
+    assert.notInclude(wrong.text, "Bearer")
+  }, 180_000)
+
+  it("writes the export of an owner into a file, and no half of one", async () => {
+    await using folder = await makeFolder()
+    const file = join(folder.path, "ada.tar")
+    const environment = { COLLOQUY_API_KEYS: "the-right-key-16=ada", PORT: "0" }
+    const refused = await call(["export", file], { COLLOQUY_API_KEY: "k" })
+    assert.deepStrictEqual([refused.status, refused.text.includes("--url")], [1, true])
+    assert.strictEqual((await call(["export"], { COLLOQUY_API_KEY: "k" })).status, 2)
+    const server = spawnServer({ COLLOQUY_DATA_DIR: "memory://", ...environment })
+    try {
+      const [, url = ""] = /listens on (\S+),/u.exec(await server.printed(/listens on \S+,/u)) ?? []
+      const stranger = await call(["export", file, "--url", url], { COLLOQUY_API_KEY: "the-wrong-key-16" })
+      assert.deepStrictEqual([stranger.status, stranger.text.includes("401")], [1, true])
+      const done = await call(["export", file, "--url", url], { COLLOQUY_API_KEY: "the-right-key-16" })
+      assert.strictEqual(done.status, 0, done.text)
+      assert.strictEqual(done.text, `${file}: ${(await stat(file)).size} bytes\n`)
+      assert.include(await readFile(file, "latin1"), "assistants.jsonl")
+    } finally {
+      await server[Symbol.asyncDispose]()
+    }
+  }, 180_000)
+})
