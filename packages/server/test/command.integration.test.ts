@@ -42,7 +42,7 @@ describe("colloquy", () => {
     const help = await call([])
     assert.strictEqual(help.status, 0)
     assert.isAtMost(help.text.split("\n").length, 24)
-    for (const name of ["serve", "key", "migrate", "retention", "export", "doctor"]) {
+    for (const name of ["serve", "key", "migrate", "retention", "export", "eval", "doctor"]) {
       assert.include(help.text, `\n  ${name} `)
       const own = await call([name, "--help"])
       assert.deepStrictEqual([own.status, own.text.startsWith(`Usage: colloquy ${name}`)], [0, true])

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { evaluateCommand } from "../src/evaluate.ts"
+import { evaluateCommand } from "../src/command/evaluate.ts"
 
 const cases = [
   { name: "rain", question: "Do I need an umbrella?", expectations: [{ kind: "contains", text: "umbrella" }] },

@@ -31,6 +31,11 @@ const commands: Readonly<Record<string, Command>> = {
     does: "writes all data of the owner of COLLOQUY_API_KEY into a file",
     load: async () => (await import("./export.ts")).exportOwner
   },
+  eval: {
+    usage: "eval <cases.jsonl> [--variant <JSON or file>] [--min SHARE] [--junit FILE] [--json FILE] [--markdown FILE]",
+    does: "answers the cases of a file in variants, and says whether that is good enough",
+    load: async () => (await import("./evaluate.ts")).evaluateCommand
+  },
   doctor: {
     usage: "doctor [--json]",
     does: "looks at Node, the settings, the database and what each provider answers",

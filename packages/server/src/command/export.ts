@@ -17,7 +17,7 @@ const readArguments = (args: ReadonlyArray<string>) => {
     })
     const [file, ...more] = positionals
     if (file === undefined || more.length > 0) throw new Error("Name one file.")
-    return { file, address: new URL(`${values.url.replace(/\/+$/u, "")}/owners/me/export`) }
+    return { file, address: new URL("owners/me/export", values.url.endsWith("/") ? values.url : `${values.url}/`) }
   } catch (error) {
     throw new WronglyCalled(usage, error instanceof Error ? error.message : String(error))
   }

@@ -24,11 +24,11 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { readFile, writeFile } from "node:fs/promises"
 import { parseArgs } from "node:util"
-import { clock } from "./demo/Clock.ts"
-import { mcpLayer } from "./McpServers.ts"
-import { defaultProblem, makeProviders } from "./Services.ts"
-import { type Environment, readSettings, type Settings, SettingsRefused } from "./Settings.ts"
-import { StartRefused } from "./StartRefused.ts"
+import { clock } from "../demo/Clock.ts"
+import { mcpLayer } from "../McpServers.ts"
+import { defaultProblem, makeProviders } from "../Services.ts"
+import { type Environment, readSettings, type Settings, SettingsRefused } from "../Settings.ts"
+import { StartRefused } from "../StartRefused.ts"
 
 const evaluateUsage = `eval <cases.jsonl> [options]
 
