@@ -43,7 +43,7 @@ export interface TurnPlace extends CaseChange {
   readonly messageId: string
 }
 
-/** `ExperimentVariant` with the assistant's id as plain text. */
+/** One way to answer, as an experiment compares it. */
 export interface VariantFields extends Omit<ExperimentVariant, "assistantId"> {
   readonly assistantId?: string
 }

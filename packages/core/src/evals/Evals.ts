@@ -24,7 +24,7 @@ import type { VariantSummary } from "./Summary.ts"
 
 export interface CaseList {
   readonly cases: ReadonlyArray<EvalCase>
-  /** `after` of the next page; null: there is none. */
+  /** Older cases follow this one; null: these are the last. */
   readonly next: CaseId | null
 }
 
@@ -54,13 +54,13 @@ export interface CaseCalls {
 
 export interface ExperimentList {
   readonly experiments: ReadonlyArray<ExperimentState>
-  /** `after` of the next page; null: there is none. */
+  /** Pass it as `after` to read the experiments before it, or null at the end. */
   readonly next: ExperimentId | null
 }
 
 export interface ResultList {
   readonly results: ReadonlyArray<ExperimentResult>
-  /** `after` of the next page; null: there is none. */
+  /** The place of the last result here, where more have been written. */
   readonly next: number | null
 }
 

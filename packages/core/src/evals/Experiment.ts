@@ -21,10 +21,10 @@ export const ExperimentVariant = Schema.Struct({
 })
 export type ExperimentVariant = typeof ExperimentVariant.Type
 
-export const Variants = Schema.Array(ExperimentVariant).check(Schema.isMinLength(1), Schema.isMaxLength(10))
+const Variants = Schema.Array(ExperimentVariant).check(Schema.isMinLength(1), Schema.isMaxLength(10))
 
 /** `recorded`: tools answer what their case has of them. `live`: tools that run in the server run; the client's are answered from the case. */
-export const ToolsOfExperiment = Schema.Literals(["recorded", "live"])
+const ToolsOfExperiment = Schema.Literals(["recorded", "live"])
 
 /** `stopped`: its budget was spent. */
 export const ExperimentStatus = Schema.Literals(["running", "completed", "stopped", "cancelled"])
