@@ -117,5 +117,39 @@ export const scenes: ReadonlyArray<Scene> = [
     }
   },
   { name: "compare", go: async (page) => page.getByRole("button", { name: "Compare two models" }).click() },
-  { name: "voice", go: (page) => openRoom(page, "Voice") }
+  { name: "voice", go: (page) => openRoom(page, "Voice") },
+  {
+    name: "runs",
+    go: async (page) => {
+      await talk(page)
+      await openRoom(page, "Runs")
+      await page.locator(".run-table tbody tr").nth(1).waitFor()
+    }
+  },
+  {
+    name: "film",
+    go: async (page) => {
+      await talk(page)
+      await openRoom(page, "Runs")
+      await page.locator(".run-table tbody a").nth(1).click()
+      await page.getByRole("list", { name: "Steps of the turn" }).getByText("Tool").click()
+      await page.getByText("Received from server_clock").waitFor()
+    }
+  },
+  {
+    name: "playground",
+    go: async (page) => {
+      await openRoom(page, "Playground")
+      await page.getByLabel("Message 1", { exact: true }).fill("count to 5")
+      await page.getByRole("button", { name: "Ask 2 models" }).click()
+      await page.getByText("whole").nth(1).waitFor()
+    }
+  },
+  ...["Settings", "Documents", "Memories", "Schedules", "Helpers", "Webhooks", "Usage"].map((pane) => ({
+    name: `knowledge-${pane.toLowerCase()}`,
+    go: async (page: Page) => {
+      await openRoom(page, "Knowledge")
+      await page.getByRole("navigation", { name: "What an assistant has" }).getByRole("link", { name: pane }).click()
+    }
+  }))
 ]
