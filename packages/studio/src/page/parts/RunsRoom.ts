@@ -185,7 +185,7 @@ const Histogram = ({ days }: { readonly days: ReadonlyArray<Day> }): View => {
       (day) =>
         html`<li key=${day.begin} title=${words(day)}>
           <span class="unseen">${words(day)}</span>
-          <span class="day" style=${{ height: `${(day.runs / most) * 100}%` }}>
+          <span class="day-bar" style=${{ height: `${(day.runs / most) * 100}%` }}>
             <span class="day-failed" style=${{ height: day.runs === 0 ? "0" : `${(day.failed / day.runs) * 100}%` }}></span>
           </span>
         </li>`
@@ -263,7 +263,7 @@ const RunRow = ({ filters, isCurrent, run }: RowProps): View => {
   }
   return html`<tr class=${classes(`run-${run.status}`, isCurrent && "current")} onClick=${look}>
     <td class="cell-state">
-      <span class="state state-${run.status}">${statusWords[run.status]}</span>
+      <span class="run-state state-${run.status}">${statusWords[run.status]}</span>
       <time class="detail" datetime=${run.created_at} title=${wholeDate(run.created_at)}>${shortDate(run.created_at)}</time>
     </td>
     <td class="cell-words">

@@ -161,7 +161,7 @@ const DeliveryLine = ({ delivery, onChange, webhookId }: DeliveryLineProps): Vie
   }
   return html`<li class="row">
     <span>
-      <b>${type}</b> <span class="state state-${status === "dead" ? "FAILED" : status === "delivered" ? "COMPLETED" : "QUEUED"}">${status}</span>
+      <b>${type}</b> <span class="run-state state-${status === "dead" ? "FAILED" : status === "delivered" ? "COMPLETED" : "QUEUED"}">${status}</span>
       <span class="detail">
         <time datetime=${created_at} title=${wholeDate(created_at)}>${shortDate(created_at)}</time>, ${plural(attempts, "attempt")}${last_status !== null && `, answered ${last_status}`}${error !== null && `: ${error}`}
       </span>
