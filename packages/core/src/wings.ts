@@ -162,6 +162,7 @@ export {
 export { comparisonRecord, resultRecord, variantRecord } from "./evals/Reports.ts"
 export { Score } from "./evals/Score.ts"
 export { Evals } from "./evals/Evals.ts"
+export { Feedback, FeedbackComment, type FeedbackRefused, FeedbackScore } from "./evals/Feedback.ts"
 export { EvalStore, type EvalStored } from "./evals/EvalStore.ts"
 export { Expectation, Expectations } from "./evals/Expectation.ts"
 

@@ -333,4 +333,43 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       experiment_id
     )
   })
+
+  it("feedback of a user is kept with the answer, replaced, listed, exported, and goes with the thread", async () => {
+    await using service = await open([say("Hi."), say("Bye.")], stores())
+    const { assistant_id, message_id, thread_id } = (
+      await service.call("POST", "/threads/messages", { content: "Hello" })
+    ).body
+    const path = `/threads/${thread_id}/messages/${message_id}/feedback`
+    const headers = { "idempotency-key": "feedback-1" }
+    const given = { score: -1, comment: "Wrong \0\ud800", tags: ["facts"] }
+    const kept = await service.call("POST", path, given, { headers })
+    assert.strictEqual(kept.status, 200)
+    assert.deepInclude(kept.body, { ...given, thread_id, message_id, assistant_id, assistant_version: 1 })
+    assert.deepStrictEqual((await service.call("POST", path, given, { headers })).body, kept.body)
+    assert.strictEqual((await service.call("POST", path, { score: 1 }, { headers })).status, 409)
+    const changed = (await service.call("POST", path, { score: 0.5 })).body
+    assert.deepInclude(changed, { score: 0.5, comment: null, tags: [] })
+    const listed = async (query: string, key = keys.ada) =>
+      (await service.call("GET", `/evals/feedback${query}`, undefined, { key })).body.feedback
+    assert.deepStrictEqual(await listed(`?thread_id=${thread_id}`), [changed])
+    assert.deepStrictEqual(await listed(`?assistant_id=${assistant_id}`), [changed])
+    assert.deepStrictEqual(await listed("", keys.bob), [])
+    assert.include((await service.call("GET", "/owners/me/export")).text, "feedback.jsonl")
+
+    const [question] = (await service.call("GET", `/threads/${thread_id}`)).body.messages
+    const asked = await service.call("POST", `/threads/${thread_id}/messages/${question.message_id}/feedback`, {
+      score: 1
+    })
+    assert.deepStrictEqual(refusedPlaces(asked), ["message_id"])
+    assert.deepStrictEqual(refusedPlaces(await service.call("POST", path, { score: 2, comment: 1, tags: "x" })), [
+      "score",
+      "comment",
+      "tags"
+    ])
+    assert.strictEqual((await service.call("POST", path, { score: 1 }, { key: keys.bob })).status, 404)
+    const elsewhere = `/threads/${thread_id}/messages/${unknown}/feedback`
+    assert.strictEqual((await service.call("POST", elsewhere, { score: 1 })).status, 404)
+    await service.call("DELETE", `/threads/${thread_id}`)
+    assert.deepStrictEqual(await listed(`?thread_id=${thread_id}`), [])
+  })
 }

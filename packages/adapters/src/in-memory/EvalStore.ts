@@ -5,7 +5,7 @@ import { attemptsIn, EvalStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
 import { storeFollowUps } from "./FollowUpStore.ts"
 import { findKey, keepAnswer } from "./IdempotencyKeys.ts"
-import { insertNew, ownedStep, ownedWrite, pageBehind, type State } from "./State.ts"
+import { findThread, insertNew, ownedStep, ownedWrite, pageBehind, type State } from "./State.ts"
 
 export const evalStore = (state: State): typeof EvalStore.Service => {
   const find = (ownerId: OwnerId, id: CaseId) => {
@@ -88,6 +88,30 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
           .slice(0, limit)
       ),
     removeExperiment: (id) =>
-      ownedStep((ownerId) => findExperiment(ownerId, id) !== undefined && state.experiments.delete(id))
+      ownedStep((ownerId) => findExperiment(ownerId, id) !== undefined && state.experiments.delete(id)),
+    putFeedback: (feedback, once) =>
+      ownedWrite(state, "EvalStore.putFeedback", (ownerId, now) => {
+        if (once !== null && findKey(state, ownerId, once.key, now) !== undefined) return "repeated"
+        if (findThread(state, ownerId, feedback.threadId) === undefined) return "missing"
+        // The last one that was given is the newest.
+        state.feedback.delete(feedback.messageId)
+        state.feedback.set(feedback.messageId, { ownerId, feedback })
+        keepAnswer(state, ownerId, once, now)
+        return "stored"
+      }),
+    listFeedback: ({ after, assistantId, limit, threadId }) =>
+      ownedStep((ownerId) => {
+        const rows = [...state.feedback.values()]
+          .filter((row) => row.ownerId === ownerId && findThread(state, ownerId, row.feedback.threadId) !== undefined)
+          .map(({ feedback }) => ({ id: feedback.messageId, feedback }))
+        return pageBehind(rows, rows.length, after)
+          .map(({ feedback }) => feedback)
+          .filter(
+            (each) =>
+              (threadId === undefined || each.threadId === threadId) &&
+              (assistantId === undefined || each.assistantId === assistantId)
+          )
+          .slice(0, limit)
+      })
   })
 }

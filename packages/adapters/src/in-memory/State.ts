@@ -33,6 +33,7 @@ import type {
   RunStatus,
   CaseId,
   ExperimentId,
+  MessageId,
   ScheduleId,
   WebhookId,
   DeliveryId,
@@ -49,6 +50,7 @@ import type {
   MemoryVersion,
   Outcome,
   EvalCase,
+  Feedback,
   ExperimentResult,
   ExperimentState,
   Schedule,
@@ -237,6 +239,7 @@ export interface State {
     readonly at: number
   }>
   readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
+  readonly feedback: Map<MessageId, { readonly ownerId: OwnerId; readonly feedback: Feedback }>
   readonly experiments: Map<
     ExperimentId,
     { readonly ownerId: OwnerId; state: ExperimentState; readonly results: Map<number, ExperimentResult> }
@@ -275,6 +278,7 @@ export const makeState = (): State => ({
   followed: new Map(),
   runChanges: [],
   schedules: new Map(),
+  feedback: new Map(),
   experiments: new Map(),
   evalCases: new Map(),
   webhooks: new Map(),

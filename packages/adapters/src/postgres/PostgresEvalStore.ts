@@ -7,7 +7,8 @@ import {
   EvalStore,
   Experiment,
   ExperimentResult,
-  type ExperimentState
+  type ExperimentState,
+  Feedback
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -203,7 +204,51 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
           ]),
           (rows) => rows.length > 0
         )
-      )
+      ),
+
+    putFeedback: (feedback, once) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = {
+          owner: toText(ownerId),
+          thread: knownId(feedback.threadId),
+          message: newRowId(feedback.messageId),
+          assistant: newRowId(feedback.assistantId),
+          body: JSON.stringify(encodeFeedback(feedback)),
+          ...onceArguments(once)
+        }
+        const [row] = yield* query<{ readonly outcome: "stored" | "missing" | "repeated" }>(
+          "EvalStore.putFeedback",
+          `select ${call(database, "put_feedback", args)} as outcome`,
+          Object.values(args)
+        )
+        return row?.outcome ?? "missing"
+      }),
+
+    listFeedback: ({ after, assistantId, limit, threadId }) =>
+      Principal.use(({ ownerId }) => {
+        const feedback = `${schema}.eval_feedback`
+        return Effect.map(
+          query<Body>(
+            "EvalStore.listFeedback",
+            `select body from ${feedback} where owner = $1
+               and ($3 or ordinal < (select ordinal from ${feedback} where owner = $1 and message_id = $2))
+               and ($5 or thread_id = $4) and ($7 or assistant_id = $6)
+             order by ordinal desc limit $8`,
+            [
+              toText(ownerId),
+              after === undefined ? null : knownId(after),
+              after === undefined,
+              threadId === undefined ? null : knownId(threadId),
+              threadId === undefined,
+              assistantId === undefined ? null : knownId(assistantId),
+              assistantId === undefined,
+              limit
+            ]
+          ),
+          (rows) => rows.map(({ body }) => decodeFeedback(fromJson(body)))
+        )
+      })
   })
 }
 
@@ -240,6 +285,10 @@ const decodeExperiment = Schema.decodeUnknownSync(experimentCodec, unchecked)
 const resultCodec = Schema.toCodecJson(ExperimentResult)
 const encodeResult = Schema.encodeSync(resultCodec, unchecked)
 const decodeResult = Schema.decodeUnknownSync(resultCodec, unchecked)
+
+const feedbackCodec = Schema.toCodecJson(Feedback)
+const encodeFeedback = Schema.encodeSync(feedbackCodec, unchecked)
+const decodeFeedback = Schema.decodeUnknownSync(feedbackCodec, unchecked)
 
 const caseBody = (evalCase: EvalCase): string => JSON.stringify(encodeCase(evalCase))
 const readCase = ({ body }: Body): EvalCase => decodeCase(fromJson(body))

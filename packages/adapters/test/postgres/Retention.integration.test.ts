@@ -53,6 +53,7 @@ const endOfRows: Readonly<Record<string, string>> = {
   run_changes: "an hour later, by the next reader of the owner",
   schedules: "by their owner, or with the assistant",
   eval_cases: "by their owner",
+  eval_feedback: "with the thread",
   eval_experiments: "by their owner",
   eval_results: "with their experiment",
   webhooks: "by their owner",

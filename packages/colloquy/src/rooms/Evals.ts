@@ -6,6 +6,9 @@ import {
   type CaseList,
   type Comparison,
   type EvalCase,
+  type Feedback,
+  type FeedbackList,
+  type NewFeedback,
   type ExperimentList,
   type ExperimentState,
   type ResultList,
@@ -28,6 +31,8 @@ export type {
   Expectation,
   ExperimentList,
   ExperimentState,
+  Feedback,
+  FeedbackList,
   ResultList,
   VariantSummary
 } from "@colloquy/core/evals"
@@ -96,6 +101,21 @@ export interface EvalCalls {
     names: { readonly experimentId: string; readonly before: string; readonly after: string },
     options?: CallOptions
   ) => Promise<Comparison>
+  /** Keeps what a user thought of an answer, in the place of what was kept before. */
+  readonly giveFeedback: (
+    feedback: NewFeedback & { readonly threadId: string; readonly messageId: string } & Once,
+    options?: CallOptions
+  ) => Promise<Feedback>
+  /** Newest first. */
+  readonly listFeedback: (
+    page?: {
+      readonly limit?: number
+      readonly after?: string
+      readonly threadId?: string
+      readonly assistantId?: string
+    },
+    options?: CallOptions
+  ) => Promise<FeedbackList>
 }
 
 interface EvalsTypes extends RoomTypes {
@@ -172,7 +192,28 @@ const functions = Effect.gen(function* () {
       run(() => service.listResults({ experimentId: readId(ExperimentId, experimentId), limit, ...page }), options),
     summarize: (id, options) => run(() => service.summarizeExperiment(readId(ExperimentId, id)), options),
     compare: ({ experimentId, ...names }, options) =>
-      run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options)
+      run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options),
+    giveFeedback: ({ idempotency, messageId, threadId, ...feedback }, options) =>
+      run(
+        () =>
+          service.giveFeedback(
+            { threadId: readId(ThreadId, threadId), messageId: readId(MessageId, messageId) },
+            feedback,
+            idempotency
+          ),
+        options
+      ),
+    listFeedback: ({ after, assistantId, limit = 20, threadId } = {}, options) =>
+      run(
+        () =>
+          service.listFeedback({
+            limit,
+            ...(after === undefined ? {} : { after: readId(MessageId, after) }),
+            ...(threadId === undefined ? {} : { threadId: readId(ThreadId, threadId) }),
+            ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
+          }),
+        options
+      )
   })
   return { name: "evals", calls: (run: RunCall) => ({ evals: calls(run) }) }
 })

@@ -1,13 +1,14 @@
-/** Port: keeps cases, and experiments with their results. They belong to their owner alone, and not to a thread or an assistant. */
+/** Port: keeps cases, experiments with their results, and feedback. All but feedback belong to their owner alone, and not to a thread or an assistant. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { CaseId, ExperimentId } from "../primitives/Ids.ts"
+import type { AssistantId, CaseId, ExperimentId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AnsweredOnce } from "../runs/Branches.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { EvalCase } from "./Case.ts"
+import type { Feedback } from "./Feedback.ts"
 import type { Experiment, ExperimentResult, ExperimentState } from "./Experiment.ts"
 
 export interface CasePage {
@@ -29,6 +30,14 @@ export interface ResultPage {
   readonly limit: number
   /** The number of the last result of the page before. */
   readonly after?: number
+}
+
+export interface FeedbackPage {
+  readonly limit: number
+  /** The message of the last feedback of the page before. */
+  readonly after?: MessageId
+  readonly threadId?: ThreadId
+  readonly assistantId?: AssistantId
 }
 
 export type ExperimentEnd = Pick<ExperimentState, "reason"> & {
@@ -106,5 +115,17 @@ export class EvalStore extends Context.Service<
 
     /** MUST take an experiment away with its results, whether it runs or not; false without such an experiment of the principal. */
     readonly removeExperiment: (id: ExperimentId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+
+    /**
+     * MUST keep one feedback for each message: the last one. Without the thread MUST keep nothing and return "missing"; feedback MUST go with its
+     * thread. A key is used as by `insertCases`.
+     */
+    readonly putFeedback: (
+      feedback: Feedback,
+      once: AnsweredOnce | null
+    ) => Effect.Effect<"stored" | "missing" | "repeated", StoreUnavailable, Principal>
+
+    /** What was given last MUST come first; of one thread or of one assistant, when they are named. */
+    readonly listFeedback: (page: FeedbackPage) => Effect.Effect<ReadonlyArray<Feedback>, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/evals/EvalStore") {}

@@ -3,14 +3,14 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
-import type { CaseId, ExperimentId } from "../primitives/Ids.ts"
+import type { CaseId, ExperimentId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
 import type { IdempotencyConflict, MessageNotFound } from "../turns/TurnErrors.ts"
 import type { CaseChange, CaseNotFound, CaseOfTurn, CaseRefused, EvalCase, NewCase, TooManyCases } from "./Case.ts"
 import type { Comparison } from "./Comparison.ts"
-import type { CasePage, ExperimentPage, ResultPage } from "./EvalStore.ts"
+import type { CasePage, ExperimentPage, FeedbackPage, ResultPage } from "./EvalStore.ts"
 import type {
   ExperimentNotFound,
   ExperimentRefused,
@@ -20,6 +20,7 @@ import type {
   TooManyExperiments,
   VariantNotFound
 } from "./Experiment.ts"
+import type { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
 import type { VariantSummary } from "./Summary.ts"
 
 export interface CaseList {
@@ -94,4 +95,27 @@ export interface ExperimentCalls {
   ) => Effect.Effect<Comparison, VariantNotFound | Missing, Principal>
 }
 
-export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls>()("@colloquy/core/evals/Evals") {}
+export interface FeedbackList {
+  readonly feedback: ReadonlyArray<Feedback>
+  /** `after` of the next page; null: there is none. */
+  readonly next: MessageId | null
+}
+
+export interface FeedbackCalls {
+  /** Keeps what a user thought of an answer, in the place of what was kept before. It goes with its thread. */
+  readonly giveFeedback: (
+    answer: { readonly threadId: ThreadId; readonly messageId: MessageId },
+    feedback: NewFeedback,
+    idempotency?: IdempotencyKey
+  ) => Effect.Effect<
+    Feedback,
+    FeedbackRefused | IdempotencyConflict | MessageNotFound | ThreadNotFound | StoreUnavailable,
+    Principal
+  >
+  /** Newest first. */
+  readonly listFeedback: (page: FeedbackPage) => Effect.Effect<FeedbackList, StoreUnavailable, Principal>
+}
+
+export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls & FeedbackCalls>()(
+  "@colloquy/core/evals/Evals"
+) {}

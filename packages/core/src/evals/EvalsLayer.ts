@@ -6,6 +6,7 @@ import { makeCases } from "./Cases.ts"
 import { Evals } from "./Evals.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
+import { makeFeedbacks } from "./Feedbacks.ts"
 import { makeExperiments } from "./Experiments.ts"
 import { recordedPart } from "./RecordedPart.ts"
 import { registerAttempts } from "./RunExperiment.ts"
@@ -16,8 +17,9 @@ export const layerEvals = Layer.effect(
   Effect.gen(function* () {
     const cases = yield* makeCases
     const experiments = yield* makeExperiments
+    const feedbacks = yield* makeFeedbacks
     yield* (yield* TurnParts).register(recordedPart(yield* EvalStore))
     yield* registerAttempts
-    return Evals.of({ ...cases, ...experiments })
+    return Evals.of({ ...cases, ...experiments, ...feedbacks })
   })
 ).pipe(Layer.provide(Layer.unwrap(Effect.map(EvalSettings, ({ scoring }) => Scoring.layer(scoring)))))

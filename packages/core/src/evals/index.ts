@@ -18,7 +18,8 @@ export {
 } from "./Case.ts"
 export { type Attempt, CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
 export { compare, type ComparedCase, type Comparison, differenceInWords, type Judgement } from "./Comparison.ts"
-export type { CaseList, ExperimentList, ResultList } from "./Evals.ts"
+export { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
+export type { CaseList, ExperimentList, FeedbackList, ResultList } from "./Evals.ts"
 export {
   attemptsIn,
   Experiment,
@@ -40,6 +41,7 @@ export {
   type EvalStored,
   type ExperimentEnd,
   type ExperimentPage,
+  type FeedbackPage,
   type ResultPage
 } from "./EvalStore.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"

@@ -5,6 +5,7 @@ import {
   type EvalCase,
   type ExperimentResult,
   type ExperimentState,
+  type Feedback,
   type NewCase,
   resultRecord
 } from "@colloquy/core/wings"
@@ -117,4 +118,17 @@ export const resultToWire = (result: ExperimentResult): Wire.Result => ({
   tool_calls: result.toolCalls,
   judges_cost_usd: result.judgesCostUsd,
   ended_at: writeTimestamp(result.endedAt)
+})
+
+export const feedbackToWire = (feedback: Feedback): Wire.Feedback => ({
+  thread_id: feedback.threadId,
+  message_id: feedback.messageId,
+  run_id: feedback.runId,
+  assistant_id: feedback.assistantId,
+  assistant_version: feedback.assistantVersion,
+  model_name: feedback.model,
+  score: feedback.score,
+  comment: feedback.comment,
+  tags: feedback.tags,
+  created_at: writeTimestamp(feedback.createdAt)
 })

@@ -29,7 +29,8 @@ export const evalBodies = {
   create: caseBody,
   import: casesBody,
   update: jsonOrFormBody(Wire.EvalCaseUpdate),
-  experiment: jsonOrFormBody(Wire.ExperimentRequest)
+  experiment: jsonOrFormBody(Wire.ExperimentRequest),
+  feedback: jsonOrFormBody(Wire.FeedbackRequest)
 }
 
 export const EvalsApi = HttpApiGroup.make("evals")
@@ -148,7 +149,29 @@ export const EvalsApi = HttpApiGroup.make("evals")
       error: errors
     })
       .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete an experiment with its results; one that runs is cancelled")
+      .annotate(OpenApi.Summary, "Delete an experiment with its results; one that runs is cancelled"),
+    HttpApiEndpoint.post("giveFeedback", "/threads/:thread_id/messages/:message_id/feedback", {
+      params: { thread_id: Uuid, message_id: Uuid },
+      headers: IdempotencyHeader,
+      payload: Wire.FeedbackRequest,
+      success: Wire.Feedback,
+      error: [...unreadable, Conflict, ...errors]
+    })
+      .annotate(DeclaredBody, evalBodies.feedback)
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Say what a user thought of an answer, in the place of what was said before"),
+    HttpApiEndpoint.get("listFeedback", "/evals/feedback", {
+      query: {
+        limit,
+        cursor: Schema.optionalKey(Uuid),
+        thread_id: Schema.optionalKey(Uuid),
+        assistant_id: Schema.optionalKey(Uuid)
+      },
+      success: Wire.FeedbackList,
+      error: [NotImplemented, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "List feedback, newest first")
   )
   .annotate(OpenApi.Title, "Evals")
   .annotate(

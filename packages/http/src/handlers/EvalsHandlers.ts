@@ -9,7 +9,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { Api } from "../Api.ts"
-import { caseFromWire, caseToWire, experimentToWire, resultToWire } from "../encoding/EncodeEvals.ts"
+import { caseFromWire, caseToWire, experimentToWire, feedbackToWire, resultToWire } from "../encoding/EncodeEvals.ts"
 import { evalBodies } from "../endpoints/EvalsApi.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
@@ -162,6 +162,33 @@ export const layer = HttpApiBuilder.group(
           return comparisonRecord(
             yield* Effect.mapError(compareVariants(idFrom(params), { before: a, after: b }), toWireError)
           )
+        })
+      )
+      .handleRaw("giveFeedback", (raw) =>
+        Effect.gen(function* () {
+          const { giveFeedback } = yield* evals
+          const { value } = yield* read(evalBodies.feedback, raw)
+          const { idempotency } = yield* readIdempotency(raw, () => value)
+          const { comment, score, tags } = value
+          const feedback = { score, ...compact({ comment, tags: given(tags) }) }
+          const place = {
+            threadId: ThreadId.make(raw.params.thread_id),
+            messageId: MessageId.make(raw.params.message_id)
+          }
+          const kept = yield* Effect.mapError(giveFeedback(place, feedback, idempotency), toWireError)
+          return HttpServerResponse.jsonUnsafe(feedbackToWire(kept))
+        })
+      )
+      .handle("listFeedback", ({ query: { assistant_id, cursor, limit = 20, thread_id } }) =>
+        Effect.gen(function* () {
+          const { listFeedback } = yield* evals
+          const page = compact({
+            after: cursor === undefined ? undefined : MessageId.make(cursor),
+            threadId: thread_id === undefined ? undefined : ThreadId.make(thread_id),
+            assistantId: assistant_id === undefined ? undefined : AssistantId.make(assistant_id)
+          })
+          const { feedback, next } = yield* Effect.mapError(listFeedback({ limit, ...page }), toWireError)
+          return { feedback: feedback.map(feedbackToWire), next_cursor: next }
         })
       )
       .handle("removeExperiment", ({ params }) =>

@@ -7,6 +7,7 @@ import {
   Assistants,
   Billing,
   type Message,
+  type MessageId,
   type Principal,
   type StoreUnavailable,
   type Thread,
@@ -19,6 +20,7 @@ import {
   type EvalCase,
   type ExperimentResult,
   type ExperimentState,
+  type Feedback,
   Evals,
   Memories,
   type MemoryRecord,
@@ -33,7 +35,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { assistantToWire, messageToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { documentToWire } from "../encoding/EncodeDocuments.ts"
-import { caseToWire, experimentToWire, resultToWire } from "../encoding/EncodeEvals.ts"
+import { caseToWire, experimentToWire, feedbackToWire, resultToWire } from "../encoding/EncodeEvals.ts"
 import { memoryToWire } from "../encoding/EncodeMemories.ts"
 import { webhookToWire } from "../encoding/EncodeWebhooks.ts"
 import { usageToWire } from "../encoding/EncodeModels.ts"
@@ -151,6 +153,15 @@ export const ownerExport = Effect.gen(function* () {
             (found) => [found.experiments, Option.fromNullishOr(found.next)] as const
           )
         )
+  const allFeedback: Stream.Stream<Feedback, StoreUnavailable, Principal> =
+    evals === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: MessageId | undefined) =>
+          Effect.map(
+            evals.listFeedback({ limit: atOnce, ...compact({ after }) }),
+            (found) => [found.feedback, Option.fromNullishOr(found.next)] as const
+          )
+        )
   type NumberedResult = { readonly experimentId: ExperimentId; readonly result: ExperimentResult }
   const resultsIn = ({
     experiment: { id: experimentId }
@@ -244,6 +255,7 @@ export const ownerExport = Effect.gen(function* () {
       ),
       Stream.concat(webhooks === null ? Stream.empty : file("webhooks.jsonl", jsonLines(allWebhooks, webhookToWire))),
       Stream.concat(evals === null ? Stream.empty : file("evals.jsonl", jsonLines(evalCases, caseToWire))),
+      Stream.concat(evals === null ? Stream.empty : file("feedback.jsonl", jsonLines(allFeedback, feedbackToWire))),
       Stream.concat(
         evals === null ? Stream.empty : file("experiments.jsonl", jsonLines(experiments, experimentToWire))
       ),

@@ -23,6 +23,7 @@ import type {
   Documents,
   Evals,
   ExperimentRefused,
+  FeedbackRefused,
   FilesNotReady,
   Memories,
   MemoryLinesUnusable,
@@ -187,6 +188,7 @@ const table = {
   WebhookRefused: (error) => invalid(...error.problems.map(webhookProblem)),
   TooManyWebhooks: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   CaseNotFound: notFound,
+  FeedbackRefused: (error) => invalid(...error.problems.map(feedbackProblem)),
   ExperimentNotFound: notFound,
   VariantNotFound: notFound,
   ExperimentRefused: (error) => invalid(...error.problems.map(experimentProblem)),
@@ -276,6 +278,11 @@ const experimentProblem = ({ message, path }: ExperimentRefused["problems"][numb
   msg: message,
   type: "value_error"
 })
+
+const feedbackProblem = ({ message, path }: FeedbackRefused["problems"][number]): ValidationError =>
+  path[0] === "messageId"
+    ? { loc: ["path", "message_id"], msg: message, type: "value_error" }
+    : { loc: ["body", ...path], msg: message, type: "value_error" }
 
 const outcomeProblem = ({ message, problem }: OutcomeRefused): ValidationError => ({
   loc: ["body", problem === "no_such_question" ? "question" : "outcome"],

@@ -1,5 +1,13 @@
 /** Cases and experiments of evals on the wire. */
-import { CaseName, CaseQuestion, CaseTags, Expectations, Score } from "@colloquy/core/wings"
+import {
+  CaseName,
+  CaseQuestion,
+  CaseTags,
+  Expectations,
+  FeedbackComment,
+  FeedbackScore,
+  Score
+} from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
 import { ModelOptions } from "./MessageBody.ts"
 import { maybe, maybeOr, Timestamp, Uuid } from "./Fields.ts"
@@ -272,3 +280,30 @@ export const ExperimentComparison = Schema.Struct({
   cost_usd: Difference,
   ms: Difference
 }).annotate({ identifier: "ExperimentComparison" })
+
+export const FeedbackRequest = Schema.Struct({
+  /** From -1 (bad) to 1 (good). */
+  score: FeedbackScore,
+  comment: maybe(FeedbackComment),
+  tags: maybe(CaseTags)
+}).annotate({ identifier: "FeedbackRequest" })
+
+export const Feedback = Schema.Struct({
+  thread_id: Id,
+  message_id: Id,
+  run_id: NullableText,
+  /** The assistant that answered, with the version that it had. */
+  assistant_id: Id,
+  assistant_version: Schema.NullOr(Schema.Int),
+  model_name: NullableText,
+  score: Schema.Finite,
+  comment: NullableText,
+  tags: Schema.Array(Schema.String),
+  created_at: Timestamp
+}).annotate({ identifier: "Feedback" })
+export type Feedback = typeof Feedback.Type
+
+export const FeedbackList = Schema.Struct({
+  feedback: Schema.Array(Feedback),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "FeedbackList" })

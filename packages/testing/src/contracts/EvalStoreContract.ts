@@ -1,23 +1,32 @@
 /** The contract of `EvalStore`, as a separate suite: only hosts with the wing `evals` need the store. */
-import { AssistantId, MessageId, type Principal, ThreadId } from "@colloquy/core"
+import { AssistantId, MessageId, type Principal, type Thread, ThreadId } from "@colloquy/core"
 import {
+  type AssistantStore,
   CaseId,
   ExperimentId,
   FollowUpId,
   FollowUpStore,
   newId,
   type OwnerStore,
-  RunStore
+  RunStore,
+  ThreadStore
 } from "@colloquy/core/adapters"
-import { attemptsIn, type EvalCase, EvalStore, type Experiment, type ExperimentResult } from "@colloquy/core/wings"
+import {
+  attemptsIn,
+  type EvalCase,
+  EvalStore,
+  type Experiment,
+  type ExperimentResult,
+  type Feedback
+} from "@colloquy/core/wings"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
-import { refusedWhileErasing, tenTimes } from "./Scenes.ts"
+import { openThread, refusedWhileErasing, tenTimes } from "./Scenes.ts"
 
-type Needed = EvalStore | FollowUpStore | OwnerStore | RunStore
+type Needed = AssistantStore | EvalStore | FollowUpStore | ThreadStore | OwnerStore | RunStore
 
 const sample = Effect.fnUntraced(function* (fields: Partial<EvalCase> = {}) {
   const made: EvalCase = {
@@ -325,6 +334,57 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         )
         assert.deepInclude(yield* progress(id), { status: "running", done: 1 })
         yield* refusedWhileErasing(store.insertExperiment(yield* experiment(), [], 100, null))
+      })
+    )
+
+    test(
+      "MUST keep the last feedback of each message until its thread goes, once for a key, and list the newest first",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const thread = yield* openThread
+        const other = yield* openThread
+        const awkward = "nul \0 and half a pair \ud800"
+        const feedback = Effect.fnUntraced(function* (place: Thread, fields: Partial<Feedback> = {}) {
+          const made: Feedback = {
+            threadId: place.id,
+            messageId: yield* newId(MessageId),
+            runId: null,
+            assistantId: place.assistantId,
+            assistantVersion: 3,
+            model: "m",
+            score: 1,
+            comment: null,
+            tags: [],
+            createdAt: moment(1),
+            ...fields
+          }
+          return made
+        })
+        const one = yield* feedback(thread, { comment: awkward, tags: [awkward], score: -0.5 })
+        const two = yield* feedback(other)
+        const once = { key: "feedback", fingerprint: "f", answer: awkwardJson }
+        const outcomes = yield* tenTimes(store.putFeedback(one, once))
+        assert.strictEqual(outcomes.filter((outcome) => outcome === "stored").length, 1)
+        assert.strictEqual(yield* store.putFeedback(two, null), "stored")
+        assert.deepStrictEqual(yield* store.listFeedback({ limit: 10 }), [two, one])
+        assert.deepStrictEqual(yield* store.listFeedback({ limit: 10, after: two.messageId }), [one])
+        assert.deepStrictEqual(yield* store.listFeedback({ limit: 10, threadId: other.id }), [two])
+        assert.deepStrictEqual(yield* store.listFeedback({ limit: 10, assistantId: thread.assistantId }), [one])
+        const changed = { ...one, score: 1, comment: null }
+        assert.strictEqual(yield* store.putFeedback(changed, null), "stored")
+        assert.deepStrictEqual(yield* store.listFeedback({ limit: 10 }), [changed, two])
+        const nowhere = yield* feedback({ ...thread, id: yield* newId(ThreadId) })
+        assert.strictEqual(yield* store.putFeedback(nowhere, { ...once, key: "other" }), "missing")
+        assert.strictEqual(yield* store.putFeedback(two, { ...once, key: "other" }), "stored")
+        yield* asNewOwner(
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* store.listFeedback({ limit: 10 }), [])
+            assert.strictEqual(yield* store.putFeedback(yield* feedback(thread), null), "missing")
+          })
+        )
+        yield* (yield* ThreadStore).remove(other.id)
+        assert.deepStrictEqual(yield* store.listFeedback({ limit: 10 }), [changed])
+        yield* refusedWhileErasing(store.putFeedback(one, null))
       })
     )
 

@@ -113,4 +113,45 @@ begin
 end $$`
 )
 
-export const evalFunctions: ReadonlyArray<SqlFunction> = [insertCases, insertExperiment, recordResult]
+/** A row is deleted with its thread. `ordinal` is new with each feedback. */
+export const feedbackTables: Migration = {
+  name: "feedback",
+  tables: ["eval_feedback"],
+  statements: [
+    `create sequence {schema}.eval_feedback_ordinals`,
+    `create table {schema}.eval_feedback (
+      owner text collate "C" not null,
+      message_id uuid not null,
+      thread_id uuid not null,
+      assistant_id uuid not null,
+      ordinal bigint not null,
+      body text not null,
+      primary key (owner, message_id),
+      foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+    )`,
+    `create index eval_feedback_of_owner on {schema}.eval_feedback (owner, ordinal)`,
+    `create index eval_feedback_of_thread on {schema}.eval_feedback (owner, thread_id)`,
+    ...refusedWhileErasing([["eval_feedback", "insert or update"]])
+  ]
+}
+
+const putFeedback = sqlFunction(
+  "put_feedback",
+  `(p_owner text, p_thread uuid, p_message uuid, p_assistant uuid, p_body text, p_key text, p_fingerprint text, p_answer text)
+returns text language plpgsql as $$
+begin
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_thread, p_answer) is not null then return 'repeated'; end if;
+  perform from {schema}.threads where owner = p_owner and id = p_thread for key share;
+  if not found then
+    delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
+    return 'missing';
+  end if;
+  insert into {schema}.eval_feedback (owner, message_id, thread_id, assistant_id, ordinal, body)
+    values (p_owner, p_message, p_thread, p_assistant, nextval('{schema}.eval_feedback_ordinals'), p_body)
+    on conflict (owner, message_id) do update set thread_id = excluded.thread_id, assistant_id = excluded.assistant_id,
+      ordinal = excluded.ordinal, body = excluded.body;
+  return 'stored';
+end $$`
+)
+
+export const evalFunctions: ReadonlyArray<SqlFunction> = [insertCases, insertExperiment, recordResult, putFeedback]

@@ -6,7 +6,7 @@ import { auditTables } from "./AuditLog.ts"
 import { branchFunctions, branchTables, draftRevisions, keptKeys } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
-import { evalFunctions, evalTables, experimentTables } from "./Evals.ts"
+import { evalFunctions, evalTables, experimentTables, feedbackTables } from "./Evals.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
@@ -93,7 +93,8 @@ export const schemaOfThisVersion: Schema = {
     draftRevisions,
     keptKeys,
     scratchThreads,
-    experimentTables
+    experimentTables,
+    feedbackTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
