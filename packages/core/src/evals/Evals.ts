@@ -97,7 +97,7 @@ export interface ExperimentCalls {
 
 export interface FeedbackList {
   readonly feedback: ReadonlyArray<Feedback>
-  /** `after` of the next page; null: there is none. */
+  /** Where older feedback begins. Null: this is all. */
   readonly next: MessageId | null
 }
 
