@@ -13,7 +13,8 @@ import type {
   Run,
   RunId,
   Thread,
-  ThreadId
+  ThreadId,
+  MessageId
 } from "@colloquy/core"
 import type {
   Amount,
@@ -33,7 +34,6 @@ import type {
   RunStatus,
   CaseId,
   ExperimentId,
-  MessageId,
   ScheduleId,
   WebhookId,
   DeliveryId,
