@@ -47,6 +47,15 @@ const passTime = (duration: Duration.Input) =>
     { discard: true }
   )
 
+/** Hashes of ids are computed outside of virtual time, so the end is waited for, and not a time. */
+const untilNoThread = (state: InMemory.State) =>
+  Effect.gen(function* () {
+    for (let step = 0; step < 1000 && state.threads.size > 0; step++) {
+      yield* passTime("10 seconds")
+      yield* Effect.promise(() => new Promise((next) => setImmediate(next)))
+    }
+  })
+
 const livesAndDies = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
   const state = InMemory.makeState()
   const scope = yield* Scope.make()
@@ -75,6 +84,7 @@ const livesAndDies = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
 
   const found = Effect.gen(function* () {
     yield* passTime("10 minutes")
+    yield* untilNoThread(state)
     const { listExperiments, listResults } = yield* Evals
     const { experiments } = yield* listExperiments({ limit: 10 })
     const [experiment] = experiments
