@@ -168,9 +168,9 @@ export type { ListedThread, ThreadListing, ThreadWithMessages } from "./threads/
 /** runs: the work on one message, its states, and the port that protects them. */
 export type { OwnerEvents } from "./runs/OwnerEvents.ts"
 export { canMove, isAtRest, isEnded, RunStatus, transitions } from "./runs/Run.ts"
+export type { Appended, Lease, LogBatch, LogEvent, RunSignal } from "./runs/LogRecords.ts"
 export {
   type ActivateOutcome,
-  type Appended,
   type Begin,
   type BeginOutcome,
   type Answers,
@@ -179,12 +179,8 @@ export {
   type Continue,
   type ContinueOutcome,
   type IdempotencyKey,
-  type Lease,
-  type LogBatch,
-  type LogEvent,
   type NewRun,
   type Repeated,
-  type RunSignal,
   RunStore,
   type Settled,
   type Settlement,

@@ -10,7 +10,8 @@ import type { RunId } from "../primitives/Ids.ts"
 import { UnderWay } from "../primitives/UnderWay.ts"
 import type { LogTail } from "./LogTail.ts"
 import type { RunLog } from "./RunLog.ts"
-import type { Lease, LogEvent, RunStore } from "./RunStore.ts"
+import type { Lease, LogEvent } from "./LogRecords.ts"
+import type { RunStore } from "./RunStore.ts"
 
 /** Why a leg was stopped from outside; null if it was not. */
 export type StopReason = "cancelled" | "lost" | "shutdown"

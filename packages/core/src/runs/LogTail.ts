@@ -2,7 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { RunLog } from "./RunLog.ts"
-import type { LogEvent } from "./RunStore.ts"
+import type { LogEvent } from "./LogRecords.ts"
 
 export interface WriterSettings {
   /** How long an event may wait, so that later events are written with it. */

@@ -10,7 +10,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Alarm, makeAlarm } from "../primitives/Alarm.ts"
 import type { LiveRun, LiveRuns } from "./LiveRuns.ts"
-import type { LogEvent, RunStore } from "./RunStore.ts"
+import type { LogEvent } from "./LogRecords.ts"
+import type { RunStore } from "./RunStore.ts"
 
 export interface LogWriter<E extends LogEvent> {
   /** Writes the run's log from now on. */

@@ -3,7 +3,7 @@
  * Followers hold an index into the one array, so a slow reader delays no other reader and costs no copy. `LogWriter` stores the events.
  */
 import * as Effect from "effect/Effect"
-import type { LogEvent } from "./RunStore.ts"
+import type { LogEvent } from "./LogRecords.ts"
 
 export class RunLog<E extends LogEvent> {
   readonly events: Array<E> = []

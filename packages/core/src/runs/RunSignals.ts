@@ -6,7 +6,8 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
-import type { RunSignal, RunStore } from "./RunStore.ts"
+import type { RunSignal } from "./LogRecords.ts"
+import type { RunStore } from "./RunStore.ts"
 
 export interface RunSignals {
   /**

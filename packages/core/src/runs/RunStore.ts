@@ -26,34 +26,8 @@ import type { History, Message, NewMessage, RunFault } from "../threads/Message.
 import type { ToolResult } from "../tools/ToolCall.ts"
 import type { Branches, TakeBack } from "./Branches.ts"
 import type { NewFollowUp } from "./FollowUp.ts"
+import type { Appended, Lease, LogBatch, LogEvent, RunSignal } from "./LogRecords.ts"
 import type { ListedRuns, Run, RunPage, RunStatus } from "./Run.ts"
-
-/** An entry of a run's log. For the store it is JSON with a number. A store MUST return it equal, in order of `sequence`. */
-export interface LogEvent {
-  readonly _tag: string
-  readonly sequence: number
-}
-
-/** The right to write one run. */
-export interface Lease {
-  readonly runId: RunId
-  readonly threadId: ThreadId
-  readonly ownerId: OwnerId
-  readonly token: number
-}
-
-/** The next entries of one run's log. One call of `append` contains at most one batch per run. */
-export interface LogBatch {
-  readonly lease: Lease
-  readonly events: ReadonlyArray<LogEvent>
-}
-
-/** The runs whose entries were not written. */
-export interface Appended {
-  readonly lost: ReadonlyArray<RunId>
-  /** Another caller is changing these runs at the moment. Try again later. */
-  readonly later: ReadonlyArray<RunId>
-}
 
 /** A name that a caller gives to one request, so that a repeat of the request finds the first one. `fingerprint` is a hash of the body. */
 export interface IdempotencyKey {
@@ -225,13 +199,6 @@ export interface Settlement {
 
 /** Whether a settlement was stored; "deleted" when only its charges were. */
 export type Settled = boolean | "deleted"
-
-/** A hint that a run changed: new log entries, another state, or a request to cancel. */
-export interface RunSignal {
-  readonly runId: RunId
-  readonly threadId: ThreadId
-  readonly cancel: boolean
-}
 
 export class RunStore extends Context.Service<
   RunStore,

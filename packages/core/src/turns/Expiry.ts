@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
-import type { Lease } from "../runs/RunStore.ts"
+import type { Lease } from "../runs/LogRecords.ts"
 import type { MessageStatus } from "../threads/Message.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 

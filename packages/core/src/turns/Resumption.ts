@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
-import type { Lease } from "../runs/RunStore.ts"
+import type { Lease } from "../runs/LogRecords.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
 /** False: the leg cannot be gone on with, and nothing has happened. */

@@ -7,7 +7,7 @@ import type { LiveRun } from "../../src/runs/LiveRuns.ts"
 import { LogTail } from "../../src/runs/LogTail.ts"
 import { makeLogWriter } from "../../src/runs/LogWriter.ts"
 import { RunLog } from "../../src/runs/RunLog.ts"
-import type { Appended, LogBatch, LogEvent } from "../../src/runs/RunStore.ts"
+import type { Appended, LogBatch, LogEvent } from "../../src/runs/LogRecords.ts"
 
 interface Said extends LogEvent {
   readonly _tag: "Said" | "Passing"
