@@ -47,7 +47,7 @@ const planOf = ({ assistant, request, thread }: TurnCase): HelpersPlan | null =>
     handoffs: depth === 0 ? assistant.handoffs : [],
     isActing: depth === 0 && assistant.id !== thread.assistantId
   }
-  // A message of somebody else on a helper's thread ends the run that waits there.
+  // A message that a client sends on a helper's thread ends the run that waits there.
   const isOfOthers = depth === 0 && isHelpers(thread)
   return plan.helpers.length + plan.handoffs.length > 0 || plan.isActing || isOfOthers ? plan : null
 }

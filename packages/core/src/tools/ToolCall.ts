@@ -33,7 +33,7 @@ export const OpenCall = Schema.Struct({
 })
 export type OpenCall = typeof OpenCall.Type
 
-/** The calls that somebody outside of the kernel can answer. */
+/** The calls that a client or a person can answer. */
 export const shownCalls = (calls: ReadonlyArray<OpenCall>): ReadonlyArray<OpenCall> =>
   calls.flatMap((call) => call.waitsFor?.calls ?? [call])
 

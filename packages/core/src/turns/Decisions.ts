@@ -192,7 +192,7 @@ export class Decisions extends Context.Service<
     )
 }
 
-/** Whether somebody else still has to answer a call of this run, whatever its legs do after these decisions. */
+/** Whether a call of this run stays open after these decisions, which a client or a person has to answer. */
 const isOpenAfter = ({ open, run }: AskedRun, groups: ReadonlyArray<Group>): boolean => {
   const decided = groups.find(({ asked }) => asked.run.id === run.id)?.decisions ?? []
   return open.some(({ id, waitsFor }) => waitsFor === undefined && decided.every(({ toolCallId }) => toolCallId !== id))

@@ -118,7 +118,7 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
       }
 
 /**
- * What the runs with one answer took: of a run that waited for somebody, the time would be the person's. The answers are peeked at, because
+ * What the runs with one answer took: of a run that waited for a person, the time would be that person's. The answers are peeked at, because
  * a word of one must not draw all of them.
  */
 const singleRuns = (entries: ReadonlyArray<Entry>): ReadonlyMap<string | null, RunSummary> => {

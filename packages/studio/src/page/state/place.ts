@@ -122,7 +122,7 @@ export const loadAssistants = async (): Promise<ReadonlyArray<Assistant>> => {
   return found
 }
 
-/** The threads whose runs are under way, or wait for somebody. */
+/** The threads whose runs are under way, or wait for a person. */
 export const threadStates = signal<ReadonlyMap<string, "running" | "waiting">>(new Map())
 
 const readStates = async (): Promise<void> => {
