@@ -44,7 +44,7 @@ export interface MeanDifference {
   readonly interval: Interval
 }
 
-/** Draws of one bootstrap, which holds up others while it works: about 50 ms. */
+/** Draws of one bootstrap, which holds up others while it works: some 25 ms. */
 const mostDraws = 4_000_000
 
 /** The mean of paired differences with its interval; null without pairs. */
