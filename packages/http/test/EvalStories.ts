@@ -87,6 +87,11 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
         ["assistant", "It is sunny.", null]
       ]
     )
+    const test = await service.call("GET", `/threads/${thread_id}/messages/${answer.message_id}/test`)
+    assert.strictEqual(test.status, 200)
+    for (const part of ["Weather?", "It is sunny.", 'from "colloquy/testing"']) assert.include(String(test.text), part)
+    const nowhere = await service.call("GET", `/threads/${thread_id}/messages/${thread_id}/test`)
+    assert.strictEqual(nowhere.status, 404)
     // What was taken from a turn is a case that can be given by hand.
     const { case_id: _id, source: _source, created_at: _made, updated_at: _changed, ...byHand } = last.body
     const copied = await service.call("POST", "/evals/cases", byHand)

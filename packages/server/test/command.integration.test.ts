@@ -42,7 +42,7 @@ describe("colloquy", () => {
     const help = await call([])
     assert.strictEqual(help.status, 0)
     assert.isAtMost(help.text.split("\n").length, 24)
-    for (const name of ["serve", "key", "migrate", "retention", "export", "eval", "doctor"]) {
+    for (const name of ["serve", "key", "migrate", "retention", "export", "copy-test", "eval", "doctor"]) {
       assert.include(help.text, `\n  ${name} `)
       const own = await call([name, "--help"])
       assert.deepStrictEqual([own.status, own.text.startsWith(`Usage: colloquy ${name}`)], [0, true])
@@ -99,6 +99,18 @@ describe("colloquy", () => {
       assert.strictEqual(done.status, 0, done.text)
       assert.strictEqual(done.text, `${file}: ${(await stat(file)).size} bytes\n`)
       assert.include(await readFile(file, "latin1"), "assistants.jsonl")
+      const sent = await fetch(`${url}/threads/messages`, {
+        method: "POST",
+        headers: { "x-api-key": "the-right-key-16", "content-type": "application/json" },
+        body: JSON.stringify({ content: "Hello there" })
+      })
+      const { message_id, thread_id }: { readonly message_id: string; readonly thread_id: string } = JSON.parse(
+        await sent.text()
+      )
+      const copied = await call(["copy-test", thread_id, message_id, "--url", url], {
+        COLLOQUY_API_KEY: "the-right-key-16"
+      })
+      assert.deepStrictEqual([copied.status, copied.text.includes("Hello there")], [0, true], copied.text)
     } finally {
       await server[Symbol.asyncDispose]()
     }

@@ -80,6 +80,11 @@ export interface EvalCalls {
   /** Changes what is given. */
   readonly updateCase: (change: CaseChange & { readonly caseId: string }, options?: CallOptions) => Promise<EvalCase>
   readonly removeCase: (caseId: string, options?: CallOptions) => Promise<void>
+  /** A stored turn as a file for Vitest: a scripted model says what the model said, tools answer from the record. */
+  readonly copyTurn: (
+    place: { readonly threadId: string; readonly messageId: string },
+    options?: CallOptions
+  ) => Promise<string>
   /** Begins to answer and score cases, in the background. With `idempotency`, a repeat within a day gets the first answer. */
   readonly createExperiment: (asked: ExperimentFields & Once, options?: CallOptions) => Promise<ExperimentState>
   readonly getExperiment: (experimentId: string, options?: CallOptions) => Promise<ExperimentState>
@@ -163,6 +168,8 @@ const functions = Effect.gen(function* () {
     updateCase: ({ caseId, ...change }, options) =>
       run(() => service.updateCase(readId(CaseId, caseId), change), options),
     removeCase: (caseId, options) => run(() => service.removeCase(readId(CaseId, caseId)), options),
+    copyTurn: ({ messageId, threadId }, options) =>
+      run(() => service.copyTurn(readId(ThreadId, threadId), readId(MessageId, messageId)), options),
     createExperiment: ({ caseIds, idempotency, variants, ...asked }, options) =>
       run(
         () =>

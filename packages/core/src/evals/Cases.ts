@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { CaseId, newId, ThreadId } from "../primitives/Ids.ts"
+import { CaseId, type MessageId, newId, ThreadId } from "../primitives/Ids.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
@@ -28,6 +28,7 @@ import {
   TooManyCases
 } from "./Case.ts"
 import { caseMessages, recordedTools } from "./CaseFromTurn.ts"
+import { copyAsTest } from "./CopyAsTest.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 import { type CasePage, EvalStore } from "./EvalStore.ts"
 import type { CaseCalls } from "./Evals.ts"
@@ -101,7 +102,8 @@ export const makeCases = Effect.gen(function* () {
     return made
   })
 
-  const fromTurn = Effect.fnUntraced(function* ({ messageId, threadId, ...fields }: CaseOfTurn) {
+  /** A stored question with what was said before, as far as a case may have it, and its answers. */
+  const findTurn = Effect.fnUntraced(function* (threadId: ThreadId, messageId: MessageId) {
     const thread = Option.getOrUndefined(yield* threadStore.get(threadId))
     if (thread === undefined) return yield* new ThreadNotFound({ threadId })
     const located = Option.getOrUndefined(yield* runs.locate(threadId, messageId))
@@ -113,6 +115,11 @@ export const makeCases = Effect.gen(function* () {
     const later = yield* threads.messages(threadId, question.sequence, mostOfTurn)
     const nextQuestion = later.findIndex(({ role }) => role === "user")
     const answers = later.slice(0, nextQuestion === -1 ? later.length : nextQuestion)
+    return { thread, question, earlier, answers }
+  })
+
+  const fromTurn = Effect.fnUntraced(function* ({ messageId, threadId, ...fields }: CaseOfTurn) {
+    const { answers, earlier, question, thread } = yield* findTurn(threadId, messageId)
     const made: EvalCase = {
       ...(yield* fromHand({ ...fields, question: question.content ?? "" })),
       assistantId: answers.at(-1)?.assistant?.id ?? thread.assistantId,
@@ -197,6 +204,10 @@ export const makeCases = Effect.gen(function* () {
     }),
     removeCase: tracedFn("Evals.removeCase")(function* (id: CaseId) {
       if (!(yield* store.removeCase(id))) return yield* new CaseNotFound({ caseId: id })
+    }),
+    copyTurn: tracedFn("Evals.copyTurn")(function* (threadId: ThreadId, messageId: MessageId) {
+      const { answers, earlier, question } = yield* findTurn(threadId, messageId)
+      return copyAsTest([...earlier, question, ...answers], question.id) ?? (yield* new MessageNotFound({ messageId }))
     })
   }
   return calls

@@ -51,6 +51,11 @@ export interface CaseCalls {
     change: CaseChange
   ) => Effect.Effect<EvalCase, CaseNotFound | CaseRefused | StoreUnavailable, Principal>
   readonly removeCase: (id: CaseId) => Effect.Effect<void, CaseNotFound | StoreUnavailable, Principal>
+  /** The file of `copyAsTest` for a stored turn. The message is the question or an answer to it. */
+  readonly copyTurn: (
+    threadId: ThreadId,
+    messageId: MessageId
+  ) => Effect.Effect<string, ThreadNotFound | MessageNotFound | StoreUnavailable, Principal>
 }
 
 export interface ExperimentList {

@@ -3,9 +3,12 @@
  * of a test, so the same cases run live or scripted. Each attempt is a turn on a thread of its own, which is removed afterwards.
  */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
-import type { TypedAnswers } from "../answers/Answer.ts"
+import { AnswersUnusable, type TypedAnswers } from "../answers/Answer.ts"
 import type { AnswersRequest } from "../answers/Answers.ts"
+import { ModelError } from "../models/ModelError.ts"
+import { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { AssistantCalls, ThreadCalls } from "../promises/RecordCalls.ts"
 import type { OutputsRequest, RunPlace, SendRequest } from "../promises/Requests.ts"
@@ -224,5 +227,18 @@ export const scoreTurn = (
   return Effect.runPromise(Principal.provide("evaluation")(scoreAll(tools, expectations, turn)))
 }
 
-const attempt = <A>(call: () => Promise<A>): Effect.Effect<A, Error> =>
-  Effect.tryPromise({ try: call, catch: (error) => (error instanceof Error ? error : new Error(String(error))) })
+/** A function of the host has thrown. */
+class HostFailed extends Schema.TaggedError<HostFailed>()("HostFailed", { cause: Schema.Unknown }) {
+  override get message() {
+    return this.cause instanceof Error ? this.cause.message : String(this.cause)
+  }
+}
+
+/** What the kernel fails with stays as it is: it says whether a repeat makes sense, and what it has cost. */
+type Failure = AnswersUnusable | ModelError | StoreUnavailable | HostFailed
+
+const isKernels = (cause: unknown): cause is Exclude<Failure, HostFailed> =>
+  cause instanceof AnswersUnusable || cause instanceof ModelError || cause instanceof StoreUnavailable
+
+const attempt = <A>(call: () => Promise<A>): Effect.Effect<A, Failure> =>
+  Effect.tryPromise({ try: call, catch: (cause) => (isKernels(cause) ? cause : new HostFailed({ cause })) })

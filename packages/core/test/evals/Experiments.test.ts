@@ -27,10 +27,10 @@ const inWorld = <A, E>(
         Layer.provideMerge(Kernel.layer),
         Layer.provideMerge(ScriptedModel.layer(steps, otherwise === undefined ? {} : { otherwise })),
         Layer.provide(InMemory.layerFrom(state)),
+        Layer.provideMerge(TestClock.layer()),
         Layer.fresh
       )
-    ),
-    Effect.provide(TestClock.layer())
+    )
   )
 
 /** Time passes in steps. Hashes of ids are computed outside of virtual time, so each step lets them end. */

@@ -23,6 +23,9 @@ const limit = Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1
 const ResultLines = Schema.String.annotate({ description: "All results so far, one as JSON on each line" }).pipe(
   HttpApiSchema.asText({ contentType: "application/x-ndjson" })
 )
+const TestFile = Schema.String.annotate({ description: "A file for Vitest" }).pipe(
+  HttpApiSchema.asText({ contentType: "text/plain" })
+)
 const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
 
 export const evalBodies = {
@@ -160,6 +163,13 @@ export const EvalsApi = HttpApiGroup.make("evals")
       .annotate(DeclaredBody, evalBodies.feedback)
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Say what a user thought of an answer, in the place of what was said before"),
+    HttpApiEndpoint.get("copyTurn", "/threads/:thread_id/messages/:message_id/test", {
+      params: { thread_id: Uuid, message_id: Uuid },
+      success: TestFile,
+      error: errors
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(OpenApi.Summary, "Copy a stored turn as a test file for Vitest, which plays it without a network"),
     HttpApiEndpoint.get("listFeedback", "/evals/feedback", {
       query: {
         limit,

@@ -179,6 +179,13 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(feedbackToWire(kept))
         })
       )
+      .handle("copyTurn", ({ params }) =>
+        Effect.gen(function* () {
+          const { copyTurn } = yield* evals
+          const copied = copyTurn(ThreadId.make(params.thread_id), MessageId.make(params.message_id))
+          return yield* Effect.mapError(copied, toWireError)
+        })
+      )
       .handle("listFeedback", ({ query: { assistant_id, cursor, limit = 20, thread_id } }) =>
         Effect.gen(function* () {
           const { listFeedback } = yield* evals

@@ -31,6 +31,11 @@ const commands: Readonly<Record<string, Command>> = {
     does: "writes all data of the owner of COLLOQUY_API_KEY into a file",
     load: async () => (await import("./export.ts")).exportOwner
   },
+  "copy-test": {
+    usage: "copy-test <thread_id> <message_id> [--url URL]",
+    does: "prints a stored turn of the owner of COLLOQUY_API_KEY as a test file",
+    load: async () => (await import("./copyTest.ts")).copyTest
+  },
   eval: {
     usage: "eval <cases.jsonl> [--variant <JSON or file>] [--min SHARE] [--junit FILE] [--json FILE] [--markdown FILE]",
     does: "answers the cases of a file in variants, and says whether that is good enough",
