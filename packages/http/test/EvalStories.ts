@@ -264,7 +264,10 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.deepStrictEqual([again.status, again.body], [201, made.body])
     const at = `/evals/experiments/${experiment_id}`
     let state = made.body
-    while (state.status === "running") state = (await service.call("GET", at)).body
+    while (state.status === "running") {
+      await new Promise((resolve) => setImmediate(resolve))
+      state = (await service.call("GET", at)).body
+    }
     assert.deepInclude(state, { status: "completed", attempts: { total: 4, done: 4 } })
     const page = (await service.call("GET", `${at}/results?limit=3`)).body
     assert.deepStrictEqual(
