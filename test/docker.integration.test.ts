@@ -209,7 +209,7 @@ describe("the image, built in a folder", () => {
         const [, ...check] = commandOf(lastOf("HEALTHCHECK"))
         await promisify(execFile)(process.execPath, check, { cwd: app, env })
 
-        const key = /API key \(shown this once\): (\S+)/u.exec(output)?.[1] ?? ""
+        const key = /#key=(\S+)/u.exec(output)?.[1] ?? ""
         const headers = { "x-api-key": key, "content-type": "application/json" }
         const body = JSON.stringify({ content: "Count to 3" })
         const answer = await fetch(`http://127.0.0.1:${port}/api/threads/messages`, { method: "POST", headers, body })

@@ -14,6 +14,7 @@ import {
   Providers,
   type ThreadId,
   Threads,
+  TokenCounter,
   Turns
 } from "@colloquy/core"
 import { AssistantStore, type ChatEvent, type ChatRequest, firstPage } from "@colloquy/core/adapters"
@@ -72,6 +73,9 @@ const workDone = Effect.andThen(
   Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 )
 
+/** The word of a frame is random, and its digits count more than its letters: here a prompt is as long as its text. */
+const counter = Layer.succeed(TokenCounter, { count: (text: string) => Math.ceil(text.length / 2.5) })
+
 /** The same words in the same order make the same thread. */
 const spoken = Effect.fnUntraced(function* (kinds: typeof Kinds.Type) {
   const asked: Array<ChatRequest> = []
@@ -81,7 +85,12 @@ const spoken = Effect.fnUntraced(function* (kinds: typeof Kinds.Type) {
   const services = yield* Layer.build(
     Layer.mergeAll(Documents.layer(), Summaries.layer(), hosted).pipe(
       Layer.provideMerge(Kernel.layer),
-      Layer.provide([providers, Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText }), quiet]),
+      Layer.provide([
+        providers,
+        counter,
+        Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText }),
+        quiet
+      ]),
       Layer.provideMerge(storage),
       Layer.fresh
     )
