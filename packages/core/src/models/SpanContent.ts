@@ -1,6 +1,6 @@
 /**
- * Whether spans carry what was said: prompts, answers, arguments and results of tools, queries. Null, because whoever reads the traces of a service is
- * seldom meant to read its conversations. A host asks for it with `Layer.succeed(SpanContent, spanContent)`; `spanContent` stands in another entry, so that
+ * Whether spans carry what was said: prompts, answers, arguments and results of tools, queries. Null, because the people who read the
+ * traces of a service are seldom meant to read its conversations. A host asks for it with `Layer.succeed(SpanContent, spanContent)`; `spanContent` stands in another entry, so that
  * no other host loads it.
  */
 import * as Context from "effect/Context"

@@ -36,8 +36,8 @@ export const ChildRun = Schema.Struct({
 export type ChildRun = typeof ChildRun.Type
 
 /**
- * The model calls of a turn, counted with all the runs that its tools begin. Each of these runs holds one for its next call, so whoever takes
- * the last free one is asked without tools, and everybody can answer, also when many ask at once.
+ * The model calls of a turn, counted with all the runs that its tools begin. Each of these runs holds one for its next call, so a run
+ * that takes the last free one is asked without tools, and every run can answer, also when many ask at once.
  */
 export class CallCount implements CallShare {
   holds: boolean
