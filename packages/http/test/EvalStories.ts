@@ -89,7 +89,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     )
     const test = await service.call("GET", `/threads/${thread_id}/messages/${answer.message_id}/test`)
     assert.strictEqual(test.status, 200)
-    for (const part of ["Weather?", "It is sunny.", 'from "colloquy/testing"']) assert.include(String(test.text), part)
+    for (const part of ["Weather?", "It is sunny.", 'from "colloquy/testing"']) assert.include(test.text, part)
     const nowhere = await service.call("GET", `/threads/${thread_id}/messages/${thread_id}/test`)
     assert.strictEqual(nowhere.status, 404)
     // What was taken from a turn is a case that can be given by hand.
