@@ -21,7 +21,7 @@ import { Readable } from "node:stream"
 
 const store = () => ({ store: inMemory(), model: "scripted-model", owner: "ada" })
 const script = (...steps: Parameters<typeof scripted>[0]) => ({ ...store(), providers: [scripted(steps)] })
-const faultOf = (work: Promise<unknown>): Promise<unknown> =>
+const toFault = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
     (fault: unknown) => fault
@@ -70,10 +70,10 @@ describe("the room of documents", () => {
     assert.lengthOf(found, 1)
     assert.lengthOf(await colloquy.documents.list({ assistantId }), forms.length)
     const ofAda = first?.documentId ?? ""
-    assert.deepInclude(await faultOf(colloquy.as("bob").documents.indexed(ofAda)), { _tag: "DocumentNotFound" })
+    assert.deepInclude(await toFault(colloquy.as("bob").documents.indexed(ofAda)), { _tag: "DocumentNotFound" })
     await colloquy.documents.remove(ofAda)
-    assert.deepInclude(await faultOf(colloquy.documents.indexed(ofAda)), { _tag: "DocumentNotFound" })
-    assert.deepInclude(await faultOf(colloquy.documents.get(first?.documentId ?? "")), { _tag: "DocumentNotFound" })
+    assert.deepInclude(await toFault(colloquy.documents.indexed(ofAda)), { _tag: "DocumentNotFound" })
+    assert.deepInclude(await toFault(colloquy.documents.get(first?.documentId ?? "")), { _tag: "DocumentNotFound" })
     await rm(folder, { recursive: true })
     await colloquy.close()
   })
@@ -88,12 +88,12 @@ describe("the room of documents", () => {
     assert.strictEqual(reply.retrieved[0]?.filename, "handbook.md")
     assert.lengthOf(await colloquy.documents.list({ threadId: reply.threadId }), 1)
     const threadId = reply.threadId
-    const nameless = await faultOf(colloquy.documents.upload({ threadId, file: new Blob(["x"]) }))
+    const nameless = await toFault(colloquy.documents.upload({ threadId, file: new Blob(["x"]) }))
     assert.include(String(nameless), "Give the `filename`")
-    const missing = await faultOf(colloquy.documents.upload({ threadId, file: "/nowhere/a.md" }))
+    const missing = await toFault(colloquy.documents.upload({ threadId, file: "/nowhere/a.md" }))
     assert.deepInclude(missing, { _tag: "FileUnreadable" })
     const { id } = await colloquy.documents.upload({ threadId, file: new Blob(["%PDF-1.7 no"]), filename: "a.pdf" })
-    const failed = await faultOf(colloquy.documents.indexed(id))
+    const failed = await toFault(colloquy.documents.indexed(id))
     assert.instanceOf(failed, IndexingFailed)
     assert.include(String(failed), '"a.pdf" could not be indexed: ')
     await colloquy.close()
@@ -124,7 +124,7 @@ describe("the room of memories", () => {
     assert.deepInclude(await colloquy.memories.update({ ...place, content: "Ada moved." }), { content: "Ada moved." })
     assert.lengthOf(await colloquy.memories.search({ assistantId, query: "moved" }), 1)
     await colloquy.memories.remove(place)
-    assert.deepInclude(await faultOf(colloquy.memories.get(place)), { _tag: "MemoryNotFound" })
+    assert.deepInclude(await toFault(colloquy.memories.get(place)), { _tag: "MemoryNotFound" })
     assert.isNull(await colloquy.memories.learned({ runId: "none" }))
     await colloquy.close()
   })
@@ -161,7 +161,7 @@ describe("the room of memories", () => {
       ["Ada lives in Oslo."]
     )
     // @ts-expect-error a caller in plain JavaScript
-    const wrong = await faultOf(colloquy.send({ content: "Hi", memory: "always" }))
+    const wrong = await toFault(colloquy.send({ content: "Hi", memory: "always" }))
     assert.deepInclude(wrong, { _tag: "TurnRefused" })
     await colloquy.close()
   })
@@ -219,7 +219,7 @@ describe("rooms that a model uses", () => {
     assert.deepInclude(reply.heard, { transcript: "Good morning.", language: "en" })
     assert.isNull(reply.spoken)
     const noSound = { file: Buffer.from("no sound"), filename: "a.mp3" }
-    const refused = await faultOf(colloquy.send({ content: "", recording: noSound }))
+    const refused = await toFault(colloquy.send({ content: "", recording: noSound }))
     assert.deepInclude(refused, { _tag: "FileTypeUnsupported" })
     assert.deepStrictEqual(await colloquy.voice.models(), { hear: [], speak: [] })
     await colloquy.close()
@@ -257,13 +257,13 @@ describe("a kernel's type", () => {
     assert.notProperty(plain, "documents")
     assert.property(full.as("bob"), "memories")
     // @ts-expect-error the room of memories is not there
-    const refused = await faultOf(plain.send({ content: "Hi", memory: "auto" }))
+    const refused = await toFault(plain.send({ content: "Hi", memory: "auto" }))
     assert.include(String(refused), 'A message has no field "memory".')
     // @ts-expect-error the name of the wire
-    const misnamed = await faultOf(plain.send({ content: "Hi", modelOptions: { max_steps: 3 } }))
+    const misnamed = await toFault(plain.send({ content: "Hi", modelOptions: { max_steps: 3 } }))
     assert.include(String(misnamed), '`modelOptions` has no field "max_steps". Fields: maxOutputTokens, maxSteps, ')
     // @ts-expect-error its text is called `content`
-    const textless = await faultOf(full.memories.add({ assistantId: "a", text: "Likes tea" }))
+    const textless = await toFault(full.memories.add({ assistantId: "a", text: "Likes tea" }))
     assert.include(String(textless), "A memory has its text as `content`.")
     await plain.close()
     await full.close()

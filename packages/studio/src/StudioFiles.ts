@@ -85,7 +85,7 @@ const importedNames = (source: string): ReadonlyArray<string> =>
     .filter((line) => /^(?:import|export|\}) /.test(line))
     .flatMap((line) => / from "([^"]+)"/.exec(line)?.[1] ?? [])
 
-const importsOf = (file: string): ReadonlyArray<string> =>
+const listImports = (file: string): ReadonlyArray<string> =>
   importedNames(readSource(file)).map((name) =>
     name.startsWith(".") ? `/studio/${relative(folder, resolve(dirname(file), name))}` : (libraries.get(name) ?? "")
   )
@@ -95,7 +95,7 @@ const firstModules = (): ReadonlyArray<string> => {
   const found = new Set(["/studio/main.ts"])
   for (const path of found) {
     const file = files.get(path)
-    if (file?.startsWith(folder) === true) for (const each of importsOf(file)) found.add(each)
+    if (file?.startsWith(folder) === true) for (const each of listImports(file)) found.add(each)
     // The one library of the first view that imports others.
     else if (path === libraries.get("@preact/signals")) found.add(libraries.get("@preact/signals-core") ?? "")
   }

@@ -22,7 +22,7 @@ export interface OfficePackage {
 
 export const openPackage = (file: Uint8Array, kind: string): OfficePackage => {
   const { read } = openZip(file, kind)
-  const relationsOf = (path: string): ReadonlyMap<string, Relation> => {
+  const relationsFrom = (path: string): ReadonlyMap<string, Relation> => {
     const cut = path.lastIndexOf("/") + 1
     const found = new Map<string, Relation>()
     const bytes = read(`${path.slice(0, cut)}_rels/${path.slice(cut)}.rels`)
@@ -37,10 +37,10 @@ export const openPackage = (file: Uint8Array, kind: string): OfficePackage => {
     })
     return found
   }
-  const path = relationPath(relationsOf(""), "officeDocument")
+  const path = relationPath(relationsFrom(""), "officeDocument")
   const bytes = path === undefined ? undefined : read(path)
   if (path === undefined || bytes === undefined) throw damaged(kind)
-  return { kind, read, readRelations: relationsOf, main: { path, bytes, relations: relationsOf(path) } }
+  return { kind, read, readRelations: relationsFrom, main: { path, bytes, relations: relationsFrom(path) } }
 }
 
 /** The first part of a type. */

@@ -245,7 +245,7 @@ const answer = (state: State, ownerId: OwnerId, answers: Answers, now: number): 
   const row = findRun(state, ownerId, answers.runId)
   const repeated = answers.idempotency && findRepeated(state, ownerId, answers.idempotency.key, now)
   if (repeated) return repeated
-  const found = resultsOf(row, answers)
+  const found = openCallResults(row, answers)
   if (row === undefined || found === null) return { _tag: "NotOpen" }
   if (JSON.stringify(found) === JSON.stringify(answers.results)) return { _tag: "Stored" }
   if (found.length !== answers.answered) return { _tag: "NotOpen" }
@@ -257,7 +257,7 @@ const answer = (state: State, ownerId: OwnerId, answers: Answers, now: number): 
 }
 
 /** The results of the message whose calls are open; null when the run does not wait with that message. */
-const resultsOf = (row: RunRow | undefined, { messageId }: Answers) =>
+const openCallResults = (row: RunRow | undefined, { messageId }: Answers) =>
   row?.run.status === "REQUIRES_ACTION" && row.run.answerId === messageId
     ? (row.thread.messages[(row.messages.at(-1) ?? 0) - 1]?.toolResults ?? null)
     : null
@@ -280,7 +280,7 @@ const continueRun = (state: State, ownerId: OwnerId, next: Continue, now: number
   }
   const repeated = next.idempotency && findRepeated(state, ownerId, next.idempotency.key, now)
   if (repeated) return repeated
-  if (row === undefined || resultsOf(row, next)?.length !== next.answered) return { _tag: "NotOpen" }
+  if (row === undefined || openCallResults(row, next)?.length !== next.answered) return { _tag: "NotOpen" }
   const granted = admitted(state, row.thread, next, now)
   if (granted !== null && "limit" in granted) return { _tag: "OverLimit", refusal: granted }
   row.reserved = granted

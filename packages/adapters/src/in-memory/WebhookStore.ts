@@ -19,7 +19,7 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
   const all = (ownerId: OwnerId) => [...state.webhooks.values()].filter((row) => row.ownerId === ownerId)
   const isRepeated = (ownerId: OwnerId, once: AnsweredOnce | null, now: number) =>
     once !== null && findKey(state, ownerId, once.key, now) !== undefined
-  const deliveriesOf = (webhookId: WebhookId) =>
+  const findDeliveries = (webhookId: WebhookId) =>
     [...state.deliveries.values()].map(({ delivery }) => delivery).filter((each) => each.webhookId === webhookId)
 
   return WebhookStore.of({
@@ -52,7 +52,7 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
     remove: (id) =>
       ownedStep((ownerId) => {
         if (find(ownerId, id) === undefined) return false
-        for (const delivery of deliveriesOf(id)) state.deliveries.delete(delivery.id)
+        for (const delivery of findDeliveries(id)) state.deliveries.delete(delivery.id)
         return state.webhooks.delete(id)
       }),
     owners: (after, limit) =>
@@ -67,14 +67,14 @@ export const webhookStore = (state: State): typeof WebhookStore.Service => {
         if (find(ownerId, delivery.webhookId) === undefined || state.deliveries.has(delivery.id)) return false
         state.deliveries.set(delivery.id, { ownerId, delivery })
         storeFollowUps(state, ownerId, now, [followUp])
-        const atRest = deliveriesOf(delivery.webhookId).filter(({ status }) => status !== "pending")
+        const atRest = findDeliveries(delivery.webhookId).filter(({ status }) => status !== "pending")
         for (const { id } of atRest.slice(0, Math.max(0, atRest.length - keep))) state.deliveries.delete(id)
         return true
       }),
     getDelivery: (id) => ownedStep((ownerId) => Option.fromNullishOr(findDelivery(ownerId, id)?.delivery)),
     listDeliveries: ({ after, limit, webhookId }) =>
       ownedStep((ownerId) =>
-        find(ownerId, webhookId) === undefined ? [] : pageBehind(deliveriesOf(webhookId), limit, after)
+        find(ownerId, webhookId) === undefined ? [] : pageBehind(findDeliveries(webhookId), limit, after)
       ),
     record: ({ attempts, error, id, lastStatus, round, status, updatedAt }) =>
       ownedStep((ownerId) => {

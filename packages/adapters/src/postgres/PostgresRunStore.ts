@@ -44,7 +44,7 @@ const writes = (
   histories: KnownHistories
 ): Pick<typeof RunStore.Service, "append" | "settle" | "requestCancel"> => {
   const { brief, lockingWrite, schema } = database
-  const statementOf = statements()
+  const keptStatement = statements()
   const appendMany = `select o_run as run, o_later as later from ${schema}.${functionName("append_many")}($1::uuid[], $2, $3::bigint[], $4, $5, $6, $7)`
 
   return {
@@ -66,7 +66,7 @@ const writes = (
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
         const args = settleArguments(lease, settlement, ownerId, new Date(yield* Clock.currentTimeMillis))
-        const statement = statementOf(
+        const statement = keptStatement(
           "settle_run",
           () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
         )
@@ -185,7 +185,7 @@ const reads = (database: Database): Reads => {
             after,
             limit + 1
           ]),
-          (rows) => pageOf(rows, limit)
+          (rows) => toPage(rows, limit)
         )
       ),
 
@@ -198,7 +198,7 @@ const reads = (database: Database): Reads => {
              where r.owner = $1 and r.waits and ($2::bigint is null or r.ordinal < $2::bigint) order by r.ordinal desc limit $3`,
             [toText(ownerId), after, limit + 1]
           ),
-          (rows) => pageOf(rows, limit)
+          (rows) => toPage(rows, limit)
         )
       ),
 
@@ -228,7 +228,7 @@ const reads = (database: Database): Reads => {
 }
 
 /** One row more than the page has tells that there is another page. */
-const pageOf = (rows: ReadonlyArray<RunRow & { readonly place: number }>, limit: number) => {
+const toPage = (rows: ReadonlyArray<RunRow & { readonly place: number }>, limit: number) => {
   const page = rows.slice(0, limit)
   return { runs: page.map(decodeRun), next: rows.length > limit ? (page.at(-1)?.place ?? null) : null }
 }

@@ -32,7 +32,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
           id: newRowId(schedule.id),
           assistant: knownId(schedule.assistantId),
           next: schedule.next,
-          body: bodyOf(schedule),
+          body: encodeBody(schedule),
           most,
           ...onceArguments(once)
         }
@@ -82,7 +82,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
           query(
             "ScheduleStore.replace",
             `update ${schedules} set next_at = $3, body = $4 where owner = $1 and id = $2 returning id`,
-            [toText(ownerId), knownId(schedule.id), schedule.next, bodyOf(schedule)]
+            [toText(ownerId), knownId(schedule.id), schedule.next, encodeBody(schedule)]
           ),
           (rows) => rows.length > 0
         )
@@ -119,7 +119,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
           next,
           follow_ups: followUpsArgument(followUp === null ? [] : [followUp]),
           last_at: last?.time ?? null,
-          last: last === null ? null : lastOf(last)
+          last: last === null ? null : encodeLast(last)
         }
         const [row] = yield* query<{ readonly taken: boolean }>(
           "ScheduleStore.advance",
@@ -136,7 +136,7 @@ export const scheduleStore = (database: Database): typeof ScheduleStore.Service 
             "ScheduleStore.note",
             `update ${schedules} set last_at = $3, last = $4
              where owner = $1 and id = $2 and (last_at is null or last_at <= $3)`,
-            [toText(ownerId), knownId(id), last.time, lastOf(last)]
+            [toText(ownerId), knownId(id), last.time, encodeLast(last)]
           )
         )
       )
@@ -147,9 +147,9 @@ const codec = Schema.toCodecJson(Schedule)
 const encodeSync = Schema.encodeSync(codec)
 const decodeSync = Schema.decodeUnknownSync(codec)
 
-const bodyOf = (schedule: Schedule): string => JSON.stringify(encodeSync({ ...schedule, next: null, last: null }))
+const encodeBody = (schedule: Schedule): string => JSON.stringify(encodeSync({ ...schedule, next: null, last: null }))
 
-const lastOf = ({ error, runId, time }: LastTime): string => JSON.stringify({ time: time.getTime(), runId, error })
+const encodeLast = ({ error, runId, time }: LastTime): string => JSON.stringify({ time: time.getTime(), runId, error })
 
 interface StoredLast extends Pick<LastTime, "error" | "runId"> {
   readonly time: number

@@ -225,11 +225,11 @@ const groupThreads = Effect.fnUntraced(function* (
      ) t`,
     [owner, ids]
   )
-  const sizeOf = new Map(sizes.map((row) => [row.id, row]))
+  const sizeById = new Map(sizes.map((row) => [row.id, row]))
   const groups: Array<Array<ThreadId>> = [[]]
   let [tokens, messages] = [0, 0]
   for (const id of ids) {
-    const size = sizeOf.get(id)
+    const size = sizeById.get(id)
     tokens += Number(size?.tokens ?? 0)
     messages += size?.messages ?? 0
     if (tokens > readAtOnce.tokens || messages > readAtOnce.messages) {

@@ -59,11 +59,11 @@ type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate
 
 export const runStarts = (database: Database, { echo }: RunHints, histories: KnownHistories): Starts => {
   const { brief, lockingWrite, schema } = database
-  const statementOf = statements()
+  const keptStatement = statements()
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
-    const statement = statementOf(name, () =>
+    const statement = keptStatement(name, () =>
       withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
     )
     return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), wholeTokens(historyTokens)])

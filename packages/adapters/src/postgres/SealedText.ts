@@ -26,8 +26,8 @@ export const makeSeal = (
   earlier: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<Seal> =>
   Effect.gen(function* () {
-    const key = yield* keyOf(secret)
-    const keys = [key, ...(yield* Effect.forEach(earlier, keyOf))]
+    const key = yield* sealingKey(secret)
+    const keys = [key, ...(yield* Effect.forEach(earlier, sealingKey))]
     return {
       seal: (text, place) =>
         Effect.promise(async () => {
@@ -61,7 +61,7 @@ const openUnder = (key: webcrypto.CryptoKey, sealed: Uint8Array, place: string) 
     (bytes) => Redacted.make(new TextDecoder().decode(bytes))
   )
 
-const keyOf = (secret: Redacted.Redacted<string>): Effect.Effect<webcrypto.CryptoKey> =>
+const sealingKey = (secret: Redacted.Redacted<string>): Effect.Effect<webcrypto.CryptoKey> =>
   Effect.promise(async () => {
     const material = await globalThis.crypto.subtle.importKey("raw", utf8(Redacted.value(secret)), "HKDF", false, [
       "deriveKey"

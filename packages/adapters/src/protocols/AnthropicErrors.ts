@@ -7,7 +7,7 @@ import type { ErrorDialect } from "./Transport.ts"
 import { lookUp, record, string } from "./Wire.ts"
 
 /** The status is null for an error inside a stream. */
-export const faultOf = (status: number | null, body: unknown): Fault => {
+export const toFault = (status: number | null, body: unknown): Fault => {
   const error = record(record(body).error)
   const type = string(error.type) ?? ""
   const code = string(record(error.details).error_code) ?? type
@@ -41,4 +41,4 @@ const reasons: { readonly [type: string]: ModelErrorReason } = {
   overloaded_error: "overloaded"
 }
 
-export const errorDialect: ErrorDialect = { requestIdHeader: "request-id", fault: faultOf }
+export const errorDialect: ErrorDialect = { requestIdHeader: "request-id", fault: toFault }

@@ -17,7 +17,7 @@ import type {
 } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
-import { errorDialect, faultOf } from "./AnthropicErrors.ts"
+import { errorDialect, toFault } from "./AnthropicErrors.ts"
 import type { Fault } from "./Fault.ts"
 import {
   type AnswerMessage,
@@ -392,11 +392,11 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
       state.complete = state.stop !== null
       return undefined
     default:
-      return event.type === "error" || isRecord(event.error) ? faultOf(null, event) : undefined
+      return event.type === "error" || isRecord(event.error) ? toFault(null, event) : undefined
   }
 }
 
-export const textChunkOf = (state: AnswerState, chunk: unknown): TextChunk | null => {
+export const toTextChunk = (state: AnswerState, chunk: unknown): TextChunk | null => {
   const { delta, index, type } = record(chunk)
   const said = record(delta)
   const block = state.open.get(index)
@@ -567,7 +567,7 @@ export const driver =
       ...errorDialect,
       start: () => start(request, () => `toolu_${crypto.randomUUID()}`),
       step,
-      textChunkOf,
+      toTextChunk,
       end
     }
     return streamAnswer(

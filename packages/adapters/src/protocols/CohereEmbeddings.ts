@@ -33,14 +33,14 @@ const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
 }
 
 /** The error body is `{ message }`, which `OpenAiErrors` reads. Only the status 498 is Cohere's own: a text was blocked. */
-const faultOf = (status: number, body: unknown): Fault =>
-  status === 498 ? { reason: "refused", status } : OpenAiErrors.faultOf(status, body)
+const toFault = (status: number, body: unknown): Fault =>
+  status === 498 ? { reason: "refused", status } : OpenAiErrors.toFault(status, body)
 
 export const driver = (settings: EmbeddingSettings): EmbeddingDriver =>
   embeddingDriver(settings, {
     limits,
     requestIdHeader: "x-debug-trace-id",
-    fault: faultOf,
+    fault: toFault,
     call: (request) => ({
       url: `${settings.baseUrl}/v2/embed`,
       secrets: bearer(request.apiKey ?? settings.apiKey),

@@ -18,7 +18,7 @@ import type {
 import type * as Schema from "effect/Schema"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Fault, machineCode } from "./Fault.ts"
-import { errorDialect, faultOf } from "./GeminiErrors.ts"
+import { errorDialect, toFault } from "./GeminiErrors.ts"
 import {
   type AnswerMessage,
   readArguments,
@@ -318,7 +318,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   // A gateway without server-sent events sends all chunks as one array.
   if (Array.isArray(chunk)) return stepAll(state, chunk, events)
   const piece = record(chunk)
-  if (isRecord(piece.error)) return faultOf(null, piece)
+  if (isRecord(piece.error)) return toFault(null, piece)
   state.model = text(piece.modelVersion) ?? state.model
   state.usage = readUsage(piece.usageMetadata) ?? state.usage
   const blocked = text(record(piece.promptFeedback).blockReason)
@@ -341,7 +341,7 @@ const stepAll = (state: AnswerState, chunks: ReadonlyArray<unknown>, events: Arr
 }
 
 const readPart = (state: AnswerState, part: WireRecord, events: Array<ChatEvent>): void => {
-  if (isRecord(part.functionCall)) return readCall(state, part.functionCall, signatureOf(part), events)
+  if (isRecord(part.functionCall)) return readCall(state, part.functionCall, signatureField(part), events)
   if (isRecord(part.inlineData)) return part.thought === true ? undefined : readMedia(part.inlineData, events)
   const said = string(part.text)
   if (said === undefined) return keepSigned(state, part)
@@ -349,10 +349,10 @@ const readPart = (state: AnswerState, part: WireRecord, events: Array<ChatEvent>
   if (said !== "" && part.thought === true && state.request.thinking?.excludeReasoning !== true) {
     events.push({ _tag: "ReasoningDelta", text: said })
   }
-  keepText(state, said, part.thought === true, signatureOf(part))
+  keepText(state, said, part.thought === true, signatureField(part))
 }
 
-const signatureOf = (part: WireRecord): { readonly thoughtSignature?: string } => {
+const signatureField = (part: WireRecord): { readonly thoughtSignature?: string } => {
   const signature = text(part.thoughtSignature)
   return signature === undefined ? {} : { thoughtSignature: signature }
 }
@@ -362,7 +362,7 @@ const keepText = (
   state: AnswerState,
   said: string,
   isThought: boolean,
-  signature: ReturnType<typeof signatureOf>
+  signature: ReturnType<typeof signatureField>
 ): void => {
   const isSigned = signature.thoughtSignature !== undefined
   if (isSigned) return void state.kept.push({ text: said, ...(isThought ? { thought: true } : {}), ...signature })
@@ -383,7 +383,7 @@ const keepSigned = (state: AnswerState, part: WireRecord): void => {
 const readCall = (
   state: AnswerState,
   written: WireRecord,
-  signature: ReturnType<typeof signatureOf>,
+  signature: ReturnType<typeof signatureField>,
   events: Array<ChatEvent>
 ): void => {
   const name = text(written.name)

@@ -8,7 +8,7 @@ import type { ErrorDialect } from "./Transport.ts"
 import { list, lookUp, record, string, type WireRecord } from "./Wire.ts"
 
 /** `status` is null for an error inside a stream. Without server-sent events the body is an array that contains the error. */
-export const faultOf = (status: number | null, body: unknown): Fault => {
+export const toFault = (status: number | null, body: unknown): Fault => {
   const error = record(record(Array.isArray(body) ? body[0] : body).error)
   const details = list(error.details).map(record)
   const word = string(error.status) ?? ""
@@ -61,4 +61,4 @@ const readPause = (details: ReadonlyArray<WireRecord>): Pick<Fault, "retryAfterM
 }
 
 /** Only errors have an id in a header; the id of an answer is inside its body. */
-export const errorDialect: ErrorDialect = { requestIdHeader: "x-goog-request-id", fault: faultOf }
+export const errorDialect: ErrorDialect = { requestIdHeader: "x-goog-request-id", fault: toFault }

@@ -20,7 +20,7 @@ import {
   dataUrl
 } from "./Lowering.ts"
 import { type ChatDialect, lowerSampling } from "./OpenAiDialect.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { makeTagSplitter, type TagSplitter } from "./ThinkTags.ts"
 import { countNameless, type NamelessPieces } from "./NamelessPieces.ts"
 import { openAiFormat } from "./OutputForms.ts"
@@ -283,7 +283,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   // Groq puts the usage and errors into a field of its own.
   const groq = chunk.x_groq === undefined ? chunk : record(chunk.x_groq)
   const error = chunk.error ?? choice.error ?? groq.error
-  if (error !== undefined && error !== null) return faultOf(null, { error })
+  if (error !== undefined && error !== null) return toFault(null, { error })
   const usage = chunk.usage ?? groq.usage
   if (usage !== undefined) state.usage = readUsage(usage) ?? state.usage
   state.model = text(chunk.model) ?? state.model
@@ -297,7 +297,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
  * No other field of the delta may have a value, because these values are appended (reasoning, pieces of a tool call). The values of the chunk's
  * other fields only replace earlier ones.
  */
-export const textChunkOf = (state: AnswerState, chunk: unknown): TextChunk | null => {
+export const toTextChunk = (state: AnswerState, chunk: unknown): TextChunk | null => {
   const { content, role: _, ...others } = record(record(list(record(chunk).choices)[0]).delta)
   if (typeof content !== "string" || !Object.values(others).every(isEmpty)) return null
   return { text: content, apply: (said, events) => say(state, said, events) }
@@ -492,10 +492,10 @@ export const driver =
     const { dialect } = settings
     const stream: StreamDialect<AnswerState> = {
       requestIdHeader: dialect.requestIdHeader,
-      fault: faultOf,
+      fault: toFault,
       start: () => start(request, dialect, () => `call_${crypto.randomUUID()}`, settings.maxNamelessPieces),
       step,
-      textChunkOf,
+      toTextChunk,
       end
     }
     return streamAnswer(

@@ -11,7 +11,7 @@ import {
   type ReadAnswer,
   readVector
 } from "./Embeddings.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer } from "./Transport.ts"
 import { finite, list, record } from "./Wire.ts"
 
@@ -70,7 +70,7 @@ export const driver = (settings: OpenAiEmbeddingsSettings): EmbeddingDriver => {
   return embeddingDriver(settings, {
     limits: dialect.limits,
     requestIdHeader: dialect.requestIdHeader,
-    fault: faultOf,
+    fault: toFault,
     call: (request) => ({
       url: `${settings.baseUrl}/embeddings`,
       secrets: bearer(request.apiKey ?? settings.apiKey),

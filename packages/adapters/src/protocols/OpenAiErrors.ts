@@ -7,7 +7,7 @@ import { type Fault, faultOfStatus, machineCode, tellsContextTooLong } from "./F
 import { finite, isRecord, list, lookUp, record, string } from "./Wire.ts"
 
 /** `status` is null for an error inside a stream. */
-export const faultOf = (status: number | null, body: unknown): Fault => {
+export const toFault = (status: number | null, body: unknown): Fault => {
   const inner = record(body).error
   const error = isRecord(inner) ? inner : record(body)
   const metadata = record(error.metadata)

@@ -6,7 +6,7 @@ import type { Usage } from "@colloquy/core"
 import { type ImageModel, type ImageRequest, noUsage } from "@colloquy/core/adapters"
 import { imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
 import { type FormPart, multipart } from "./Multipart.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer } from "./Transport.ts"
 import { count, isRecord, list, record } from "./Wire.ts"
 
@@ -18,7 +18,7 @@ export interface OpenAiImagesSettings extends ImageSettings {
 export const model = (settings: OpenAiImagesSettings): ImageModel =>
   imageModel(settings, {
     requestIdHeader: "x-request-id",
-    fault: faultOf,
+    fault: toFault,
     call: (request) => ({
       url: `${settings.baseUrl}/images/${request.inputs.length === 0 ? "generations" : "edits"}`,
       secrets: bearer(request.apiKey ?? settings.apiKey),

@@ -6,7 +6,7 @@ import { type ModelInfo } from "@colloquy/core"
 import { describeModel, type ModelError, type ModelType } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { isRecord, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "./Wire.ts"
 
@@ -40,7 +40,7 @@ export const fetchModels = (settings: ModelListSettings, path: string): Effect.E
         secrets: bearer(settings.apiKey),
         body: null
       },
-      { requestIdHeader: "x-request-id", fault: faultOf },
+      { requestIdHeader: "x-request-id", fault: toFault },
       settings
     )
   )

@@ -14,7 +14,7 @@ import {
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import type { ChatDialect, WireFields } from "./OpenAiDialect.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { count, finite, isRecord, list, record, string, text } from "./Wire.ts"
 
@@ -96,5 +96,5 @@ export const driver =
         body: JSON.stringify(lower(request, settings))
       }
       const { requestIdHeader } = settings.dialect
-      return Effect.map(fetchJson(call, { requestIdHeader, fault: faultOf }, settings), read)
+      return Effect.map(fetchJson(call, { requestIdHeader, fault: toFault }, settings), read)
     })

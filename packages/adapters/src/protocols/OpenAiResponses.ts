@@ -19,7 +19,7 @@ import type { ApiKey } from "./ApiKey.ts"
 import type { Fault } from "./Fault.ts"
 import { areArguments, type FilePart, noteForUnreadableFile, textOfFile, dataUrl } from "./Lowering.ts"
 import { lowerSampling, reasoningEffort, type SamplingRules } from "./OpenAiDialect.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { openAiFormat } from "./OutputForms.ts"
 import { type AnswerPart, keepParts, type KeptPart, replayedParts } from "./Replay.ts"
 import { bearer, type StreamDialect, streamAnswer, type TransportSettings } from "./Transport.ts"
@@ -259,7 +259,7 @@ export const step = (state: AnswerState, chunk: unknown, events: Array<ChatEvent
   if (chunk.object === "response") return readResponse(state, chunk, events)
   const read = typeof chunk.type === "string" ? lookUp(readers, chunk.type) : undefined
   if (read !== undefined) return read(state, chunk, events)
-  return isRecord(chunk.error) ? faultOf(null, chunk) : undefined
+  return isRecord(chunk.error) ? toFault(null, chunk) : undefined
 }
 
 type Reader = (state: AnswerState, chunk: WireRecord, events: Array<ChatEvent>) => Fault | "end" | undefined
@@ -422,7 +422,7 @@ const readResponse: Reader = (state, response, events) => {
   state.usage = readUsage(response.usage) ?? state.usage
   if (state.items.size === 0)
     list(response.output).forEach((item, index) => readItem(state, { item, output_index: index }, events))
-  if (response.status === "failed" || isRecord(response.error)) return faultOf(null, response)
+  if (response.status === "failed" || isRecord(response.error)) return toFault(null, response)
   if (response.status === "cancelled") return "end"
   if (response.status !== "completed" && response.status !== "incomplete") return undefined
   state.finish = response.status
@@ -459,7 +459,7 @@ const readers: { readonly [type: string]: Reader } = {
   "response.incomplete": readOutcome("incomplete"),
   "response.failed": readOutcome("failed"),
   error: (_state, chunk) =>
-    faultOf(
+    toFault(
       null,
       isRecord(chunk.error) ? chunk : { error: { code: chunk.code ?? null, message: chunk.message ?? null } }
     )
@@ -538,7 +538,7 @@ export const driver =
   (request) => {
     const dialect: StreamDialect<AnswerState> = {
       requestIdHeader: "x-request-id",
-      fault: faultOf,
+      fault: toFault,
       start: () => start(request, () => `call_${crypto.randomUUID()}`),
       step,
       end

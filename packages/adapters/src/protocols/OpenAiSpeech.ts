@@ -13,7 +13,7 @@ import {
 } from "@colloquy/core/adapters"
 import * as Stream from "effect/Stream"
 import { type FormPart, type Multipart, multipart } from "./Multipart.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer, streamAnswer, type StreamDialect } from "./Transport.ts"
 import { voiceCall, type SynthesisProtocol, speechToText, textToSpeech, type VoiceSettings } from "./VoiceProtocol.ts"
 import { count, finite, isRecord, record, string, text } from "./Wire.ts"
@@ -39,7 +39,7 @@ export const openAiSpeech: SpeechDialect = {
   }
 }
 
-const errors = { requestIdHeader: "x-request-id", fault: faultOf }
+const errors = { requestIdHeader: "x-request-id", fault: toFault }
 /** The largest recording that the vendor accepts. */
 const maxBytes = 25 * 1024 * 1024
 
@@ -106,7 +106,7 @@ const streamDialect: StreamDialect<StreamState> = {
   start: () => ({ done: null }),
   step: (state, chunk, events) => {
     const event = record(chunk)
-    if (event.error !== undefined) return faultOf(null, chunk)
+    if (event.error !== undefined) return toFault(null, chunk)
     if (event.type === "transcript.text.delta") {
       const delta = text(event.delta)
       if (delta !== undefined) events.push({ _tag: "TextDelta", text: delta })

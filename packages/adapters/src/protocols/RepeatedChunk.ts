@@ -22,15 +22,15 @@ export type TextChunkOf = (chunk: unknown) => TextChunk | null
 const maxMisses = 4
 
 export class RepeatedChunk {
-  private readonly textChunkOf: TextChunkOf
+  private readonly toTextChunk: TextChunkOf
   /** The characters of the last parsed chunk before and after its text. */
   private before = ""
   private after = ""
   private apply: TextChunk["apply"] | null = null
   private misses = 0
 
-  constructor(textChunkOf: TextChunkOf) {
-    this.textChunkOf = textChunkOf
+  constructor(toTextChunk: TextChunkOf) {
+    this.toTextChunk = toTextChunk
   }
 
   /** Returns false, and does nothing, if the chunk differs in more than its text. */
@@ -49,13 +49,13 @@ export class RepeatedChunk {
   learn(data: string, chunk: unknown): void {
     this.apply = null
     if (this.misses >= maxMisses) return
-    const found = this.textChunkOf(chunk)
+    const found = this.toTextChunk(chunk)
     const at = found === null ? -1 : data.indexOf(`"${found.text}"`) + 1
     if (found === null || at === 0) return
     this.misses++
     // The same characters may also occur elsewhere in the chunk. It is the text only if replacing these characters replaces the text.
     const probe = `${data.slice(0, at)}${mark}${data.slice(at + found.text.length)}`
-    if (this.textChunkOf(parseJson(probe))?.text !== mark) return
+    if (this.toTextChunk(parseJson(probe))?.text !== mark) return
     // Slices of `data` would keep the whole network read in memory that it is a slice of. So these are slices of the probe.
     this.before = probe.slice(0, at)
     this.after = probe.slice(at + mark.length)

@@ -8,7 +8,7 @@ import type { Reranked, RerankerPort, RerankRequest } from "@colloquy/core/memor
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import { estimate } from "./Embeddings.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { finite, list, record } from "./Wire.ts"
 
@@ -39,7 +39,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
     headers: { ...settings.headers },
     secrets: bearer(settings.apiKey)
   }
-  const errors = { requestIdHeader: dialect.requestIdHeader, fault: faultOf }
+  const errors = { requestIdHeader: dialect.requestIdHeader, fault: toFault }
   return {
     model: { provider, model },
     rerank: (request) =>

@@ -5,14 +5,14 @@
 import type { Usage } from "@colloquy/core"
 import { type ImageModel, noUsage } from "@colloquy/core/adapters"
 import { dataUrl, imageModel, type ImageSettings, type ReadImages } from "./Images.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer } from "./Transport.ts"
 import { base64, count, finite, list, record } from "./Wire.ts"
 
 export const model = (settings: ImageSettings): ImageModel =>
   imageModel(settings, {
     requestIdHeader: "x-generation-id",
-    fault: faultOf,
+    fault: toFault,
     call: ({ apiKey, inputs, model: name, options, prompt }) => ({
       url: `${settings.baseUrl}/images`,
       secrets: bearer(apiKey ?? settings.apiKey),

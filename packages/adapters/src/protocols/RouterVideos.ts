@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ApiKey } from "./ApiKey.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer, type Call, fetchPaced, streamBytes, type TransportSettings } from "./Transport.ts"
 import { base64, finite, record, text, type WireRecord } from "./Wire.ts"
 
@@ -119,7 +119,7 @@ export const videoModel = (settings: RouterVideoSettings): VideoModel => {
   }
 }
 
-const dialect = { requestIdHeader: "x-generation-id", fault: faultOf }
+const dialect = { requestIdHeader: "x-generation-id", fault: toFault }
 
 const malformed = ({ model, provider }: Call): ModelError =>
   new ModelError({ reason: "malformed", code: "malformed_answer", provider, model })

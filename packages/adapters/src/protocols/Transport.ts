@@ -68,7 +68,7 @@ export interface StreamDialect<State> extends ErrorDialect {
   /** Reads one parsed event and adds the kernel's events to `events`. Reading stops when it returns a fault or `end`. */
   readonly step: (state: State, chunk: unknown, events: Array<ChatEvent>) => Fault | "end" | undefined
   /** Called with a chunk after `step`: whether similar chunks with another text can be read without being parsed (see `RepeatedChunk`). Absent: no. */
-  readonly textChunkOf?: (state: State, chunk: unknown) => TextChunk | null
+  readonly toTextChunk?: (state: State, chunk: unknown) => TextChunk | null
   /** Called at the end of the answer; `marked` is true after an end mark. Adds the last events, and `Finished` if the answer is complete. */
   readonly end: (state: State, events: Array<ChatEvent>, marked: boolean) => void
 }
@@ -292,7 +292,7 @@ const readPieces = ({ exchange }: OpenResponse, maxBytes: number): ReadPiece => 
   // The decoder keeps the first bytes of a character that is split between two network reads.
   const decoder = new TextDecoder("utf-8", { fatal: true })
   let bytes = 0
-  const pieceOf = (next: Read): Piece => {
+  const toPiece = (next: Read): Piece => {
     if (next === "broken") return cutOff
     const value = next === "end" ? undefined : next
     bytes += value?.byteLength ?? 0
@@ -304,7 +304,7 @@ const readPieces = ({ exchange }: OpenResponse, maxBytes: number): ReadPiece => 
       return malformed
     }
   }
-  return (take) => exchange.read((next) => take(pieceOf(next)))
+  return (take) => exchange.read((next) => take(toPiece(next)))
 }
 
 const cutOff: Fault = { reason: "cut_off" }
@@ -402,7 +402,7 @@ const catchExceptions = (read: () => Stop): Stop => {
 const makeEventReader = <State>(dialect: StreamDialect<State>, maxEventCharacters: number) => {
   const state = dialect.start()
   const sse = makeSseReader(maxEventCharacters)
-  const repeated = new RepeatedChunk((chunk) => dialect.textChunkOf?.(state, chunk) ?? null)
+  const repeated = new RepeatedChunk((chunk) => dialect.toTextChunk?.(state, chunk) ?? null)
   const take = (chunks: ReadonlyArray<string>, events: Array<ChatEvent>): Stop => {
     for (const data of chunks) {
       if (data === "" || repeated.take(data, events)) continue

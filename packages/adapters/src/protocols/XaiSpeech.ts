@@ -1,7 +1,7 @@
 /** `POST /stt` of xAI: a form with a recording, and one answer with its text. The vendor has a single model, so the request names none. */
 import type { SpeechToText } from "@colloquy/core/adapters"
 import { multipart } from "./Multipart.ts"
-import { faultOf } from "./OpenAiErrors.ts"
+import { toFault } from "./OpenAiErrors.ts"
 import { bearer } from "./Transport.ts"
 import { speechToText, type VoiceSettings } from "./VoiceProtocol.ts"
 import { finite, record, string } from "./Wire.ts"
@@ -9,7 +9,7 @@ import { finite, record, string } from "./Wire.ts"
 export const transcription = (settings: VoiceSettings): SpeechToText =>
   speechToText(settings, {
     requestIdHeader: "x-request-id",
-    fault: faultOf,
+    fault: toFault,
     defaultModel: "grok-transcribe",
     maxBytes: 100 * 1024 * 1024,
     call: ({ apiKey, language, recording }) => ({

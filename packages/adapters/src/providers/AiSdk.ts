@@ -428,10 +428,10 @@ const faultFromThrown = (thrown: WireRecord, error: unknown, inBody: boolean): F
 /** Most vendors use one of these forms. For an error in a stream some libraries pass only its inner part, so all forms are tried. */
 const readBody = (status: number | null, body: unknown): Fault => {
   const { error, type } = record(body)
-  if (type === "error") return AnthropicErrors.faultOf(status, body)
-  if (typeof record(error).status === "string") return GeminiErrors.faultOf(status, body)
-  const fault = OpenAiErrors.faultOf(status, body)
-  return fault.reason === "unknown" ? AnthropicErrors.faultOf(status, body) : fault
+  if (type === "error") return AnthropicErrors.toFault(status, body)
+  if (typeof record(error).status === "string") return GeminiErrors.toFault(status, body)
+  const fault = OpenAiErrors.toFault(status, body)
+  return fault.reason === "unknown" ? AnthropicErrors.toFault(status, body) : fault
 }
 
 const cutOff: Fault = { reason: "cut_off" }

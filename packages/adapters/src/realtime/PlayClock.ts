@@ -49,7 +49,7 @@ export const makePlayClock = (format: AudioFormat): PlayClock => {
     return item
   }
 
-  const heardOf = (item: PlayedItem, now: number, client: "present" | "gone"): number => {
+  const countHeard = (item: PlayedItem, now: number, client: "present" | "gone"): number => {
     const { endsAt, generatedMillis, reportedMillis } = item
     const generated = Math.floor(generatedMillis)
     const unplayed = Math.min(Math.max(0, endsAt - now), generatedMillis)
@@ -97,7 +97,7 @@ export const makePlayClock = (format: AudioFormat): PlayClock => {
       const cuts: Array<Cut> = []
       for (const item of items.values()) {
         if (item.cutMillis !== null) continue
-        const heardMillis = cuts.length === 0 ? heardOf(item, now, client) : 0
+        const heardMillis = cuts.length === 0 ? countHeard(item, now, client) : 0
         if (heardMillis < Math.floor(item.generatedMillis) || item.itemId === generating)
           cuts.push(cut(item, heardMillis))
       }

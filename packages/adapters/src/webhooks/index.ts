@@ -37,7 +37,7 @@ const byTheSystem = (name: string): Promise<ReadonlyArray<LookupAddress>> =>
     resolve(name, { all: true }, (error, found) => (error === null ? succeed(found) : fail(error)))
   })
 
-const problemOf = (text: string, mayBePrivate: boolean): string | null => {
+const addressProblem = (text: string, mayBePrivate: boolean): string | null => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
     return "This is no address that begins with https:// or http://."
@@ -92,7 +92,7 @@ const makeSender = ({ privateAddresses = false, resolve: find = byTheSystem }: N
       )
       sent.on("error", (error) => {
         const isFinal = error instanceof PrivateAddress
-        const message = isFinal ? isPrivate : wordsOf(error)
+        const message = isFinal ? isPrivate : errorSentence(error)
         resume(Exit.fail(new NotSent({ message, isFinal })))
       })
       sent.end(bytes)
@@ -105,16 +105,16 @@ const makeSender = ({ privateAddresses = false, resolve: find = byTheSystem }: N
     )
 
   return WebhookSender.of({
-    problem: (url) => problemOf(url, privateAddresses),
+    problem: (url) => addressProblem(url, privateAddresses),
     send: (request) => {
-      const problem = problemOf(request.url, privateAddresses)
+      const problem = addressProblem(request.url, privateAddresses)
       return problem === null ? send(request) : Effect.fail(new NotSent({ message: problem, isFinal: true }))
     }
   })
 }
 
 /** The code of the system and no other words: those of a certificate or a parser may be the receiver's own. */
-const wordsOf = (error: NodeJS.ErrnoException): string =>
+const errorSentence = (error: NodeJS.ErrnoException): string =>
   typeof error.code === "string" && /^[A-Z0-9_]{1,60}$/u.test(error.code)
     ? `The address could not be reached (${error.code}).`
     : "The address could not be reached."

@@ -10,7 +10,7 @@ import {
   continueTurn,
   expectTag,
   openThread,
-  openThreadOf,
+  openNewThread,
   queueTurn,
   sampleBegin,
   sampleEvent,
@@ -197,7 +197,7 @@ onPostgres((url) => {
         const kept = yield* openThread
         yield* fill(kept.id)
         const before = yield* rowsOf("neighbour")
-        const gone = yield* openThreadOf(kept.assistantId)
+        const gone = yield* openNewThread(kept.assistantId)
         yield* fill(gone.id)
         // A key is kept: it begins nothing again.
         const filled = yield* rowsOf("neighbour")

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { type ModelInfo } from "@colloquy/core"
 import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import type * as Schema from "effect/Schema"
-import { faultOf } from "../../src/protocols/AnthropicErrors.ts"
+import { toFault } from "../../src/protocols/AnthropicErrors.ts"
 import * as AnthropicMessages from "../../src/protocols/AnthropicMessages.ts"
 import { record } from "../../src/protocols/Wire.ts"
 import { model, request } from "./Scenarios.ts"
@@ -319,18 +319,18 @@ describe("errors", () => {
   ]
   for (const [status, error, reason] of cases) {
     it(`${status} ${JSON.stringify(error)}`, () => {
-      assert.strictEqual(faultOf(status, { type: "error", error }).reason, reason)
+      assert.strictEqual(toFault(status, { type: "error", error }).reason, reason)
       if (status === null) assert.strictEqual(read([begin(), { type: "error", error }]).fault?.reason, reason)
     })
   }
 
   it("a conflict passes", () => {
-    assert.isTrue(faultOf(409, { error: { type: "conflict_error" } }).shouldRetry)
-    assert.isTrue(faultOf(null, { error: { type: "conflict_error" } }).shouldRetry)
+    assert.isTrue(toFault(409, { error: { type: "conflict_error" } }).shouldRetry)
+    assert.isTrue(toFault(null, { error: { type: "conflict_error" } }).shouldRetry)
   })
 
   it("nothing of the sentence is told", () => {
-    const fault = faultOf(400, { error: { type: "invalid_request_error", message: "sk-secret" } })
+    const fault = toFault(400, { error: { type: "invalid_request_error", message: "sk-secret" } })
     assert.deepStrictEqual(fault, { reason: "invalid_request", status: 400, code: "invalid_request_error" })
   })
 })

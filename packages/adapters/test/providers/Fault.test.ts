@@ -74,7 +74,7 @@ describe("machineCode", () => {
       { error: key },
       [{ error: { status: key } }]
     ]
-    for (const read of [OpenAi.faultOf, Anthropic.faultOf, Gemini.faultOf])
+    for (const read of [OpenAi.toFault, Anthropic.toFault, Gemini.toFault])
       for (const body of bodies)
         for (const status of [400, 401, 500, null]) assert.notInclude(JSON.stringify(read(status, body)), key)
   })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { type ModelInfo } from "@colloquy/core"
 import { type ChatEvent, type ChatMessage, type ChatRequest, describeModel } from "@colloquy/core/adapters"
 import type { Content } from "@google/genai"
-import { faultOf } from "../../src/protocols/GeminiErrors.ts"
+import { toFault } from "../../src/protocols/GeminiErrors.ts"
 import * as Gemini from "../../src/protocols/Gemini.ts"
 import * as Provider from "../../src/providers/Gemini.ts"
 import { model, request } from "./Scenarios.ts"
@@ -299,8 +299,8 @@ describe("errors", () => {
   ]
   for (const [status, error, expected] of cases) {
     it(`${status} ${JSON.stringify(error)}`, () => {
-      assert.deepInclude(faultOf(status, { error }), expected)
-      assert.deepEqual(faultOf(status, [{ error }]), faultOf(status, { error }))
+      assert.deepInclude(toFault(status, { error }), expected)
+      assert.deepEqual(toFault(status, [{ error }]), toFault(status, { error }))
       if (status === null) assert.deepInclude(read([{ error }]).fault, expected)
     })
   }

@@ -13,12 +13,12 @@ const withCode = (code: unknown) => ({
 
 const dialects = { OpenAi, Anthropic, Gemini }
 
-describe.each(Object.entries(dialects))("a code of %s", (_name, { faultOf }) => {
+describe.each(Object.entries(dialects))("a code of %s", (_name, { toFault }) => {
   it.each([key, "AKIA1234567890", "hunter2", "invalid_api_key_sk-1", "tenant/42", "1234567", ""])(
     "%s stays here",
     (code) => {
       for (const status of [400, 401, null]) {
-        const fault = faultOf(status, withCode(code))
+        const fault = toFault(status, withCode(code))
         assert.isUndefined(fault.code)
         const { message } = new ModelError({ provider: "p", model: "m", ...fault })
         assert.isTrue(code === "" || !message.includes(code), message)
@@ -30,11 +30,11 @@ describe.each(Object.entries(dialects))("a code of %s", (_name, { faultOf }) => 
 describe("a documented code", () => {
   it("is told", () => {
     assert.strictEqual(
-      OpenAi.faultOf(400, { error: { code: "context_length_exceeded" } }).code,
+      OpenAi.toFault(400, { error: { code: "context_length_exceeded" } }).code,
       "context_length_exceeded"
     )
-    assert.strictEqual(OpenAi.faultOf(null, { error: { code: 502 } }).code, "502")
-    assert.strictEqual(Anthropic.faultOf(529, { error: { type: "overloaded_error" } }).code, "overloaded_error")
-    assert.strictEqual(Gemini.faultOf(429, { error: { status: "RESOURCE_EXHAUSTED" } }).code, "RESOURCE_EXHAUSTED")
+    assert.strictEqual(OpenAi.toFault(null, { error: { code: 502 } }).code, "502")
+    assert.strictEqual(Anthropic.toFault(529, { error: { type: "overloaded_error" } }).code, "overloaded_error")
+    assert.strictEqual(Gemini.toFault(429, { error: { status: "RESOURCE_EXHAUSTED" } }).code, "RESOURCE_EXHAUSTED")
   })
 })

@@ -176,14 +176,14 @@ const rest = { requestIdHeader: "x-request-id", fault: () => ({ reason: "unknown
 const chat = (thinkTags: boolean, of = asked): StreamDialect<OpenAiChat.AnswerState> => ({
   ...rest,
   step: OpenAiChat.step,
-  textChunkOf: OpenAiChat.textChunkOf,
+  toTextChunk: OpenAiChat.toTextChunk,
   end: OpenAiChat.end,
   start: () => OpenAiChat.start(of, { ...plainDialect, thinkTags, replayed: ["reasoning_content"] }, () => "made")
 })
 const anthropic: StreamDialect<Anthropic.AnswerState> = {
   ...rest,
   step: Anthropic.step,
-  textChunkOf: Anthropic.textChunkOf,
+  toTextChunk: Anthropic.toTextChunk,
   end: Anthropic.end,
   start: () => Anthropic.start(asked, () => "made")
 }

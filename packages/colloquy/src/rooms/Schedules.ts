@@ -64,7 +64,7 @@ const withIds = <Fields extends { readonly threadId?: string | null }>({ threadI
   ...(threadId === undefined ? {} : { threadId: threadId === null ? null : readId(ThreadId, threadId) })
 })
 
-const placeOf = ({ assistantId, scheduleId }: SchedulePlace) =>
+const toPlace = ({ assistantId, scheduleId }: SchedulePlace) =>
   [readId(AssistantId, assistantId), readId(ScheduleId, scheduleId)] as const
 
 const functions = Effect.gen(function* () {
@@ -72,7 +72,7 @@ const functions = Effect.gen(function* () {
   const calls = (run: RunCall): ScheduleCalls => ({
     create: ({ assistantId, idempotency, ...schedule }, options) =>
       run(() => service.create(readId(AssistantId, assistantId), withIds(schedule), idempotency), options),
-    get: (place, options) => run(() => service.get(...placeOf(place)), options),
+    get: (place, options) => run(() => service.get(...toPlace(place)), options),
     list: ({ after, assistantId, limit = 20 }, options) =>
       run(
         () =>
@@ -83,11 +83,11 @@ const functions = Effect.gen(function* () {
         options
       ),
     update: ({ assistantId, scheduleId, ...change }, options) =>
-      run(() => service.update(...placeOf({ assistantId, scheduleId }), withIds(change)), options),
-    remove: (place, options) => run(() => service.remove(...placeOf(place)), options),
+      run(() => service.update(...toPlace({ assistantId, scheduleId }), withIds(change)), options),
+    remove: (place, options) => run(() => service.remove(...toPlace(place)), options),
     run: ({ idempotency, ...place }, options) =>
       run(
-        () => Effect.map(service.run(...placeOf(place), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
+        () => Effect.map(service.run(...toPlace(place), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
         options
       )
   })

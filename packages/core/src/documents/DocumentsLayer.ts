@@ -78,7 +78,7 @@ export const documentsLayer: Layer.Layer<
     const { all: providers } = yield* Providers
     const receiving = yield* makeReceiving
     const account = { ledger: yield* UsageLedger, metering: yield* Metering }
-    const quotaOf = yield* Quotas
+    const findQuota = yield* Quotas
     const audit = yield* AuditLog.make
     const forgetting = yield* makeForgetting
     yield* (yield* Removals).watch(forgetting.watcher)
@@ -109,7 +109,7 @@ export const documentsLayer: Layer.Layer<
     const insert = (document: Document) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const quota = quotaOf(ownerId)
+        const quota = findQuota(ownerId)
         const work = document.status === "processing" ? [yield* newIndexing(document)] : []
         const stored = yield* store.insert(document, work, quota)
         if (stored === true) followUps.wake()

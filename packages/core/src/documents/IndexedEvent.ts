@@ -2,7 +2,7 @@
 import type { OwnerEvent } from "../runs/OwnerEvents.ts"
 import type { Document } from "./Document.ts"
 
-const timeOf = (date: Date | null): string | null => date?.toISOString() ?? null
+const toTimeText = (date: Date | null): string | null => date?.toISOString() ?? null
 
 export const indexedEvent = (document: Document): OwnerEvent => {
   const { scope, summary } = document
@@ -24,8 +24,8 @@ export const indexedEvent = (document: Document): OwnerEvent => {
       file_size_bytes: document.size,
       total_tokens: document.totalTokens,
       chunk_count: document.chunkCount,
-      processing_started_at: timeOf(document.processingStartedAt),
-      processing_completed_at: timeOf(document.processingCompletedAt)
+      processing_started_at: toTimeText(document.processingStartedAt),
+      processing_completed_at: toTimeText(document.processingCompletedAt)
     },
     content: { summary }
   }

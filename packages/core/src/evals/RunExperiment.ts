@@ -242,7 +242,7 @@ export const registerAttempts = Effect.gen(function* () {
     return yield* score(experiment, evalCase, { attempt, started: begun, mayRetry }, turn)
   })
 
-  const attemptOf = (experiment: Experiment, number: number, evalCase: EvalCase | undefined) => {
+  const planAttempt = (experiment: Experiment, number: number, evalCase: EvalCase | undefined) => {
     const at = attemptAt(experiment, number)
     if (at === null) return null
     const { caseId, repeat, variant } = at
@@ -262,7 +262,7 @@ export const registerAttempts = Effect.gen(function* () {
     }
     const caseId = attemptAt(experiment, number)?.caseId
     const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
-    const found = attemptOf(experiment, number, evalCase)
+    const found = planAttempt(experiment, number, evalCase)
     if (found === null) return
     const { attempt, variant } = found
     const threadId = yield* scratchId(payload, followUp.attempts)
@@ -286,7 +286,7 @@ export const registerAttempts = Effect.gen(function* () {
         if (payload === undefined || state?.status !== "running") return
         const { caseId } = attemptAt(state.experiment, payload.number) ?? {}
         const evalCase = caseId === undefined ? undefined : Option.getOrUndefined(yield* store.getCase(caseId))
-        const found = attemptOf(state.experiment, payload.number, evalCase)
+        const found = planAttempt(state.experiment, payload.number, evalCase)
         if (found === null) return
         const result = { ...failedResult(found.attempt, error), ...nothing }
         yield* record(state.experiment, { ...result, number: payload.number, endedAt: yield* now })

@@ -39,7 +39,7 @@ type HelpersPlan = typeof HelpersPlan.Type
  * A helper may ask its own helpers, but a conversation does not go down without end. It hands nothing over: the turn above waits for it.
  * Null: there is nobody to ask.
  */
-const planOf = ({ assistant, request, thread }: TurnCase): HelpersPlan | null => {
+const planHelpers = ({ assistant, request, thread }: TurnCase): HelpersPlan | null => {
   if (request.sendToModel === false) return null
   const depth = request.child?.depth ?? 0
   const plan = {
@@ -142,9 +142,9 @@ export const makeHelpersPart = Effect.gen(function* () {
   const part: TurnPart<HelpersPlan> = {
     name: helpersPartName,
     plan: HelpersPlan,
-    concerns: (turn) => planOf(turn) !== null,
+    concerns: (turn) => planHelpers(turn) !== null,
     decide: (turn) => {
-      const plan = planOf(turn)
+      const plan = planHelpers(turn)
       return Effect.succeed(plan === null ? null : { plan })
     },
     tools: ({ handoffs, helpers, isActing }) => [

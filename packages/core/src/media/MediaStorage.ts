@@ -65,14 +65,14 @@ export class MediaStorage extends Context.Service<
       const blobs = yield* BlobStore
       const documents = yield* DocumentStore
       const { maxSize } = yield* MediaSettings
-      const quotaOf = yield* Quotas
+      const findQuota = yield* Quotas
       const quotas = yield* QuotaStore
 
       /** It is paid for, so its record is written again while the database is unavailable. A write without an answer may have been done. */
       const insertSurely = (document: Document) => {
         let isRepeat = false
         return Principal.use(({ ownerId }) => {
-          const limits = quotaOf(ownerId)
+          const limits = findQuota(ownerId)
           const insert = Effect.suspend(() => {
             const first = !isRepeat
             isRepeat = true
@@ -88,7 +88,7 @@ export class MediaStorage extends Context.Service<
 
       return MediaStorage.of({
         ensureRoom: Effect.fnUntraced(function* (mediaType: MediaType) {
-          const quota = quotaOf((yield* Principal).ownerId)
+          const quota = findQuota((yield* Principal).ownerId)
           if ((quota.bytes ?? quota.documents) === null) return
           const day = new Date(yield* Clock.currentTimeMillis).toISOString().slice(0, 10)
           const used = yield* quotas.used({
@@ -124,7 +124,7 @@ export class MediaStorage extends Context.Service<
           )
           if (isStored === true) return { documentId: id, mediaType, mimeType, filename, size }
           yield* blobs.remove(blobId)
-          if (isStored !== false) return yield* noRoom(mediaType, quotaOf((yield* Principal).ownerId))
+          if (isStored !== false) return yield* noRoom(mediaType, findQuota((yield* Principal).ownerId))
           return yield* new ThreadNotFound({ threadId })
         }),
         find: tracedFn("MediaStorage.find")(function* (

@@ -43,14 +43,14 @@ export const videoJobsIn = (metadata: Metadata | null): ReadonlyArray<VideoJobEn
 }
 
 const isSame = (job: VideoJobEntry, { job_id, run_id, tool_call_id }: VideoJobEntry): boolean =>
-  job_id === null ? isOrderOf(job, run_id, tool_call_id) : job.job_id === job_id
+  job_id === null ? isOrderFor(job, run_id, tool_call_id) : job.job_id === job_id
 
-const isOrderOf = ({ job_id, run_id, tool_call_id }: VideoJobEntry, runId: RunId, toolCallId?: string): boolean =>
+const isOrderFor = ({ job_id, run_id, tool_call_id }: VideoJobEntry, runId: RunId, toolCallId?: string): boolean =>
   job_id === null && run_id === runId && tool_call_id === toolCallId
 
 const withJob = (metadata: Metadata, entry: VideoJobEntry, toolCallId?: string): Metadata => {
   const jobs = videoJobsIn(metadata).filter(
-    (job) => toolCallId === undefined || !isOrderOf(job, entry.run_id, toolCallId)
+    (job) => toolCallId === undefined || !isOrderFor(job, entry.run_id, toolCallId)
   )
   const isKnown = jobs.some((job) => isSame(job, entry))
   return { [field]: isKnown ? jobs.map((job) => (isSame(job, entry) ? entry : job)) : [...jobs, entry] }
@@ -65,7 +65,7 @@ export const removeOrder = (
 ): Effect.Effect<void, StoreUnavailable, Principal> =>
   Effect.asVoid(
     threads.mergeMetadata(threadId, (metadata) => ({
-      [field]: videoJobsIn(metadata).filter((job) => !isOrderOf(job, runId, toolCallId))
+      [field]: videoJobsIn(metadata).filter((job) => !isOrderFor(job, runId, toolCallId))
     }))
   )
 

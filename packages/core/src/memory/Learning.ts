@@ -108,7 +108,7 @@ const makeLearner = Effect.gen(function* () {
   const ledger = yield* UsageLedger
   const metering = yield* Metering
   const providers = yield* Providers
-  const quotaOf = yield* Quotas
+  const findQuota = yield* Quotas
   const runs = yield* RunStore
   const settings = yield* MemorySettings
   const store = yield* MemoryStore
@@ -241,7 +241,7 @@ const makeLearner = Effect.gen(function* () {
       if (memory === undefined || indexed === undefined) return []
       return [{ _tag: operation.op === "ADD" ? "Add" : "Update", memory, indexed }]
     })
-    const most = yield* Principal.useSync(({ ownerId }) => quotaOf(ownerId).memories)
+    const most = yield* Principal.useSync(({ ownerId }) => findQuota(ownerId).memories)
     // Stored before the memories, so that none waits for its vector for ever.
     if (made.isIncomplete) yield* followUps.add([yield* embedLater(assistantId, retryAfterFailure)])
     yield* store.apply({

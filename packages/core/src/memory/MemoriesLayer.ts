@@ -55,7 +55,7 @@ export const memoriesLayer: Layer.Layer<
     const store = yield* MemoryStore
     const finder = yield* makeFinder
     const quotas = yield* QuotaStore
-    const quotaOf = yield* Quotas
+    const findQuota = yield* Quotas
     const chargeFor = (assistantId: AssistantId) => beginOutside({ ledger, metering }, { runId: null, assistantId })
 
     const findAssistant = Effect.fnUntraced(function* (assistantId: AssistantId) {
@@ -68,7 +68,7 @@ export const memoriesLayer: Layer.Layer<
       yield* findAssistant(assistantId)
       return yield* new MemoryNotFound({ memoryId: id })
     })
-    const quotaOfPrincipal = Principal.useSync(({ ownerId }) => quotaOf(ownerId))
+    const quotaOfPrincipal = Principal.useSync(({ ownerId }) => findQuota(ownerId))
     const full = (quota: Quota, left: number) =>
       Effect.flatMap(Clock.currentTimeMillis, (millis) =>
         Effect.fail(overLimit({ limit: "memories", left, waitMillis: null }, quota, millis))

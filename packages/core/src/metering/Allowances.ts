@@ -49,7 +49,7 @@ export class Allowances extends Context.Service<
     Allowances,
     Effect.gen(function* () {
       const store = yield* QuotaStore
-      const quotaOf = yield* Quotas
+      const findQuota = yield* Quotas
       const requests = new RecentlyUsed<TakenAhead>(keptOwners)
       const scope = yield* Effect.scope
 
@@ -97,7 +97,7 @@ export class Allowances extends Context.Service<
         })
 
       const takeRequest = Principal.use(({ ownerId }) => {
-        const quota = quotaOf(ownerId)
+        const quota = findQuota(ownerId)
         if (quota.requestsPerMinute === null) return Effect.void
         return takeFrom(takenAheadEntry(requests, ownerId), quota, quota.requestsPerMinute)
       })
@@ -106,7 +106,7 @@ export class Allowances extends Context.Service<
         assistantId?: AssistantId
       ): Effect.fn.Return<AllowanceReport, StoreUnavailable, Principal> {
         const { ownerId } = yield* Principal
-        const quota = quotaOf(ownerId, assistantId)
+        const quota = findQuota(ownerId, assistantId)
         const tokensPerDay = assistantId === undefined ? quota.tokensPerDay : quota.tokensPerDayOfAssistant
         const usdPerDay = assistantId === undefined ? quota.usdPerDay : quota.usdPerDayOfAssistant
         const now = yield* Clock.currentTimeMillis

@@ -59,7 +59,7 @@ const longestHold = Duration.minutes(15)
 /** `budget` asks for the day's budget alone, `credit` for the budget and then the host for credit, `hold` reserves. */
 export const makeDayBudget = Effect.gen(function* () {
   const metering = yield* Metering
-  const quotaOf = yield* Quotas
+  const findQuota = yield* Quotas
   const store = yield* QuotaStore
 
   /** Null: the owner has no budget, and nothing is reserved. */
@@ -68,7 +68,7 @@ export const makeDayBudget = Effect.gen(function* () {
     amountFor: (quota: Quota) => { readonly least: Amount; readonly wanted: Amount }
   ) {
     const { ownerId } = yield* Principal
-    const quota = quotaOf(ownerId, assistantId ?? undefined)
+    const quota = findQuota(ownerId, assistantId ?? undefined)
     if (!hasDayBudget(quota)) return null
     const now = yield* Clock.currentTimeMillis
     const id = yield* newId(ChargeId)
@@ -85,7 +85,7 @@ export const makeDayBudget = Effect.gen(function* () {
   /** What was spent until now, without what is reserved: a voice session goes on while others have reserved something. */
   const budget: EnsureCredit = Effect.fnUntraced(function* ({ amountUsd }, assistantId) {
     const { ownerId } = yield* Principal
-    const quota = quotaOf(ownerId, assistantId ?? undefined)
+    const quota = findQuota(ownerId, assistantId ?? undefined)
     if (!hasDayBudget(quota)) return
     const now = yield* Clock.currentTimeMillis
     const needed = { tokens: 1, usd: amountUsd ?? 0 }

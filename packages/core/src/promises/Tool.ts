@@ -60,13 +60,13 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
     check: (args) =>
       Effect.map(
         Effect.promise(async () => check(args)),
-        ({ issues = [] }) => issues.map(({ message, path = [] }) => ({ path: path.map(keyOf), message }))
+        ({ issues = [] }) => issues.map(({ message, path = [] }) => ({ path: path.map(segmentKey), message }))
       ),
     run: (args, call) => {
       const answer = async (owner: string, signal: AbortSignal) => {
         const checked = await check(args)
         if (checked.issues !== undefined) throw badCall(checked.issues)
-        return resultText(await execute(checked.value, { ...turnOf(call), owner, signal }))
+        return resultText(await execute(checked.value, { ...plainTurn(call), owner, signal }))
       }
       return Effect.flatMap(Principal, ({ ownerId }) =>
         Effect.flatten(Effect.promise((signal) => answer(ownerId, signal).then(Effect.succeed, failureForModel)))
@@ -75,7 +75,7 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
   }
 }
 
-const turnOf = ({
+const plainTurn = ({
   beginCharge: _beginCharge,
   ensureCredit: _ensureCredit,
   journal: _journal,
@@ -92,7 +92,7 @@ const condition =
     Effect.flatMap(Principal, ({ ownerId }) =>
       Effect.promise(async () => {
         const checked = await check(args)
-        return checked.issues !== undefined || (await needs(checked.value, { ...turnOf(call), owner: ownerId }))
+        return checked.issues !== undefined || (await needs(checked.value, { ...plainTurn(call), owner: ownerId }))
       })
     )
 
@@ -122,14 +122,14 @@ const badCall = (issues: ReadonlyArray<StandardSchemaV1.Issue>): HostedToolFaile
   })
 }
 
-const keyOf = (segment: PropertyKey | StandardSchemaV1.PathSegment): string | number => {
+const segmentKey = (segment: PropertyKey | StandardSchemaV1.PathSegment): string | number => {
   const key = typeof segment === "object" ? segment.key : segment
   return typeof key === "number" ? key : String(key)
 }
 
 /** Like `list[0].name`. */
 const issuePath = (path: NonNullable<StandardSchemaV1.Issue["path"]>): string =>
-  path.map(keyOf).reduce<string>((place, key) => {
+  path.map(segmentKey).reduce<string>((place, key) => {
     if (typeof key === "number") return `${place}[${key}]`
     return place === "" ? key : `${place}.${key}`
   }, "") || "(the whole object)"

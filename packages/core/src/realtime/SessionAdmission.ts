@@ -95,7 +95,7 @@ export class SessionAdmission extends Context.Service<
       const deadlines = yield* Deadlines
       const providerKeys = yield* ProviderKeys
       const { credit } = yield* makeDayBudget
-      const quotaOf = yield* Quotas
+      const findQuota = yield* Quotas
       const limits = yield* SessionLimits
       const waiting = new WaitingSockets(limits.waitingOfOwner)
       const features = sessionFeatures({ hostTools: (yield* HostedTools).all, parts: (yield* TurnParts).all })
@@ -154,7 +154,7 @@ export class SessionAdmission extends Context.Service<
 
       const takeThread = Effect.fnUntraced(function* ({ thread: { id: threadId } }: Place) {
         const sessionId = yield* newId(RunId)
-        const quota = quotaOf((yield* Principal).ownerId)
+        const quota = findQuota((yield* Principal).ownerId)
         const options = {
           lease: Duration.fromInputUnsafe(limits.lease),
           messages: limits.historyMessages,

@@ -74,7 +74,7 @@ export interface Due {
   readonly missed: string | null
 }
 
-export const dueOf = (schedule: Schedule, cron: Cron.Cron, time: Date, now: Date, graceMillis: number): Due => {
+export const decideDue = (schedule: Schedule, cron: Cron.Cron, time: Date, now: Date, graceMillis: number): Due => {
   const next = nextTime(cron, now)
   if (now.getTime() - time.getTime() <= graceMillis) return { time, next, runs: true, missed: null }
   return schedule.onMissed === "once"

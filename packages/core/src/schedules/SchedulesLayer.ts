@@ -34,7 +34,7 @@ import { ScheduleSettings } from "./ScheduleSettings.ts"
 import { type NewSchedule, Schedules, type ScheduleWithTimes } from "./Schedules.ts"
 import { type DueSchedule, ScheduleStore } from "./ScheduleStore.ts"
 import { scheduleRecord } from "./ScheduleRecord.ts"
-import { dueOf, nextTime, nextTimes, readTimes } from "./ScheduleTimes.ts"
+import { decideDue, nextTime, nextTimes, readTimes } from "./ScheduleTimes.ts"
 
 const runKind = "schedules.run"
 
@@ -122,7 +122,7 @@ export const layerSchedules: Layer.Layer<
       return { ...schedule, next: schedule.paused ? null : nextTime(times.success, at) }
     })
 
-    const requestOf = (schedule: Schedule, idempotency: IdempotencyKey | undefined): TurnRequest => ({
+    const toRequest = (schedule: Schedule, idempotency: IdempotencyKey | undefined): TurnRequest => ({
       content: schedule.content,
       scheduleId: schedule.id,
       ...(schedule.threadId === null ? { assistantId: schedule.assistantId } : { threadId: schedule.threadId }),
@@ -158,7 +158,7 @@ export const layerSchedules: Layer.Layer<
           if (Option.isNone(found)) return
           const time = new Date(millis)
           const idempotency = { key: `schedule:${scheduleId}:${millis}`, fingerprint: scheduleId }
-          yield* turns.start(requestOf(found.value, idempotency)).pipe(
+          yield* turns.start(toRequest(found.value, idempotency)).pipe(
             Effect.flatMap(({ runId }) => note(scheduleId, time, runId, null)),
             Effect.catch((error): Effect.Effect<void, StoreUnavailable | FollowUpFailed, Principal> =>
               isPassing(error)
@@ -194,7 +194,7 @@ export const layerSchedules: Layer.Layer<
           runs: false,
           missed: wrong.map(({ message }) => message).join(" ")
         }),
-        onSuccess: (times) => dueOf(schedule, times, time, at, grace)
+        onSuccess: (times) => decideDue(schedule, times, time, at, grace)
       })
       const followUp = due.runs
         ? {
@@ -314,7 +314,7 @@ export const layerSchedules: Layer.Layer<
         // A repeat gets its run also when the schedule has been deleted since.
         const begun = idempotency === undefined ? Option.none() : yield* turns.repeated(idempotency)
         if (Option.isSome(begun)) return begun.value
-        return yield* turns.start(requestOf(yield* find(assistantId, id), idempotency))
+        return yield* turns.start(toRequest(yield* find(assistantId, id), idempotency))
       })
     })
   })

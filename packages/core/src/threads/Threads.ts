@@ -81,10 +81,10 @@ export class Threads extends Context.Service<
       const removals = yield* Removals
       const texts = yield* RecalledTexts
       /** A helper's thread goes on only with the run that waits there. */
-      const answerOf = ({ runId, threadId }: RunPlace) =>
+      const findAnswer = ({ runId, threadId }: RunPlace) =>
         Effect.map(store.messagesBefore(threadId, afterAll, 1), (found) => found.find((each) => each.runId === runId))
       const shown = <Each extends ListedMessage>(found: ReadonlyArray<Each>) =>
-        Effect.flatMap(texts.messages(found), (all) => withInnerCalls(all, answerOf))
+        Effect.flatMap(texts.messages(found), (all) => withInnerCalls(all, findAnswer))
       const messages: typeof store.messages = (ids) => Effect.flatMap(store.messages(ids), shown)
       const listed: typeof store.listed = (ids) => Effect.flatMap(store.listed(ids), shown)
 

@@ -146,7 +146,7 @@ export const matchDecisions = (
       if (!isSame(decided, given)) conflicts.push(new AlreadyDecided({ toolCallId, decided: wordFor(decided) }))
     } else if (!place.isOpen) conflicts.push(new AlreadyDecided({ toolCallId, decided: null }))
     else if (isExpired(call, now)) conflicts.push(new AlreadyDecided({ toolCallId, decided: "expired" }))
-    else results.push(resultOf(call, given, now))
+    else results.push(toResult(call, given, now))
   })
   if (problems.length > 0) return Result.fail(new DecisionsRejected({ problems }))
   const [conflict] = conflicts
@@ -157,16 +157,16 @@ export const matchDecisions = (
 export const expiredCalls = ({ calls, results }: AskedCalls, now: Date): ReadonlyArray<ToolResult> =>
   calls
     .filter((call) => isExpired(call, now) && results.every(({ toolCallId }) => toolCallId !== call.id))
-    .map((call) => resultOf(call, { toolCallId: call.id, decision: "reject", reason: expiredReason }, now))
+    .map((call) => toResult(call, { toolCallId: call.id, decision: "reject", reason: expiredReason }, now))
 
 const isExpired = ({ approval }: OpenCall, now: Date): boolean =>
   approval?.expiresAt != null && Date.parse(approval.expiresAt) <= now.getTime()
 
 /** The reason is no part of a decision: who rejects a call once more says nothing new. */
 const isSame = (decided: Decision, given: CallDecision): boolean =>
-  decided.decision === given.decision && decided.arguments === textOf(given.arguments)
+  decided.decision === given.decision && decided.arguments === argumentsText(given.arguments)
 
-const textOf = (args: Schema.JsonObject | undefined): string | undefined =>
+const argumentsText = (args: Schema.JsonObject | undefined): string | undefined =>
   args === undefined ? undefined : JSON.stringify(args)
 
 const wordFor = ({ arguments: args, decision, reason }: Decision): NonNullable<AlreadyDecided["decided"]> => {
@@ -174,7 +174,7 @@ const wordFor = ({ arguments: args, decision, reason }: Decision): NonNullable<A
   return args === undefined ? "approved" : "approved with other arguments"
 }
 
-const resultOf = ({ id, name }: OpenCall, given: CallDecision, now: Date): ToolResult => {
+const toResult = ({ id, name }: OpenCall, given: CallDecision, now: Date): ToolResult => {
   const { arguments: args, decision, reason } = given
   const decided: Decision = {
     decision,

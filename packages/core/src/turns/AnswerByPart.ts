@@ -29,7 +29,7 @@ export class AnswerByPart extends Context.Service<
   static readonly layer: Layer.Layer<AnswerByPart> = Layer.sync(AnswerByPart, () => {
     const answerByPart = Effect.fnUntraced(function* (
       leg: Leg,
-      { history, review, turnOf }: Omit<Reading, "recalled">
+      { history, review, findTurn }: Omit<Reading, "recalled">
     ): Effect.fn.Return<LegOutcome, LegError, Principal> {
       const { log, model } = leg
       const part = leg.parts.find(({ name }) => name === leg.plan.answeredBy)
@@ -46,7 +46,7 @@ export class AnswerByPart extends Context.Service<
           log.push((sequence) => ({ _tag: "StepEnded", sequence, usage, model: answeredBy, providerData: null, at }))
         })
       const answered = yield* part
-        .answer(turnOf(part.name), history)
+        .answer(findTurn(part.name), history)
         // A failed answer is charged with the usage that its error reports. Without a report it is charged with nothing, because no usage
         // is estimated for a refused request.
         .pipe(Effect.tapError(({ usage = noUsage }) => endStep(usage, null)))

@@ -23,7 +23,7 @@ import type { Rewrite } from "./TurnPart.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-type TurnOf = (part: string) => LiveTurn
+type FindTurn = (part: string) => LiveTurn
 
 export class AnswerCalls extends Context.Service<
   AnswerCalls,
@@ -31,12 +31,12 @@ export class AnswerCalls extends Context.Service<
     /** Returns the calls that are left open. `mayRun` is false when the permitted rounds of hosted tools are used up. */
     readonly answerCalls: (
       leg: Leg,
-      turnOf: TurnOf,
+      findTurn: FindTurn,
       calls: ReadonlyArray<ToolCall>,
       given: { readonly clientTools: ReadonlySet<string>; readonly mayRun: boolean }
     ) => Effect.Effect<ReadonlyArray<ToolCall>, never, Principal>
     /** Runs the calls that were approved before this leg. Returns the history with their outputs. */
-    readonly runApproved: (leg: Leg, turnOf: TurnOf, history: History) => Effect.Effect<History, never, Principal>
+    readonly runApproved: (leg: Leg, findTurn: FindTurn, history: History) => Effect.Effect<History, never, Principal>
   }
 >()("@colloquy/core/turns/AnswerCalls") {
   static readonly layer: Layer.Layer<AnswerCalls, never, Deadlines> = Layer.effect(
@@ -46,7 +46,7 @@ export class AnswerCalls extends Context.Service<
       const counter = yield* TokenCounter
       const settings = yield* TurnSettings
 
-      const outputOf = (leg: Leg, by: Exclude<Answerer, { readonly _tag: "Client" }>, call: HostedCall) => {
+      const runAnswerer = (leg: Leg, by: Exclude<Answerer, { readonly _tag: "Client" }>, call: HostedCall) => {
         if (by._tag === "Refused") return Effect.succeed(by.output)
         const { assistantId, lease } = leg
         const rewrite = rewriteBy(leg.parts, { kind: "tool_output", threadId: lease.threadId, assistantId })
@@ -78,23 +78,23 @@ export class AnswerCalls extends Context.Service<
       })
 
       /** Answers the call, or says what it waits for. */
-      const answerOrWait = Effect.fnUntraced(function* (leg: Leg, turnOf: TurnOf, call: ToolCall, found: Answerer) {
+      const answerOrWait = Effect.fnUntraced(function* (leg: Leg, findTurn: FindTurn, call: ToolCall, found: Answerer) {
         if (found._tag === "Client") return "client"
-        const hostedCall = { toolCallId: call.id, ...turnOf(found._tag === "Hosted" ? found.part : "") }
+        const hostedCall = { toolCallId: call.id, ...findTurn(found._tag === "Hosted" ? found.part : "") }
         const by = found._tag === "Hosted" ? yield* needsApproval(found, hostedCall, { deadlines, settings }) : found
         if (by._tag === "Approval") return "approval"
-        return (yield* answer(leg, call, outputOf(leg, by, hostedCall))) ? "nobody" : "child"
+        return (yield* answer(leg, call, runAnswerer(leg, by, hostedCall))) ? "nobody" : "child"
       })
 
       return AnswerCalls.of({
-        answerCalls: Effect.fnUntraced(function* (leg, turnOf, calls, { clientTools, mayRun }) {
+        answerCalls: Effect.fnUntraced(function* (leg, findTurn, calls, { clientTools, mayRun }) {
           if (calls.length === 0) return calls
           const waits = yield* Effect.forEach(
             calls,
-            (call) => answerOrWait(leg, turnOf, call, findAnswerer(call, clientTools, leg.hosted, mayRun)),
+            (call) => answerOrWait(leg, findTurn, call, findAnswerer(call, clientTools, leg.hosted, mayRun)),
             { concurrency: settings.hostedConcurrency }
           )
-          const expiresAt = expiryOf(settings, yield* Clock.currentTimeMillis)
+          const expiresAt = expiryTime(settings, yield* Clock.currentTimeMillis)
           calls.forEach((call, index) => {
             if (waits[index] === "approval")
               leg.log.push((sequence) => ({ _tag: "ApprovalRequired", sequence, call, expiresAt }))
@@ -102,7 +102,7 @@ export class AnswerCalls extends Context.Service<
           return calls.filter((_, index) => waits[index] !== "nobody")
         }),
 
-        runApproved: Effect.fnUntraced(function* (leg, turnOf, history) {
+        runApproved: Effect.fnUntraced(function* (leg, findTurn, history) {
           const { answered } = leg
           const approved = answered?.results.filter(({ isPending }) => isPending === true) ?? []
           if (answered === undefined || approved.length === 0) return history
@@ -116,7 +116,7 @@ export class AnswerCalls extends Context.Service<
               const by = findAnswerer(call, noTools, leg.hosted, true)
               if (by._tag === "Client") return Effect.void
               const part = by._tag === "Hosted" ? by.part : ""
-              return answer(leg, call, outputOf(leg, by, { toolCallId, ...turnOf(part) }))
+              return answer(leg, call, runAnswerer(leg, by, { toolCallId, ...findTurn(part) }))
             },
             { concurrency: settings.hostedConcurrency, discard: true }
           )
@@ -140,7 +140,7 @@ const hasWaitingChild = ({ log }: Leg, { id }: ToolCall): boolean =>
 
 const noTools: ReadonlySet<string> = new Set()
 
-const expiryOf = ({ approvalTimeout }: TurnSettings, now: number): string | null =>
+const expiryTime = ({ approvalTimeout }: TurnSettings, now: number): string | null =>
   approvalTimeout === null ? null : new Date(now + Duration.toMillis(approvalTimeout)).toISOString()
 
 /** An output that a part could not rewrite is withheld from the model. */

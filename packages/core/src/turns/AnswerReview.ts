@@ -179,7 +179,7 @@ export class AnswerReview {
 /** Null if no part of the leg reviews. Fails if a part is missing that has to check this run. */
 export const makeReview = (
   { parts, plan }: Leg,
-  turnOf: (part: string) => LiveTurn
+  findTurn: (part: string) => LiveTurn
 ): Effect.Effect<AnswerReview | null, ReviewFailed, Principal> => {
   const missing = missingGuard(plan.guards, parts)
   if (missing !== undefined) {
@@ -192,7 +192,7 @@ export const makeReview = (
     Principal,
     (principal) =>
       new AnswerReview(
-        reviewing.map((part) => part.review(turnOf(part.name))),
+        reviewing.map((part) => part.review(findTurn(part.name))),
         principal
       )
   )

@@ -44,7 +44,7 @@ export class ChildAnswers extends Context.Service<
       const answerNow = ({ runId, threadId }: RunPlace): Effect.Effect<StartedTurn, GoOnError, Principal> =>
         Effect.gen(function* () {
           const asked = yield* calls.find(threadId, runId)
-          const results = (yield* Effect.forEach(asked.open, resultOf)).flat()
+          const results = (yield* Effect.forEach(asked.open, readResult)).flat()
           if (results.length === 0) return yield* calls.waiting(asked.run)
           return yield* Effect.catchTag(answer(asked, results), "AnsweredMeanwhile", () =>
             answerNow({ runId, threadId })
@@ -58,7 +58,7 @@ export class ChildAnswers extends Context.Service<
         )
       })
 
-      const resultOf = Effect.fnUntraced(function* ({ id, name, waitsFor }: OpenCall) {
+      const readResult = Effect.fnUntraced(function* ({ id, name, waitsFor }: OpenCall) {
         if (waitsFor === undefined) return []
         const run = yield* store.get(waitsFor.runId)
         if (Option.isSome(run) && !isEnded(run.value.status)) return []

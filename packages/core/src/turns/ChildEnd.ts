@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { RunId } from "../primitives/Ids.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { MessageStatus } from "../threads/Message.ts"
-import { parentOf } from "./ChildRuns.ts"
+import { parentField } from "./ChildRuns.ts"
 import { ordered } from "./PartFollowUps.ts"
 import type { TurnPlan } from "./TurnPlan.ts"
 
@@ -21,7 +21,7 @@ export const tellAbove = (
   plan: Pick<TurnPlan, "parent">,
   delayMillis = 0
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> => {
-  const parent = parentOf(plan)
+  const parent = parentField(plan)
   if (parent === null) return Effect.succeed([])
   const { runId, threadId } = parent
   return ordered([{ kind: childEndKind, key, payload: { threadId, runId }, sequence: runId, delayMillis }])

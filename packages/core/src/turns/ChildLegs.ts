@@ -10,7 +10,15 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
-import { CallCount, callsIn, type ChildRun, childRuns, mostModelCalls, parentOf, withoutChildren } from "./ChildRuns.ts"
+import {
+  CallCount,
+  callsIn,
+  type ChildRun,
+  childRuns,
+  mostModelCalls,
+  parentField,
+  withoutChildren
+} from "./ChildRuns.ts"
 import type { NewLeg } from "./Leg.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { decodePlan } from "./TurnPlan.ts"
@@ -53,7 +61,7 @@ export const placeBelow = Effect.fnUntraced(function* (
   store: Reads,
   run: Run
 ): Effect.fn.Return<NewLeg["child"], StoreUnavailable, Principal> {
-  const parent = parentOf(decodePlan(run.plan))
+  const parent = parentField(decodePlan(run.plan))
   if (parent === null) return undefined
   let top = run
   let usage: Usage = run.usage
@@ -65,7 +73,7 @@ export const placeBelow = Effect.fnUntraced(function* (
     const known = messages.flatMap(childRuns).filter(({ runId }) => runId === top.id)
     // The record of a run has what its helpers had used when it began to wait.
     usage = addUsage(withoutChildren(usage, known), above.value.usage)
-    made += callsIn(messages) - callsOf(known)
+    made += callsIn(messages) - countCalls(known)
     top = above.value
   }
   const above = withoutChildren(usage, [run])
@@ -81,5 +89,5 @@ export const placeBelow = Effect.fnUntraced(function* (
   }
 })
 
-const callsOf = (children: ReadonlyArray<ChildRun>): number =>
+const countCalls = (children: ReadonlyArray<ChildRun>): number =>
   children.reduce((sum, { modelCalls }) => sum + modelCalls, 0)

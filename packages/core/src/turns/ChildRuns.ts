@@ -91,7 +91,7 @@ interface Parent {
 }
 
 /** The run above and its thread; null: none is above, or the run is older than waits of helpers. */
-export const parentOf = ({ parent }: { readonly parent?: Parent }) =>
+export const parentField = ({ parent }: { readonly parent?: Parent }) =>
   parent?.threadId === undefined ? null : { runId: parent.runId, threadId: parent.threadId, depth: parent.depth }
 
 const decode = Schema.decodeUnknownOption(Schema.Array(ChildRun))

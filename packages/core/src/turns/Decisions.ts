@@ -27,7 +27,7 @@ import {
 } from "../tools/ToolRoundTrip.ts"
 import { Admissions } from "./Admissions.ts"
 import { ChildAnswers, goesOn } from "./ChildAnswers.ts"
-import { parentOf } from "./ChildRuns.ts"
+import { parentField } from "./ChildRuns.ts"
 import { expiryKind, ExpiryPayload } from "./Expiry.ts"
 import type { PlannedLeg } from "./Leg.ts"
 import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
@@ -129,7 +129,7 @@ export class Decisions extends Context.Service<
           const principal = yield* Principal
           const climb = (turn: StartedTurn, below: Run): Effect.Effect<StartedTurn, StoreUnavailable, Principal> =>
             Effect.gen(function* () {
-              const above = parentOf(decodePlan(below.plan))
+              const above = parentField(decodePlan(below.plan))
               if (below.id === run.id || above === null) return turn
               yield* turn.reply
               const next = yield* Effect.catch(answers.goOn(above), (error) =>
@@ -223,12 +223,12 @@ const byRun = (
   const groups = new Map<AskedRun | undefined, { decisions: Array<CallDecision>; places: Array<number> }>()
   decisions.forEach((decision, index) => {
     const { toolCallId } = decision
-    const isOf = ({ messages }: AskedRun) =>
+    const isForRun = ({ messages }: AskedRun) =>
       messages.some(({ toolCalls }) =>
         toolCalls.some(({ approval, id }) => id === toolCallId && approval !== undefined)
       )
     const [named, ...inside] = runs
-    const knowing = named !== undefined && isOf(named) ? [named] : inside.filter(isOf)
+    const knowing = named !== undefined && isForRun(named) ? [named] : inside.filter(isForRun)
     if (knowing.length > 1) return void problems.push({ toolCallId, index, problem: "ambiguous" })
     const run = knowing[0] ?? named
     const group = groups.get(run) ?? { decisions: [], places: [] }

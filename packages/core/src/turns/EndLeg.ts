@@ -19,7 +19,7 @@ import { withCitations } from "./Citations.ts"
 import { approvedResults } from "./ApprovedCalls.ts"
 import { partFollowUps } from "./PartFollowUps.ts"
 import { endFollowUps } from "./ChildEnd.ts"
-import { expiriesOf } from "./Expiry.ts"
+import { listExpiries } from "./Expiry.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
 import { type Leg, pushFirst } from "./Leg.ts"
 import { faultFromError, type LegError, type LegOutcome } from "./ModelLoop.ts"
@@ -70,7 +70,7 @@ export class EndLeg extends Context.Service<
         if (ended === lost && recorded.charges.length === 0) return leg.log.close("lost")
         const outcome = afterTools(ended, recorded, leg.number)
         const terminal = terminalEvent(recorded, outcome, leg.explanation, leg.log.nextSequence)
-        const expiries = yield* expiriesOf(recorded, outcome.status, leg.lease)
+        const expiries = yield* listExpiries(recorded, outcome.status, leg.lease)
         const ofParts = yield* partFollowUps(leg.parts, recorded, outcome.status, leg)
         const ends = yield* endFollowUps({ leg: leg.number, runId: leg.lease.runId, status: outcome.status }, leg.plan)
         const ordered = [...ofParts, ...expiries, ...ends]

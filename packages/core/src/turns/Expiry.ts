@@ -12,7 +12,7 @@ export const expiryKind = "approval-expiry"
 
 export const ExpiryPayload = Schema.Struct({ threadId: ThreadId, runId: RunId, messageId: MessageId })
 
-export const expiriesOf = (
+export const listExpiries = (
   { messageId, openCalls }: Pick<RecordedLeg, "messageId" | "openCalls">,
   status: MessageStatus,
   { runId, threadId }: Lease

@@ -86,7 +86,7 @@ export interface Reading {
   readonly recalled: Recalled
   /** Null: nobody reviews the answer. */
   readonly review: AnswerReview | null
-  readonly turnOf: (part: string) => LiveTurn
+  readonly findTurn: (part: string) => LiveTurn
 }
 
 export class ModelLoop extends Context.Service<
@@ -108,7 +108,7 @@ export class ModelLoop extends Context.Service<
       const converse = Effect.fnUntraced(function* (
         leg: Leg,
         chat: ChatDriver,
-        { history, recalled, review, turnOf }: Reading
+        { history, recalled, review, findTurn }: Reading
       ): Effect.fn.Return<LegOutcome, LegError, Principal> {
         const { hosted, model, plan, preamble } = leg
         const clientTools = new Set(plan.tools.map((tool) => tool.name))
@@ -175,22 +175,23 @@ export class ModelLoop extends Context.Service<
           const begun = { promptTokens: prompt.promptTokens, ...(isLast && hasTools ? { isLast } : {}) }
           const step: StepResult = yield* runStep(leg, chat, { review, begun }, request)
           if (review !== null && !(yield* review.goesOn)) {
-            if (output !== null) yield* output.take(recordLeg(leg.log.events, counter), turnOf, true)
+            if (output !== null) yield* output.take(recordLeg(leg.log.events, counter), findTurn, true)
             return LegOutcome.Answered()
           }
-          const notKept = step.media.length + step.sources.length === 0 ? null : yield* receive(leg, turnOf, step)
+          const notKept = step.media.length + step.sources.length === 0 ? null : yield* receive(leg, findTurn, step)
           if (step.calls.length === 0 && !step.spoke && notKept !== null) {
             return yield* new OutputNotSupported({ kind: notKept })
           }
           if (step.calls.length === 0 && step.reason === "filtered" && !step.spoke) return yield* refusal(leg)
           const isFinal = isLast && (isCounted || isSpent)
-          if (isFinal) yield* answerCalls(leg, turnOf, step.calls, { clientTools: noTools, mayRun: false })
+          if (isFinal) yield* answerCalls(leg, findTurn, step.calls, { clientTools: noTools, mayRun: false })
           if (isFinal || (step.calls.length === 0 && step.reason !== "continue")) {
-            const isTaken = output === null || (yield* output.take(recordLeg(leg.log.events, counter), turnOf, isFinal))
+            const isTaken =
+              output === null || (yield* output.take(recordLeg(leg.log.events, counter), findTurn, isFinal))
             if (isTaken) return LegOutcome.Answered()
           }
           if (!mayCall && step.calls.length > 0) return yield* new TooManyRounds({ rounds: round + 1 })
-          const open = yield* answerCalls(leg, turnOf, step.calls, { clientTools, mayRun: !isLast })
+          const open = yield* answerCalls(leg, findTurn, step.calls, { clientTools, mayRun: !isLast })
           if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
           if (leg.next !== null) return LegOutcome.HandedOver()
           // When the model calls a missing tool for the second time, it is asked for an answer in words, without tools.
@@ -237,14 +238,14 @@ export class ModelLoop extends Context.Service<
        */
       const receive = Effect.fnUntraced(function* (
         leg: Leg,
-        turnOf: Reading["turnOf"],
+        findTurn: Reading["findTurn"],
         { media, sources }: StepResult
       ): Effect.fn.Return<OutputNotSupported["kind"] | null, never, Principal> {
         let left = media
         let hasTaker = false
         for (const part of registered.all()) {
           if (!part.has("receive")) continue
-          const kept = yield* part.receive({ media: left, sources }, turnOf(part.name))
+          const kept = yield* part.receive({ media: left, sources }, findTurn(part.name))
           if (left.length === 0 || kept === undefined) continue
           hasTaker = true
           if (kept) left = []

@@ -127,7 +127,7 @@ export class OpenCalls extends Context.Service<
       const keys = yield* ProviderKeys
       const metering = yield* Metering
       const counter = yield* TokenCounter
-      const quotaOf = yield* Quotas
+      const findQuota = yield* Quotas
       const { assumedContextLimit, lease, startTimeout } = yield* TurnSettings
 
       const find = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
@@ -136,7 +136,7 @@ export class OpenCalls extends Context.Service<
         return askedRun(run.value, yield* store.messages(runId))
       })
 
-      const planOf = Effect.fnUntraced(function* ({ assistantId, run }: Pick<AskedRun, "run" | "assistantId">) {
+      const readPlan = Effect.fnUntraced(function* ({ assistantId, run }: Pick<AskedRun, "run" | "assistantId">) {
         const stored = decodePlan(run.plan)
         if (assistantId === run.assistantId) return stored
         return yield* handOvers.plan(stored, assistantId, false).pipe(
@@ -146,7 +146,7 @@ export class OpenCalls extends Context.Service<
       })
 
       const plan = Effect.fnUntraced(function* (asked: Pick<AskedRun, "run" | "assistantId">, options: AnswerOptions) {
-        const before = yield* planOf(asked)
+        const before = yield* readPlan(asked)
         const model = yield* models.resolve(before.provider, before.model)
         const next = yield* Effect.fromResult(continuePlan(before, options, model))
         const planned = yield* plannedParts(parts.all(), next.parts ?? {})
@@ -208,7 +208,7 @@ export class OpenCalls extends Context.Service<
         const log = new RunLog<TurnEvent>(run.lastSequence + 1)
         const answerId = yield* newId(MessageId)
         const now = yield* Clock.currentTimeMillis
-        const quota = quotaOf((yield* Principal).ownerId, assistantId)
+        const quota = findQuota((yield* Principal).ownerId, assistantId)
         const promptTokens = leg.preamble.systemTokens + leg.preamble.toolTokens + answers.tokens
         const first = log.push((sequence) => ({
           _tag: "RunContinuing",
@@ -238,7 +238,7 @@ export class OpenCalls extends Context.Service<
             if (continued._tag !== "Started") return Effect.void
             const { history, lease: held, reserved } = continued
             const place = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
-            const budget = budgetOf(leg, { assistantId, run, child }, held, reserved)
+            const budget = readBudget(leg, { assistantId, run, child }, held, reserved)
             const answered = { calls, results: answers.results }
             const newLeg: NewLeg = { ...leg, ...place, apiKey, log, first, answered, budget, child }
             return legs.start(newLeg, stored, Effect.succeed(history))
@@ -260,13 +260,13 @@ export class OpenCalls extends Context.Service<
         }
       })
 
-      const budgetOf = (
+      const readBudget = (
         { model }: PlannedLeg,
         { assistantId, child, run }: Pick<AskedRun, "run" | "assistantId"> & Pick<NewLeg, "child">,
         held: Lease,
         reserved: Amount | null
       ) =>
-        turnBudget(quotaOf, {
+        turnBudget(findQuota, {
           info: model.info,
           assistantId,
           counter,
@@ -293,7 +293,7 @@ export class OpenCalls extends Context.Service<
         const { answerId, leg: number, stream } = run
         const answered = { calls: asking.toolCalls, results: asking.toolResults }
         // What the dead process had reserved is held until the leg ends. This one asks for its own.
-        const budget = budgetOf(leg, { assistantId, run, child }, held, activated.reserved)
+        const budget = readBudget(leg, { assistantId, run, child }, held, activated.reserved)
         const place = { lease: held, assistantId, answerId, number, stream }
         yield* legs.start(
           { ...leg, ...place, apiKey, log, first, answered, budget, child },

@@ -45,7 +45,7 @@ export class OutputLoop {
   /** False: the model has to answer again, which it cannot if the answer is final. */
   readonly take = (
     recorded: RecordedLeg,
-    turnOf: (part: string) => LiveTurn,
+    findTurn: (part: string) => LiveTurn,
     isFinal = false
   ): Effect.Effect<boolean, OutputUnusable> =>
     Effect.suspend(() => {
@@ -61,7 +61,7 @@ export class OutputLoop {
         this.leg.log.push((sequence) => ({ _tag: "AnswerWithdrawn", sequence }))
         return Effect.succeed(false)
       }
-      turnOf(this.part).keep(verdict.keep)
+      findTurn(this.part).keep(verdict.keep)
       return verdict._tag === "Fits" ? Effect.succeed(true) : new OutputUnusable({ fault: verdict.fault })
     })
 

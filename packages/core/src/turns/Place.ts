@@ -35,7 +35,7 @@ export interface Place {
 }
 
 /** The version that the thread is pinned to. It is one of the thread's own assistant, and of no other that answers in its place. */
-export const pinOf = ({ assistant, thread }: Place): number | null =>
+export const pinnedVersion = ({ assistant, thread }: Place): number | null =>
   assistant.id === thread.assistantId ? thread.assistantVersion : null
 
 /** The turn was decided or refused on a remembered place that is outdated. It must be decided again, on the place as it is now. */
@@ -96,7 +96,7 @@ export class PlaceRecords extends Context.Service<
 
         atVersion: Effect.fnUntraced(function* (place, wanted) {
           const { assistant } = place
-          const version = wanted ?? pinOf(place) ?? assistant.version
+          const version = wanted ?? pinnedVersion(place) ?? assistant.version
           if (version === assistant.version) return place
           const found = yield* assistants.version(assistant.id, version)
           if (Option.isSome(found)) return { ...place, assistant: found.value.assistant }

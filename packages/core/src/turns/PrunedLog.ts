@@ -51,7 +51,7 @@ const endFromRecord = Effect.fnUntraced(function* (
   const leg = {
     ...withIdentity(recordLeg([], counter), run),
     content: answer?.content ?? "",
-    openCalls: answer === undefined ? [] : yield* openNow(answer, answerOf(store)),
+    openCalls: answer === undefined ? [] : yield* openNow(answer, readAnswer(store)),
     usage: run.usage,
     stopReason: answer === undefined || answer.stopReason === "tools" ? null : answer.stopReason,
     supplements: answer?.supplements ?? null
@@ -60,7 +60,7 @@ const endFromRecord = Effect.fnUntraced(function* (
 })
 
 /** The newest answer of a run. */
-const answerOf =
+const readAnswer =
   (store: Pick<typeof RunStore.Service, "messages">) =>
   ({ runId }: RunPlace): Effect.Effect<Message | undefined, StoreUnavailable, Principal> =>
     Effect.map(store.messages(runId), (messages) => messages.at(-1))

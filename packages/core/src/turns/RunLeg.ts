@@ -79,16 +79,16 @@ export class RunLeg extends Context.Service<
 
       const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
         const found = yield* texts.history(yield* awaitTurn, leg.lease.runId)
-        const turnOf = (part: string) => liveTurns.of(leg, part, found)
-        const history = yield* runApproved(leg, turnOf, found)
-        const review = yield* makeReview(leg, turnOf)
+        const findTurn = (part: string) => liveTurns.of(leg, part, found)
+        const history = yield* runApproved(leg, findTurn, found)
+        const review = yield* makeReview(leg, findTurn)
         const recalled = yield* recall(leg, history)
         const { chat } = leg.model
         const answered =
           chat === null
-            ? answerByPart(leg, { history, review, turnOf })
-            : converseOn(leg, chat, { history, recalled, review, turnOf })
-        return yield* speakWhile(leg, turnOf, answered)
+            ? answerByPart(leg, { history, review, findTurn })
+            : converseOn(leg, chat, { history, recalled, review, findTurn })
+        return yield* speakWhile(leg, findTurn, answered)
       })
 
       /** Each assistant to which the conversation is handed over goes on where the one before it stopped. */

@@ -23,7 +23,7 @@ export class Speaking extends Context.Service<
      */
     readonly speakWhile: <A, E>(
       leg: Leg,
-      turnOf: (part: string) => LiveTurn,
+      findTurn: (part: string) => LiveTurn,
       answer: Effect.Effect<A, E, Principal>
     ) => Effect.Effect<A, E, Principal>
   }
@@ -36,7 +36,7 @@ export class Speaking extends Context.Service<
 
       const speakWhile = <A, E>(
         leg: Leg,
-        turnOf: (part: string) => LiveTurn,
+        findTurn: (part: string) => LiveTurn,
         answer: Effect.Effect<A, E, Principal>
       ): Effect.Effect<A, E, Principal> => {
         const speakers = leg.parts.filter((part) => part.has("speak"))
@@ -44,7 +44,7 @@ export class Speaking extends Context.Service<
         const words = followWords(leg.log)
         const speak = Effect.forEach(speakers, (part) =>
           Effect.forkDetach(
-            Effect.suspend(() => part.speak(turnOf(part.name), words.stream())),
+            Effect.suspend(() => part.speak(findTurn(part.name), words.stream())),
             { startImmediately: true }
           )
         )

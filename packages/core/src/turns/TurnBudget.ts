@@ -258,10 +258,10 @@ const added = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, 
 
 /** Null: the owner has no limit that a leg could exceed. */
 export const turnBudget = (
-  quotaOf: typeof Quotas.Service,
+  findQuota: typeof Quotas.Service,
   of: Omit<ConstructorParameters<typeof TurnBudget>[0], "quota" | "reserved"> & { readonly reserved: Amount | null }
 ): TurnBudget | null => {
-  const quota = quotaOf(of.lease.ownerId, of.assistantId)
+  const quota = findQuota(of.lease.ownerId, of.assistantId)
   if ((quota.tokensPerRun ?? quota.usdPerRun) === null && !hasDayBudget(quota)) return null
   return new TurnBudget({ ...of, quota, reserved: of.reserved ?? nothing })
 }

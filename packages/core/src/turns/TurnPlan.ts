@@ -153,14 +153,14 @@ export const planTurn = (input: {
     ...(Object.keys(parts.plans).length === 0 ? {} : { parts: parts.plans }),
     ...(parts.answers === null ? {} : { answeredBy: parts.answers.part }),
     ...(guards.length === 0 ? {} : { guards }),
-    ...(request.child === undefined ? {} : { parent: parentOf(request.child) }),
+    ...(request.child === undefined ? {} : { parent: parentField(request.child) }),
     ...(saves ? { saves: true } : {}),
     ...askedAgain(request.options),
     ...(parts.content === null ? {} : { contentGiven: true })
   })
 }
 
-const parentOf = ({ depth, parent, parentThread }: NonNullable<TurnRequest["child"]>) => ({
+const parentField = ({ depth, parent, parentThread }: NonNullable<TurnRequest["child"]>) => ({
   runId: parent,
   threadId: parentThread,
   depth

@@ -163,13 +163,13 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
   charges.push(...begun.values())
   const provider = cutTo(leg.provider, longestName)
   const model = cutTo(answeredBy ?? leg.model, longestName)
-  const spoken = sumOf(steps, counter)
+  const spoken = sumUsage(steps, counter)
   const chat =
     segments.length === 0
       ? steps.length === 0
         ? []
         : [{ provider, model, purpose: "chat", usage: spoken }]
-      : chargesOf(steps, [...segments, { provider, model, end: steps.length }], counter)
+      : toCharges(steps, [...segments, { provider, model, end: steps.length }], counter)
   const all = [...chat, ...charges.map(chargeWithinBounds)]
   const ownUsage = charges.length === 0 ? spoken : usageWithinBounds({ ...spoken, costUsd: totalCost(all) })
   if (children.size > 0) kept.set(childrenKey, { value: [...children.values()] })
@@ -201,11 +201,11 @@ interface Segment {
   readonly end: number
 }
 
-const sumOf = (steps: ReadonlyArray<OpenStep>, counter: TokenCounterPort): Usage =>
+const sumUsage = (steps: ReadonlyArray<OpenStep>, counter: TokenCounterPort): Usage =>
   withoutUnknownCost(usageWithinBounds(steps.map((step) => stepUsage(step, counter)).reduce(addUsage, noUsage)))
 
 /** One charge for each model that answered in a row. */
-const chargesOf = (
+const toCharges = (
   steps: ReadonlyArray<OpenStep>,
   segments: ReadonlyArray<Segment>,
   counter: TokenCounterPort
@@ -213,7 +213,7 @@ const chargesOf = (
   segments.flatMap(({ end, model, provider }, index) => {
     const own = steps.slice(segments[index - 1]?.end ?? 0, end)
     const named = { provider: cutTo(provider, longestName), model: cutTo(model, longestName) }
-    return own.length === 0 ? [] : [{ ...named, purpose: "chat", usage: sumOf(own, counter) }]
+    return own.length === 0 ? [] : [{ ...named, purpose: "chat", usage: sumUsage(own, counter) }]
   })
 
 const lastStopReason = (last: OpenStep | undefined): RecordedLeg["stopReason"] => {

@@ -34,7 +34,7 @@ import { Followers } from "./Followers.ts"
 import { Instead } from "./Instead.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import type { TakeBack } from "../runs/Branches.ts"
-import { pinOf, type Place, PlaceRecords } from "./Place.ts"
+import { pinnedVersion, type Place, PlaceRecords } from "./Place.ts"
 import { Places } from "./Places.ts"
 import { Repeats } from "./Repeats.ts"
 import { decodeExplanation } from "./Settlement.ts"
@@ -80,7 +80,7 @@ const makeTurns = Effect.gen(function* () {
     places.use(sent, (found) => {
       const place = takesBack === null ? found : placeBefore(found, takesBack)
       const { assistant } = place
-      const wanted = sent.assistantVersion ?? pinOf(place) ?? assistant.version
+      const wanted = sent.assistantVersion ?? pinnedVersion(place) ?? assistant.version
       const asked =
         wanted === assistant.version
           ? Effect.succeed(place)

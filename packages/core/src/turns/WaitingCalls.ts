@@ -42,22 +42,24 @@ export class WaitingCalls extends Context.Service<
   static readonly layer: Layer.Layer<WaitingCalls, never, RunStore> = Layer.effect(
     WaitingCalls,
     RunStore.useSync((store) => {
-      const callsOf = (run: Run) =>
+      const listCalls = (run: Run) =>
         Effect.gen(function* () {
           const messages = yield* store.messages(run.id)
           const asking = messages.find(({ id }) => id === run.answerId)
           if (asking === undefined) return []
           const calls = unanswered(asking).filter(({ approval }) => approval !== undefined)
-          const top = calls.length === 0 ? run : yield* topOf(run)
+          const top = calls.length === 0 ? run : yield* findTopRun(run)
           const above = top.id === run.id ? null : { threadId: top.threadId, runId: top.id }
           return calls.map((call) => waitingCall(run, call, asking.createdAt, above))
         })
 
-      const topOf: (run: Run) => Effect.Effect<Run, StoreUnavailable, Principal> = Effect.fnUntraced(function* (run) {
-        if (run.parentRunId === null) return run
-        const above = yield* store.get(run.parentRunId)
-        return Option.isSome(above) && above.value.status === "REQUIRES_ACTION" ? yield* topOf(above.value) : run
-      })
+      const findTopRun: (run: Run) => Effect.Effect<Run, StoreUnavailable, Principal> = Effect.fnUntraced(
+        function* (run) {
+          if (run.parentRunId === null) return run
+          const above = yield* store.get(run.parentRunId)
+          return Option.isSome(above) && above.value.status === "REQUIRES_ACTION" ? yield* findTopRun(above.value) : run
+        }
+      )
 
       return WaitingCalls.of({
         waitingCalls: Effect.fnUntraced(function* ({ limit, skip }) {
@@ -69,7 +71,7 @@ export class WaitingCalls extends Context.Service<
               ...(after === undefined ? {} : { after })
             })
             for (const run of runs) {
-              found.push(...(yield* callsOf(run)))
+              found.push(...(yield* listCalls(run)))
               if (found.length >= skip + limit) break
             }
             after = next

@@ -87,10 +87,10 @@ export class WriteTurn extends Context.Service<
       const settings = yield* TurnSettings
       const scope = yield* LegScope
       const counter = yield* TokenCounter
-      const quotaOf = yield* Quotas
+      const findQuota = yield* Quotas
 
       const makeBudget = ({ leg, place, request }: TurnToWrite, lease: Lease, reserved: Amount | null) =>
-        turnBudget(quotaOf, {
+        turnBudget(findQuota, {
           info: leg.model.info,
           assistantId: place.assistant.id,
           counter,
@@ -136,7 +136,7 @@ export class WriteTurn extends Context.Service<
             const { ownerId } = yield* Principal
             return yield* overLimit(
               outcome.refusal,
-              quotaOf(ownerId, place.assistant.id),
+              findQuota(ownerId, place.assistant.id),
               yield* Clock.currentTimeMillis
             )
           }
@@ -292,7 +292,7 @@ export class WriteTurn extends Context.Service<
           idempotency: request.idempotency ?? null,
           decidedOn: place.decidedOn,
           followUps: isSaved ? yield* followUpsOfSaved(parts.planned, savedMessage(turn)) : [],
-          admission: isSaved ? null : admissionRequest(quotaOf(ownerId, assistantId), admitted, createdAt.getTime()),
+          admission: isSaved ? null : admissionRequest(findQuota(ownerId, assistantId), admitted, createdAt.getTime()),
           ...(turn.takesBack === null ? {} : { takesBack: turn.takesBack })
         }
         return { begin, first }

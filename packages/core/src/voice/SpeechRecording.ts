@@ -39,7 +39,7 @@ const waitingPieces = 32
 export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStore | DocumentStore> = Effect.gen(
   function* () {
     const blobs = yield* BlobStore
-    const quotaOf = yield* Quotas
+    const findQuota = yield* Quotas
     const documents = yield* DocumentStore
     const { storeTimeout } = yield* VoiceSettings
 
@@ -69,7 +69,7 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
       const isStored = yield* documents.insert(
         unindexedDocument({ ...file, id, scope, filename, extension, mimeType, metadata: { generated: true } }, at),
         [],
-        quotaOf((yield* Principal).ownerId)
+        findQuota((yield* Principal).ownerId)
       )
       if (isStored === true) return id
       yield* blobs.remove(file.blobId)

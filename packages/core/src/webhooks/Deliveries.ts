@@ -113,7 +113,7 @@ export const registerWorkers = Effect.gen(function* () {
     })
   )
 
-  const secretsOf = Effect.fnUntraced(function* (webhook: Webhook, at: Date) {
+  const validSecrets = Effect.fnUntraced(function* (webhook: Webhook, at: Date) {
     const { ownerId } = yield* Principal
     const valid = webhook.secrets.filter(({ until }) => until === null || until > at)
     const opened = yield* Effect.forEach(valid, ({ sealed }) => secrets.open(sealed, placeOfSecret(ownerId, webhook)))
@@ -123,7 +123,7 @@ export const registerWorkers = Effect.gen(function* () {
   /** One attempt: the status of the answer, or why there was none. */
   const attempt = Effect.fnUntraced(function* (webhook: Webhook, { body, eventId }: Delivery) {
     const at = yield* now
-    const known = yield* secretsOf(webhook, at)
+    const known = yield* validSecrets(webhook, at)
     if (known.length === 0) {
       return { status: null, error: "The secret cannot be read any more. Rotate it.", isFinal: true }
     }

@@ -93,7 +93,7 @@ export const layerWebhooks: Layer.Layer<
     )
     const mayWant = Principal.use(({ ownerId }) => Effect.sync(() => !isKnown || owners.has(ownerId)))
 
-    const orderOf = (payload: typeof EventPayload.Encoded): FollowUpOrder => ({
+    const toOrder = (payload: typeof EventPayload.Encoded): FollowUpOrder => ({
       kind: eventKind,
       key: `${payload.type}:${payload.key}`,
       payload
@@ -107,7 +107,7 @@ export const layerWebhooks: Layer.Layer<
         const type = typeOfStatus[ended.status]
         if (type === undefined || ended.status === "SAVED") return []
         const { leg, runId } = ended
-        return [orderOf({ type, key: `${runId}:${leg.messageId}`, runId, record: null })]
+        return [toOrder({ type, key: `${runId}:${leg.messageId}`, runId, record: null })]
       }
     }
     yield* (yield* TurnParts).register(part)
@@ -115,7 +115,7 @@ export const layerWebhooks: Layer.Layer<
       Effect.flatMap(mayWant, (isWanted) =>
         isWanted
           ? Effect.map(
-              ordered([orderOf({ type, key, runId: null, record: { data, content } })]),
+              ordered([toOrder({ type, key, runId: null, record: { data, content } })]),
               ([work]) => work ?? null
             )
           : Effect.succeed(null)

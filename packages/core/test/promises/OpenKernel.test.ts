@@ -15,7 +15,7 @@ import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-const faultOf = (work: Promise<unknown>): Promise<unknown> =>
+const toFault = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     (value) => assert.fail(`It resolved with ${JSON.stringify(value)}`),
     (fault: unknown) => fault
@@ -36,13 +36,13 @@ const halting = [say("Half"), gate(), say(", whole.")]
 describe("a call", () => {
   it("rejects with the kernel's own error, by tag, by class and in words", async () => {
     const kernel = await TestKernel.open([])
-    const missing = await faultOf(kernel.threads.get("nowhere"))
+    const missing = await toFault(kernel.threads.get("nowhere"))
     assert.deepInclude(missing, { _tag: "ThreadNotFound", threadId: "nowhere" })
     assert.instanceOf(missing, ThreadNotFound)
     assert.instanceOf(missing, Error)
     assert.include(missing.message, "There is no thread nowhere")
-    assert.instanceOf(await faultOf(kernel.send({ content: "Hi", assistantId: "none" })), AssistantNotFound)
-    assert.include(String(await faultOf(kernel.threads.get(""))), "An id must be a text that is not empty")
+    assert.instanceOf(await toFault(kernel.send({ content: "Hi", assistantId: "none" })), AssistantNotFound)
+    assert.include(String(await toFault(kernel.threads.get(""))), "An id must be a text that is not empty")
     const place = { threadId: "nowhere", runId: "none" }
     for (const work of [
       kernel.cancel(place),
@@ -51,7 +51,7 @@ describe("a call", () => {
       textsOf(kernel.stream({ content: "" })),
       kernel.submitToolOutputs({ threadId: "nowhere", outputs: [] })
     ]) {
-      const fault = await faultOf(work)
+      const fault = await toFault(work)
       assert.match(String(Object(fault)["_tag"]), /^(RunNotFound|EmptyMessage|ThreadNotFound|NothingPending)$/u)
     }
     await kernel.close()
@@ -85,10 +85,10 @@ describe("a call", () => {
     const { runId, threadId } = await kernel.as("ada").send({ content: "Hi" })
     assert.lengthOf((await kernel.threads.get(threadId, { owner: "ada" })).messages, 2)
     for (const stranger of [kernel, kernel.as("bob")]) {
-      assert.instanceOf(await faultOf(stranger.threads.get(threadId)), ThreadNotFound)
+      assert.instanceOf(await toFault(stranger.threads.get(threadId)), ThreadNotFound)
       assert.deepStrictEqual(await stranger.threads.list(), [])
-      assert.deepInclude(await faultOf(stranger.cancel({ threadId, runId })), { _tag: "RunNotFound" })
-      assert.deepInclude(await faultOf(textsOf(stranger.follow({ threadId, runId }))), { _tag: "RunNotFound" })
+      assert.deepInclude(await toFault(stranger.cancel({ threadId, runId })), { _tag: "RunNotFound" })
+      assert.deepInclude(await toFault(textsOf(stranger.follow({ threadId, runId }))), { _tag: "RunNotFound" })
     }
     assert.deepStrictEqual(await textsOf(kernel.follow({ threadId, runId }, { owner: "ada" })), ["For Ada."])
     await kernel.close()
@@ -96,11 +96,11 @@ describe("a call", () => {
 
   it("without an owner is refused, and so is one whose owner is undefined by mistake", async () => {
     const kernel = await openKernel(TestKernel.layer([]))
-    const fault = await faultOf(kernel.send({ content: "Hi" }))
+    const fault = await toFault(kernel.send({ content: "Hi" }))
     assert.deepInclude(fault, { _tag: "OwnerMissing" })
     assert.include(String(fault), "has no owner")
     for (const owner of ["", undefined]) {
-      assert.deepInclude(await faultOf(kernel.as("ada").threads.list({}, { owner })), { _tag: "OwnerMissing" })
+      assert.deepInclude(await toFault(kernel.as("ada").threads.list({}, { owner })), { _tag: "OwnerMissing" })
     }
     await kernel.close()
   })
@@ -141,10 +141,10 @@ describe("records", () => {
       [[{ topic: "tea" }, 2]]
     )
     await threads.remove(elsewhere.id)
-    assert.instanceOf(await faultOf(threads.get(elsewhere.id)), ThreadNotFound)
+    assert.instanceOf(await toFault(threads.get(elsewhere.id)), ThreadNotFound)
     await assistants.remove(helper.id)
-    assert.instanceOf(await faultOf(assistants.get(helper.id)), AssistantNotFound)
-    assert.instanceOf(await faultOf(threads.create({ assistantId: helper.id })), AssistantNotFound)
+    assert.instanceOf(await toFault(assistants.get(helper.id)), AssistantNotFound)
+    assert.instanceOf(await toFault(threads.create({ assistantId: helper.id })), AssistantNotFound)
     await kernel.close()
   })
 
@@ -158,12 +158,12 @@ describe("records", () => {
       ["first", "second"]
     )
     await kernel.keys.revoke(summary.id)
-    assert.deepInclude(await faultOf(kernel.keys.revoke("none")), { _tag: "KeyNotFound" })
+    assert.deepInclude(await toFault(kernel.keys.revoke("none")), { _tag: "KeyNotFound" })
     await kernel.send({ content: "Hi" })
     assert.strictEqual(await kernel.billing.balance(), null)
     assert.strictEqual((await kernel.billing.recentUsage()).total, 1)
     assert.deepStrictEqual(await kernel.models.list({ limit: 5 }), { models: [], total: 0 })
-    assert.deepInclude(await faultOf(kernel.models.find("none")), { _tag: "ModelNotFound" })
+    assert.deepInclude(await toFault(kernel.models.find("none")), { _tag: "ModelNotFound" })
     await kernel.close()
   })
 })
@@ -172,10 +172,10 @@ describe("a signal", () => {
   it("that is aborted already lets nothing begin", async () => {
     const kernel = await TestKernel.open([])
     const signal = AbortSignal.abort("no")
-    assert.strictEqual(await faultOf(kernel.send({ content: "Hi" }, { signal })), "no")
-    assert.strictEqual(await faultOf(kernel.start({ content: "Hi" }, { signal })), "no")
-    assert.strictEqual(await faultOf(textsOf(kernel.stream({ content: "Hi" }, { signal }))), "no")
-    assert.strictEqual(await faultOf(kernel.threads.list({}, { signal })), "no")
+    assert.strictEqual(await toFault(kernel.send({ content: "Hi" }, { signal })), "no")
+    assert.strictEqual(await toFault(kernel.start({ content: "Hi" }, { signal })), "no")
+    assert.strictEqual(await toFault(textsOf(kernel.stream({ content: "Hi" }, { signal }))), "no")
+    assert.strictEqual(await toFault(kernel.threads.list({}, { signal })), "no")
     assert.deepStrictEqual(await kernel.threads.list(), [])
     await kernel.close()
   })
@@ -200,7 +200,7 @@ describe("a signal", () => {
     it("send rejects with its reason", async () => {
       const kernel = await open()
       const controller = new AbortController()
-      const fault = faultOf(kernel.send({ content: "Hi" }, { ...given, signal: controller.signal }))
+      const fault = toFault(kernel.send({ content: "Hi" }, { ...given, signal: controller.signal }))
       await Effect.runPromise(kernel.model.reached())
       controller.abort(new Error("gone"))
       assert.strictEqual(String(await fault), "Error: gone")
@@ -211,7 +211,7 @@ describe("a signal", () => {
       const kernel = await open()
       const controller = new AbortController()
       const turn = await kernel.start({ content: "Hi" }, { ...given, signal: controller.signal })
-      const fault = faultOf(turn.reply())
+      const fault = toFault(turn.reply())
       await Effect.runPromise(kernel.model.reached())
       controller.abort("gone")
       assert.strictEqual(await fault, "gone")
@@ -221,7 +221,7 @@ describe("a signal", () => {
     it("a stream rejects with its reason, also while nothing comes", async () => {
       const kernel = await open()
       const controller = new AbortController()
-      const reading = faultOf(textsOf(kernel.stream({ content: "Hi" }, { ...given, signal: controller.signal })))
+      const reading = toFault(textsOf(kernel.stream({ content: "Hi" }, { ...given, signal: controller.signal })))
       await Effect.runPromise(kernel.model.reached())
       controller.abort("gone")
       assert.strictEqual(await reading, "gone")
@@ -231,7 +231,7 @@ describe("a signal", () => {
     it("aborted while the turn is being stored, it rejects, and the run is what was asked for", async () => {
       const kernel = await open()
       const controller = new AbortController()
-      const fault = faultOf(kernel.start({ content: "Hi" }, { ...given, signal: controller.signal }))
+      const fault = toFault(kernel.start({ content: "Hi" }, { ...given, signal: controller.signal }))
       controller.abort("gone")
       assert.strictEqual(await fault, "gone")
       const [found] = await kernel.threads.list()
@@ -270,7 +270,7 @@ describe("a signal", () => {
     const doom = await Effect.runPromise(Crash.make({ at: 1 }))
     const kernel = await TestKernel.open([], { stores: doom.stores(InMemory.layer) })
     const controller = new AbortController()
-    const fault = faultOf(kernel.start({ content: "Hi" }, { signal: controller.signal }))
+    const fault = toFault(kernel.start({ content: "Hi" }, { signal: controller.signal }))
     await Effect.runPromise(doom.died)
     controller.abort("gone")
     assert.strictEqual(await fault, "gone")
@@ -354,7 +354,7 @@ describe("the end", () => {
       textsOf(turn.events),
       textsOf(kernel.stream({ content: "Hi" }))
     ]) {
-      assert.instanceOf(await faultOf(work), KernelClosed)
+      assert.instanceOf(await toFault(work), KernelClosed)
     }
   })
 
@@ -379,7 +379,7 @@ describe("the end", () => {
     const reader = await TestKernel.open([], { stores })
     const turn = await worker.start({ content: "Hi", stream: true })
     await Effect.runPromise(worker.model.reached())
-    const reading = faultOf(textsOf(reader.follow(turn)))
+    const reading = toFault(textsOf(reader.follow(turn)))
     await reader.threads.list()
     await reader.close()
     assert.instanceOf(await reading, KernelClosed)
@@ -392,7 +392,7 @@ describe("the end", () => {
     const kernel = await TestKernel.open([[pause("5 seconds"), say("Done.")]])
     const turn = await kernel.start({ content: "Hi" })
     const drained = kernel.drain()
-    assert.deepInclude(await faultOf(kernel.send({ content: "Hi" })), { _tag: "ShuttingDown" })
+    assert.deepInclude(await toFault(kernel.send({ content: "Hi" })), { _tag: "ShuttingDown" })
     await kernel.adjust("5 seconds")
     await drained
     assert.strictEqual((await turn.reply()).content, "Done.")
@@ -408,7 +408,7 @@ describe("opening", () => {
     )
     const down = Layer.effectDiscard(Effect.fail(new StoreUnavailable({ operation: "migrate" })))
     const layer = TestKernel.layer([]).pipe(Layer.provideMerge(down), Layer.provideMerge(opened))
-    assert.deepInclude(await faultOf(openKernel(layer)), { _tag: "StoreUnavailable", operation: "migrate" })
+    assert.deepInclude(await toFault(openKernel(layer)), { _tag: "StoreUnavailable", operation: "migrate" })
     assert.deepStrictEqual(closed, ["pool"])
   })
 

@@ -299,7 +299,7 @@ export class RunEvents {
   }
 
   private last(event: End, outcome: Outcome): AgUiEvent {
-    const usage = [usageOf(event)]
+    const usage = [toUsage(event)]
     if (event._tag === "RunFailed") return { type: "RUN_ERROR", message: event.error, code: event.code, usage }
     const result = this.keptFields(event)["output"]
     return { ...this.finished(outcome), usage, ...(result === undefined ? {} : { result }) }
@@ -371,7 +371,7 @@ const responseSchema = {
   required: ["approved"]
 }
 
-const usageOf = ({ model, provider, usage }: End) => ({
+const toUsage = ({ model, provider, usage }: End) => ({
   provider,
   model,
   inputTokens: usage.inputTokens,

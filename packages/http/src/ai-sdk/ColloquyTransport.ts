@@ -56,7 +56,7 @@ export class ColloquyTransport implements ChatTransport<Message> {
         this.noting(await this.sendMessage(client, last, options), last, options),
         options.abortSignal
       )
-    const decided = decisionsOf(last)
+    const decided = readDecisions(last)
     return this.chunkStream(client, this.sendAnswers(client, last, decided), options.abortSignal, decided)
   }
 
@@ -189,11 +189,11 @@ async function* decideFirst(
   if (!hasGoneOn && outputs.length > 0) yield* client.runs.streamToolOutputs(threadId, runId, { tool_outputs: outputs })
 }
 
-const lastStepOf = ({ parts }: Message) => parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)
+const lastStepParts = ({ parts }: Message) => parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1)
 
 /** What the user has decided about the calls that wait for an approval. */
-const decisionsOf = (message: Message): ReadonlyArray<UserDecision> =>
-  lastStepOf(message).flatMap((part) =>
+const readDecisions = (message: Message): ReadonlyArray<UserDecision> =>
+  lastStepParts(message).flatMap((part) =>
     "toolCallId" in part && part.state === "approval-responded"
       ? [{ toolCallId: part.toolCallId, approved: part.approval.approved, reason: part.approval.reason }]
       : []
@@ -201,7 +201,7 @@ const decisionsOf = (message: Message): ReadonlyArray<UserDecision> =>
 
 /** Of the tools that the client answers, those that were called last. */
 const lastToolOutputs = (message: Message) =>
-  lastStepOf(message).flatMap((part) => {
+  lastStepParts(message).flatMap((part) => {
     if (!("toolCallId" in part) || part.providerExecuted === true) return []
     if (part.state === "output-available")
       return [

@@ -318,16 +318,18 @@ const answerCalls = (send: Send) => ({
 export type DocumentPlace = { readonly assistantId: string } | { readonly threadId: string }
 
 const documentCalls = (send: Send) => {
-  const pathOf = (place: DocumentPlace) =>
+  const documentPath = (place: DocumentPlace) =>
     "threadId" in place
       ? pathTo`/threads/${place.threadId}/documents`
       : pathTo`/assistants/${place.assistantId}/documents`
   return {
     upload: (place: DocumentPlace, file: FileInput, fields: { readonly metadata?: object } = {}) =>
-      json<Documents.DocumentRead>(send("POST", pathOf(place), { form: [...formFields(fields), ["file", file]] })),
-    list: (place: DocumentPlace) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", pathOf(place))),
+      json<Documents.DocumentRead>(
+        send("POST", documentPath(place), { form: [...formFields(fields), ["file", file]] })
+      ),
+    list: (place: DocumentPlace) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", documentPath(place))),
     search: (place: DocumentPlace, body: Documents.DocumentSearchRequest) =>
-      json<Documents.DocumentExcerpts>(send("POST", `${pathOf(place)}/search`, { body })),
+      json<Documents.DocumentExcerpts>(send("POST", `${documentPath(place)}/search`, { body })),
     status: (documentId: string) =>
       json<Documents.DocumentStatusResponse>(send("GET", pathTo`/documents/${documentId}/status`)),
     chunks: (documentId: string, query: PageQuery = {}) =>

@@ -3,11 +3,11 @@ import * as Effect from "effect/Effect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
-const bytesOf = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Uint8Array<ArrayBuffer>> =>
+const readAll = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await new Response(stream).arrayBuffer())
 
 const zip = (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> =>
-  bytesOf(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")))
+  readAll(new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip")))
 
 const tag = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> => {
   const digest = new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes))

@@ -30,7 +30,7 @@ export const layer = HttpApiBuilder.group(
               assistantId: assistant_id === undefined ? undefined : AssistantId.make(assistant_id),
               threadId: thread_id === undefined ? undefined : ThreadId.make(thread_id),
               since: since === undefined ? undefined : readInstant(since),
-              after: cursor === undefined ? undefined : placeOf(cursor)
+              after: cursor === undefined ? undefined : readCursor(cursor)
             })
           })
           .pipe(
@@ -55,7 +55,7 @@ export const layer = HttpApiBuilder.group(
   })
 )
 
-const placeOf = (cursor: string) => {
+const readCursor = (cursor: string) => {
   const dash = cursor.indexOf("-")
   return { createdAt: new Date(Number(cursor.slice(0, dash))), id: RunId.make(cursor.slice(dash + 1)) }
 }

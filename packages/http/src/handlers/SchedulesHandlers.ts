@@ -33,7 +33,7 @@ export const layer = HttpApiBuilder.group(
       Effect.map(
         schedules,
         (service) => (body: ScheduleUpdate) =>
-          service.problems(assistantId, changeOf(body)).pipe(
+          service.problems(assistantId, toChange(body)).pipe(
             Effect.map((found) => found.map(scheduleProblem)),
             Effect.mapError(toWireError)
           )
@@ -47,7 +47,7 @@ export const layer = HttpApiBuilder.group(
           const value = yield* read(scheduleBodies.create, scheduleBodies.update, raw, yield* problems(assistantId))
           const { content, cron, timezone } = value
           const { idempotency } = yield* readIdempotency(raw, () => value)
-          const schedule = { content, cron, timezone, ...fieldsOf(value) }
+          const schedule = { content, cron, timezone, ...toFields(value) }
           const made = create(assistantId, schedule, idempotency)
           const record = scheduleRecord(yield* Effect.mapError(made, toWireError))
           return HttpServerResponse.jsonUnsafe(record, { status: 201 })
@@ -64,22 +64,22 @@ export const layer = HttpApiBuilder.group(
       .handle("get", ({ params }) =>
         Effect.gen(function* () {
           const { get } = yield* schedules
-          return scheduleRecord(yield* Effect.mapError(get(...placeOf(params)), toWireError))
+          return scheduleRecord(yield* Effect.mapError(get(...toPlace(params)), toWireError))
         })
       )
       .handleRaw("update", (raw) =>
         Effect.gen(function* () {
           const { update } = yield* schedules
-          const place = placeOf(raw.params)
+          const place = toPlace(raw.params)
           const value = yield* read(scheduleBodies.update, scheduleBodies.update, raw, yield* problems(place[0]))
-          const changed = update(...place, changeOf(value))
+          const changed = update(...place, toChange(value))
           return HttpServerResponse.jsonUnsafe(scheduleRecord(yield* Effect.mapError(changed, toWireError)))
         })
       )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
           const { remove } = yield* schedules
-          yield* Effect.mapError(remove(...placeOf(params)), toWireError)
+          yield* Effect.mapError(remove(...toPlace(params)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
           return { message: "The schedule was deleted.", schedule_id: params.schedule_id, deleted_at }
         })
@@ -89,7 +89,7 @@ export const layer = HttpApiBuilder.group(
           const { run } = yield* schedules
           const key = headers["idempotency-key"]
           const fingerprint = yield* sha256(`schedule ${params.schedule_id}`)
-          return yield* accept(run(...placeOf(params), key === undefined ? undefined : { key, fingerprint }))
+          return yield* accept(run(...toPlace(params), key === undefined ? undefined : { key, fingerprint }))
         })
       )
   })
@@ -97,15 +97,15 @@ export const layer = HttpApiBuilder.group(
 
 const detail = "Schedules are not available on this server: its host has not installed them."
 
-const placeOf = (params: { readonly assistant_id: string; readonly schedule_id: string }) =>
+const toPlace = (params: { readonly assistant_id: string; readonly schedule_id: string }) =>
   [AssistantId.make(params.assistant_id), ScheduleId.make(params.schedule_id)] as const
 
-const changeOf = (body: ScheduleUpdate): Partial<NewSchedule> => ({
+const toChange = (body: ScheduleUpdate): Partial<NewSchedule> => ({
   ...compact({ content: given(body.content), cron: given(body.cron), timezone: given(body.timezone) }),
-  ...fieldsOf(body)
+  ...toFields(body)
 })
 
-const fieldsOf = (body: ScheduleUpdate): Partial<NewSchedule> =>
+const toFields = (body: ScheduleUpdate): Partial<NewSchedule> =>
   compact({
     paused: given(body.paused),
     metadata: body.metadata,

@@ -29,7 +29,7 @@ export const layer = HttpApiBuilder.group(
 
     const problems = Effect.map(
       webhooks,
-      (service) => (body: WebhookUpdate) => Effect.sync(() => service.problems(fieldsOf(body)).map(webhookProblem))
+      (service) => (body: WebhookUpdate) => Effect.sync(() => service.problems(toFields(body)).map(webhookProblem))
     )
 
     return handlers
@@ -55,21 +55,21 @@ export const layer = HttpApiBuilder.group(
       .handle("get", ({ params }) =>
         Effect.gen(function* () {
           const { get } = yield* webhooks
-          return webhookToWire(yield* Effect.mapError(get(idOf(params)), toWireError))
+          return webhookToWire(yield* Effect.mapError(get(toId(params)), toWireError))
         })
       )
       .handleRaw("update", (raw) =>
         Effect.gen(function* () {
           const { update } = yield* webhooks
           const asked = yield* read(webhookBodies.update, webhookBodies.update, raw, yield* problems)
-          const changed = yield* Effect.mapError(update(idOf(raw.params), fieldsOf(asked)), toWireError)
+          const changed = yield* Effect.mapError(update(toId(raw.params), toFields(asked)), toWireError)
           return HttpServerResponse.jsonUnsafe(webhookToWire(changed))
         })
       )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
           const { remove } = yield* webhooks
-          yield* Effect.mapError(remove(idOf(params)), toWireError)
+          yield* Effect.mapError(remove(toId(params)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
           return { message: "The webhook was deleted.", webhook_id: params.webhook_id, deleted_at }
         })
@@ -78,14 +78,14 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { rotate } = yield* webhooks
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
-          return withSecret(yield* Effect.mapError(rotate(idOf(sent.params), idempotency), toWireError))
+          return withSecret(yield* Effect.mapError(rotate(toId(sent.params), idempotency), toWireError))
         })
       )
       .handle("deliveries", ({ params, query: { cursor, limit = 20 } }) =>
         Effect.gen(function* () {
           const { deliveries } = yield* webhooks
           const after = cursor === undefined ? undefined : DeliveryId.make(cursor)
-          const found = yield* Effect.mapError(deliveries(idOf(params), { limit, ...compact({ after }) }), toWireError)
+          const found = yield* Effect.mapError(deliveries(toId(params), { limit, ...compact({ after }) }), toWireError)
           return { deliveries: found.deliveries.map(deliveryToWire), next_cursor: found.next }
         })
       )
@@ -93,7 +93,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { retry } = yield* webhooks
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
-          const again = retry(idOf(sent.params), DeliveryId.make(sent.params.delivery_id), idempotency)
+          const again = retry(toId(sent.params), DeliveryId.make(sent.params.delivery_id), idempotency)
           return deliveryToWire(yield* Effect.mapError(again, toWireError))
         })
       )
@@ -102,9 +102,9 @@ export const layer = HttpApiBuilder.group(
 
 const detail = "Webhooks are not available on this server: its host has not installed them."
 
-const idOf = (params: { readonly webhook_id: string }) => WebhookId.make(params.webhook_id)
+const toId = (params: { readonly webhook_id: string }) => WebhookId.make(params.webhook_id)
 
-const fieldsOf = ({ description, events, include_content, url }: WebhookUpdate): Partial<NewWebhook> =>
+const toFields = ({ description, events, include_content, url }: WebhookUpdate): Partial<NewWebhook> =>
   compact({ description, url: given(url), events: given(events), includeContent: given(include_content) })
 
 const withSecret = ({ secret, webhook }: WebhookWithSecret) => ({

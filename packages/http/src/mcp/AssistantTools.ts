@@ -35,7 +35,7 @@ import { toWireError } from "../wire/ErrorStatus.ts"
 export const pageSize = 100
 
 /** The id ends the name, so that a name finds its assistant without a list. */
-const nameOf = ({ id, name }: Assistant): string => {
+const toolName = ({ id, name }: Assistant): string => {
   const words = (name.normalize("NFKD").match(/[A-Za-z0-9]+/gu) ?? []).join("_").slice(0, 31)
   return `${words === "" ? "assistant" : words}_${id.replaceAll("-", "")}`
 }
@@ -65,8 +65,8 @@ const outputSchema = {
   required: ["thread_id", "run_id", "status", "answer"]
 }
 
-const toolOf = (assistant: Assistant): Tool => ({
-  name: nameOf(assistant),
+const toTool = (assistant: Assistant): Tool => ({
+  name: toolName(assistant),
   title: assistant.name,
   description: assistant.description ?? `Asks the assistant ${assistant.name}.`,
   inputSchema,
@@ -99,7 +99,7 @@ export const makeAssistantTools = Effect.gen(function* () {
   const list = Effect.fnUntraced(function* (skip: number) {
     const found = yield* assistants.list({ skip, limit: pageSize })
     return {
-      tools: found.filter((each) => !isMade(each)).map(toolOf),
+      tools: found.filter((each) => !isMade(each)).map(toTool),
       ...(found.length < pageSize ? {} : { nextCursor: String(skip + pageSize) })
     }
   })
@@ -141,7 +141,7 @@ export const makeAssistantTools = Effect.gen(function* () {
         Effect.andThen(turn.reply),
         Effect.onInterrupt(() => Effect.ignore(turns.cancel(turn.threadId, turn.runId)))
       )
-      return resultOf(reply, asked.canAsk)
+      return toResult(reply, asked.canAsk)
     }).pipe(
       Effect.catch((error) => {
         const { detail } = toWireError(error)
@@ -177,7 +177,7 @@ const refused = (words: string): CallToolResult => ({ content: [text(words)], is
 const inWords = ({ loc, msg }: { readonly loc: ReadonlyArray<string | number>; readonly msg: string }): string =>
   `${loc.join(".")}: ${msg}.`
 
-const resultOf = (reply: TurnReply, canAsk: boolean): Answer => {
+const toResult = (reply: TurnReply, canAsk: boolean): Answer => {
   const { content, fault, runId, status, threadId, toolCalls } = reply
   if (status === "REQUIRES_ACTION" && canAsk) return question(reply)
   const structuredContent = { thread_id: threadId, run_id: runId, status, answer: content }

@@ -10,7 +10,7 @@ import {
   appendTo,
   changeAssistant,
   openThread,
-  openThreadOf,
+  openNewThread,
   queueTurn,
   settleTurn,
   startTurn,
@@ -57,7 +57,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       const assistant = yield* insertAssistant(everyField)
       yield* insertAssistant()
-      const thread = yield* openThreadOf(assistant.id)
+      const thread = yield* openNewThread(assistant.id)
       const { revision, ...found } = Option.getOrThrow(yield* (yield* AssistantStore).ofThread(thread.id))
       assert.deepStrictEqual(found, { assistant, thread, summary: null, hasDocuments: false })
       assert.isNotEmpty(revision)
@@ -256,7 +256,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const gone = yield* insertAssistant()
       assert.isTrue(yield* changeAssistant(gone.id, { name: "Second" }))
       const kept = yield* openThread
-      const [ended, waiting] = [yield* openThreadOf(gone.id), yield* openThreadOf(gone.id)]
+      const [ended, waiting] = [yield* openNewThread(gone.id), yield* openNewThread(gone.id)]
       const first = yield* startTurn(ended.id)
       yield* settleTurn(first)
       const second = yield* waitingTurn(waiting.id)

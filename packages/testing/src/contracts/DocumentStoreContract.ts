@@ -21,7 +21,7 @@ import * as Option from "effect/Option"
 import type { Stores } from "./ContractTest.ts"
 import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument, sampleThread } from "./Samples.ts"
-import { openThread, openThreadOf, refusedWhileErasing } from "./Scenes.ts"
+import { openThread, openNewThread, refusedWhileErasing } from "./Scenes.ts"
 
 export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentStore | Stores, unknown>): void =>
   layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
@@ -485,7 +485,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
         const sibling: DocumentScope = {
           _tag: "Thread",
-          threadId: (yield* openThreadOf(ofAssistant.assistantId)).id
+          threadId: (yield* openNewThread(ofAssistant.assistantId)).id
         }
         const other = yield* insert((yield* openScopes).ofThread)
         const [a, b] = [yield* insert(ofThread), yield* insert(ofMessage, { createdAt: moment(1) })]
@@ -506,7 +506,7 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
       Effect.gen(function* () {
         const store = yield* DocumentStore
         const { ofAssistant, ofMessage, ofThread } = yield* openScopes
-        const sibling = yield* openThreadOf(ofAssistant.assistantId)
+        const sibling = yield* openNewThread(ofAssistant.assistantId)
         const [a, b] = [yield* insert(ofThread), yield* insert(ofMessage)]
         const [c, d] = [yield* insert(ofAssistant), yield* insert({ _tag: "Thread", threadId: sibling.id })]
         yield* (yield* ThreadStore).remove(ofThread.threadId)

@@ -93,7 +93,7 @@ const result = (number: number, fields: Partial<ExperimentResult> = {}): Experim
   ...fields
 })
 
-const workOf = (key: string) =>
+const toWork = (key: string) =>
   Effect.map(newId(FollowUpId), (id) => ({
     id,
     kind: "evals.sample",
@@ -110,7 +110,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
     const test = (title: string, effect: Effect.Effect<void, unknown, Needed | Principal>): void =>
       it.effect(title, () => asNewOwner(effect))
     const find = (id: CaseId) => EvalStore.use((store) => Effect.map(store.getCase(id), Option.getOrUndefined))
-    const idsOf = (cases: ReadonlyArray<EvalCase>) => cases.map(({ id }) => id)
+    const toIds = (cases: ReadonlyArray<EvalCase>) => cases.map(({ id }) => id)
 
     test(
       "MUST store cases equal in every field, and list them newest first, page by page and by tag",
@@ -141,13 +141,13 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         const three = yield* sample({ tags: ["b", "a"] })
         assert.strictEqual(yield* store.insertCases([two, three], 100, null), "stored")
         assert.deepStrictEqual(yield* store.listCases({ limit: 10 }), [three, two, one])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 1, after: three.id })), [two.id])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, after: one.id })), [])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, after: CaseId.make("no id of ours") })), [])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, tag: "a" })), [three.id, one.id])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, tag: "a", after: three.id })), [one.id])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, tag: awkward })), [one.id])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, tag: "A" })), [])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 1, after: three.id })), [two.id])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, after: one.id })), [])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, after: CaseId.make("no id of ours") })), [])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, tag: "a" })), [three.id, one.id])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, tag: "a", after: three.id })), [one.id])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, tag: awkward })), [one.id])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, tag: "A" })), [])
       })
     )
 
@@ -188,8 +188,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         const change: EvalCase = { ...made, name: "New", tags: ["new"], updatedAt: moment(3) }
         assert.isTrue(yield* store.replaceCase(change))
         assert.deepStrictEqual(yield* find(made.id), change)
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, tag: "old" })), [])
-        assert.deepStrictEqual(idsOf(yield* store.listCases({ limit: 5, tag: "new" })), [made.id])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, tag: "old" })), [])
+        assert.deepStrictEqual(toIds(yield* store.listCases({ limit: 5, tag: "new" })), [made.id])
         assert.isTrue(yield* store.removeCase(made.id))
         assert.isFalse(yield* store.removeCase(made.id))
         assert.isFalse(yield* store.replaceCase(change))
@@ -234,9 +234,9 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
           expectations: [{ kind: "contains", text: awkward }]
         })
         const once = { key: "experiment", fingerprint: "f", answer: awkwardJson }
-        const full = yield* store.insertExperiment(yield* experiment(), [yield* workOf("none")], 0, once)
+        const full = yield* store.insertExperiment(yield* experiment(), [yield* toWork("none")], 0, once)
         assert.deepStrictEqual([full, yield* openWork], ["too_many", []])
-        const create = Effect.flatMap(Effect.all([experiment(), workOf("first")]), ([made, work]) =>
+        const create = Effect.flatMap(Effect.all([experiment(), toWork("first")]), ([made, work]) =>
           store.insertExperiment(made, [work], 1, once)
         )
         const outcomes = (yield* tenTimes(create)).toSorted()
@@ -268,7 +268,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
           scores: [{ scorer: "judge", expected: "x", value: 0.5, passed: false, reason: awkward, detail: awkwardJson }],
           toolCalls: [{ name: "look", arguments: "{}", result: awkward }]
         })
-        const record = Effect.flatMap(workOf("next"), (work) => store.recordResult(id, third, work))
+        const record = Effect.flatMap(toWork("next"), (work) => store.recordResult(id, third, work))
         assert.strictEqual((yield* tenTimes(record)).filter(Boolean).length, 1)
         assert.deepStrictEqual(yield* openWork, ["next"])
         assert.deepInclude(yield* progress(id), { status: "running", done: 1, costUsd: 0.75, endedAt: null })
@@ -284,7 +284,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         )
         assert.deepStrictEqual(both, [true, true])
         assert.deepInclude(yield* progress(id), { status: "completed", done: 4, endedAt: moment(3) })
-        assert.isFalse(yield* store.recordResult(id, result(4), yield* workOf("late")))
+        assert.isFalse(yield* store.recordResult(id, result(4), yield* toWork("late")))
         assert.deepStrictEqual(yield* openWork, ["next"])
         assert.isFalse(yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) }))
       })

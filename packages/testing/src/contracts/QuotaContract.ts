@@ -21,7 +21,7 @@ import {
   expectTag,
   noTime,
   openThread,
-  openThreadOf,
+  openNewThread,
   pauseTurn,
   queueTurn,
   settleTurn,
@@ -323,7 +323,7 @@ const budgetsOfAssistants = (test: ContractTest): void => {
       yield* ledger.endBegun(Duration.zero, 100)
       assert.strictEqual(yield* begin(one), "Started")
       assert.strictEqual(yield* holdAmount(assistantLimits(one)), "tokensPerDayOfAssistant")
-      assert.strictEqual(yield* begin(yield* openThreadOf(one.assistantId)), "tokensPerDayOfAssistant")
+      assert.strictEqual(yield* begin(yield* openNewThread(one.assistantId)), "tokensPerDayOfAssistant")
       assert.strictEqual(yield* begin(other), "Started")
       assert.strictEqual(yield* begin(other, { tokensPerDay: 200 }), "tokensPerDay")
       const dollars = {
@@ -336,7 +336,7 @@ const budgetsOfAssistants = (test: ContractTest): void => {
       assert.deepStrictEqual([inputTokens, costUsd], [110, 1.5])
       assert.strictEqual((yield* (yield* QuotaStore).used({ ...used, assistantId: null })).inputTokens, 140)
       // A run that was deleted is charged to its assistant, too.
-      const last = yield* startTurn((yield* openThreadOf(one.assistantId)).id)
+      const last = yield* startTurn((yield* openNewThread(one.assistantId)).id)
       yield* (yield* ThreadStore).remove(last.threadId)
       yield* settleTurn(last, { usage: sampleUsage(7, 0, 0) })
       const after = yield* (yield* QuotaStore).used({ ...used, assistantId: one.assistantId })

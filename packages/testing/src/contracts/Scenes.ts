@@ -83,10 +83,10 @@ export const anHour = Duration.hours(1)
 export const openThread = Effect.gen(function* () {
   const assistant = yield* sampleAssistant()
   yield* (yield* AssistantStore).insert(assistant)
-  return yield* openThreadOf(assistant.id)
+  return yield* openNewThread(assistant.id)
 })
 
-export const openThreadOf = Effect.fnUntraced(function* (assistantId: AssistantId) {
+export const openNewThread = Effect.fnUntraced(function* (assistantId: AssistantId) {
   const thread = yield* sampleThread(assistantId)
   if (!(yield* (yield* ThreadStore).insert(thread))) throw new Error("The thread was not stored.")
   return thread

@@ -46,7 +46,7 @@ const stored = Effect.fnUntraced(function* (assistantId: AssistantId, fields: Pa
   return schedule
 })
 
-const workOf = (id: ScheduleId) =>
+const toWork = (id: ScheduleId) =>
   Effect.map(newId(FollowUpId), (followUpId) => ({
     id: followUpId,
     kind: "schedules.sample",
@@ -146,7 +146,7 @@ export const scheduleStoreSuite = (name: string, stores: Layer.Layer<Needed, unk
         assert.deepStrictEqual(yield* dueAt(moment(2)), [])
         assert.deepStrictEqual(yield* dueAt(moment(3)), [schedule.id])
         assert.deepStrictEqual(yield* dueAt(moment(6)), [schedule.id, later.id])
-        const take = Effect.flatMap(workOf(schedule.id), (followUp) =>
+        const take = Effect.flatMap(toWork(schedule.id), (followUp) =>
           store.advance({ id: schedule.id, due: moment(3), next: moment(4), followUp, last: null })
         )
         const taken = yield* tenTimes(take)

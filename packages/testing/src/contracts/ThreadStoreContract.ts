@@ -30,7 +30,7 @@ import {
   appendTo,
   continueTurn,
   openThread,
-  openThreadOf,
+  openNewThread,
   queueTurn,
   settleTurn,
   startTurn,
@@ -111,7 +111,7 @@ export const threadStoreContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       const store = yield* ThreadStore
       const { assistantId } = yield* openThread
-      yield* Effect.all(Array.from({ length: 6 }, () => openThreadOf(assistantId)))
+      yield* Effect.all(Array.from({ length: 6 }, () => openNewThread(assistantId)))
       const pages = yield* Effect.forEach([0, 3, 6, 9], (skip) => store.list({ skip, limit: 3 }, assistantId))
       assert.deepStrictEqual(
         pages.map((page) => page.length),
@@ -391,7 +391,7 @@ export const threadStoreContract = (test: ContractTest): void => {
     Effect.gen(function* () {
       const [threads, runs] = [yield* ThreadStore, yield* RunStore]
       const { assistantId, id } = yield* openThread
-      const kept = yield* openThreadOf(assistantId)
+      const kept = yield* openNewThread(assistantId)
       const other = yield* startTurn(kept.id)
       const ended = yield* startTurn(id)
       yield* settleTurn(ended)

@@ -77,7 +77,7 @@ const work = (key: string) =>
     createdAt: moment(2)
   }))
 
-const insertOf = Effect.fnUntraced(function* (delivery: Delivery, keep = 100) {
+const insertOrder = Effect.fnUntraced(function* (delivery: Delivery, keep = 100) {
   return yield* (yield* WebhookStore).insertDelivery(delivery, yield* work(delivery.id), keep)
 })
 
@@ -125,13 +125,13 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         assert.deepStrictEqual(replaced.toSorted(), [...nine("changed"), "stored"])
         assert.deepStrictEqual(yield* find(webhook.id), change)
         const delivery = yield* sampleDelivery(webhook.id)
-        assert.isTrue(yield* insertOf(delivery))
+        assert.isTrue(yield* insertOrder(delivery))
         assert.isTrue(yield* store.remove(webhook.id))
         assert.isFalse(yield* store.remove(webhook.id))
         assert.strictEqual(yield* store.replace({ ...change, revision: 3 }, null), "changed")
         assert.isUndefined(yield* find(webhook.id))
         assert.isUndefined(yield* findDelivery(delivery.id))
-        assert.isFalse(yield* insertOf(yield* sampleDelivery(webhook.id)))
+        assert.isFalse(yield* insertOrder(yield* sampleDelivery(webhook.id)))
       })
     )
 
@@ -165,17 +165,17 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         const { id: webhookId } = yield* stored()
         const { id: other } = yield* stored()
         const one = yield* sampleDelivery(webhookId)
-        const inserted = yield* tenTimes(insertOf(one))
+        const inserted = yield* tenTimes(insertOrder(one))
         assert.strictEqual(inserted.filter(Boolean).length, 1)
         assert.deepStrictEqual(yield* keys, [one.id])
         assert.deepStrictEqual(yield* findDelivery(one.id), one)
         const two = yield* sampleDelivery(webhookId, { status: "dead", error: "No.", lastStatus: 500, attempts: 6 })
         const three = yield* sampleDelivery(webhookId, { status: "delivered" })
-        for (const each of [two, yield* sampleDelivery(other), three]) yield* insertOf(each)
+        for (const each of [two, yield* sampleDelivery(other), three]) yield* insertOrder(each)
         assert.deepStrictEqual(yield* store.listDeliveries({ webhookId, limit: 10 }), [three, two, one])
         assert.deepStrictEqual(yield* store.listDeliveries({ webhookId, limit: 1, after: three.id }), [two])
         const four = yield* sampleDelivery(webhookId)
-        yield* insertOf(four, 1)
+        yield* insertOrder(four, 1)
         assert.deepStrictEqual(yield* store.listDeliveries({ webhookId, limit: 10 }), [four, three, one])
       })
     )
@@ -187,7 +187,7 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         const { id: webhookId } = yield* stored()
         const delivery = yield* sampleDelivery(webhookId)
         const { id } = delivery
-        yield* insertOf(delivery)
+        yield* insertOrder(delivery)
         const outcome = { id, round: 1, attempts: 6, lastStatus: 503, error: "No.", updatedAt: moment(5) }
         assert.isTrue(yield* store.record({ ...outcome, status: "dead" }))
         const dead: Delivery = { ...delivery, ...outcome, status: "dead" }
@@ -223,7 +223,7 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         const replaced = yield* tenTimes(store.replace(change, once("replace")))
         assert.deepStrictEqual(replaced.toSorted(), [...nine("repeated"), "stored"])
         const delivery = yield* sampleDelivery(change.id)
-        yield* insertOf(delivery)
+        yield* insertOrder(delivery)
         const retry = (round: number) =>
           Effect.flatMap(work(`${delivery.id}:2`), (followUp) =>
             store.retry({ id: delivery.id, round }, followUp, once("retry"))
@@ -245,14 +245,14 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         const store = yield* WebhookStore
         const webhook = yield* stored()
         const delivery = yield* sampleDelivery(webhook.id)
-        yield* insertOf(delivery)
+        yield* insertOrder(delivery)
         yield* asNewOwner(
           Effect.gen(function* () {
             assert.isUndefined(yield* find(webhook.id))
             assert.deepStrictEqual(yield* store.list({ limit: 10 }), [])
             assert.strictEqual(yield* store.replace({ ...webhook, revision: 2 }, null), "changed")
             assert.isFalse(yield* store.remove(webhook.id))
-            assert.isFalse(yield* insertOf(yield* sampleDelivery(webhook.id)))
+            assert.isFalse(yield* insertOrder(yield* sampleDelivery(webhook.id)))
             assert.isUndefined(yield* findDelivery(delivery.id))
             assert.deepStrictEqual(yield* store.listDeliveries({ webhookId: webhook.id, limit: 10 }), [])
             assert.isFalse(yield* store.record({ ...delivery, status: "dead" }))
@@ -264,7 +264,7 @@ export const webhookStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         yield* refusedWhileErasing(
           store.insert(yield* sample(), 100, null),
           store.replace({ ...webhook, revision: 2 }, null),
-          insertOf(yield* sampleDelivery(webhook.id)),
+          insertOrder(yield* sampleDelivery(webhook.id)),
           store.retry(delivery, yield* work("late"), null)
         )
       })

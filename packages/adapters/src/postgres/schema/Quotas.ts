@@ -232,7 +232,7 @@ end $$`
 )
 
 /** What an active run has reserved, in the form in which `admit_run` returned it. */
-const reservedOf = sqlFunction(
+const sumReserved = sqlFunction(
   "reserved_of",
   `(p_owner text, p_thread uuid, p_run uuid) returns text language plpgsql as $$
 declare
@@ -267,6 +267,6 @@ export const quotaFunctions: ReadonlyArray<SqlFunction> = [
   holdBudget,
   admitRun,
   reserveMore,
-  reservedOf,
+  sumReserved,
   takeRequests
 ].map(withFixedPlans)

@@ -55,9 +55,9 @@ const block = (token: Token): View => {
     case "blockquote":
       return html`<blockquote>${blocks(token.tokens ?? [])}</blockquote>`
     case "list":
-      return list(listOf(token))
+      return list(asList(token))
     case "table":
-      return table(tableOf(token))
+      return table(asTable(token))
     case "paragraph":
       return html`<p>${inlines(token.tokens)}</p>`
     case "html":
@@ -71,9 +71,9 @@ const block = (token: Token): View => {
 
 // The lexer gives these types with these fields.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const listOf = (token: Token) => token as Tokens.List
+const asList = (token: Token) => token as Tokens.List
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const tableOf = (token: Token) => token as Tokens.Table
+const asTable = (token: Token) => token as Tokens.Table
 
 const heading = (level: unknown, content: ReadonlyArray<View>): View => {
   const tag = `h${Math.max(4, Number(level))}`
