@@ -2,7 +2,7 @@
  * The bounds of what an MCP server may send. A server beyond them is disconnected: it loses its own tools, and nothing else is slower or
  * larger for it.
  */
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js"
+import type { FetchLike, Transport } from "@modelcontextprotocol/client"
 
 /** Bytes of one message. Parsing that many takes some hundredths of a second. */
 export const mostBytes = 2 * 1024 * 1024
@@ -27,6 +27,29 @@ export const messageCounter = (misbehaved: Misbehaved, now: () => number = () =>
     count += 1
     if (count > mostMessages) misbehaved(`sent more than ${mostMessages} messages within a second`)
   }
+}
+
+/**
+ * Counts what arrives, also while the client finds out the revision of the server, when it puts its own listener in the place of ours. A
+ * listener calls the one before it, so a message may pass here more than once.
+ */
+export const countMessages = (transport: Transport, misbehaved: Misbehaved): void => {
+  const count = messageCounter(misbehaved)
+  let last: unknown
+  let listener: Transport["onmessage"]
+  Object.defineProperty(transport, "onmessage", {
+    get: () => listener,
+    set: (next: Transport["onmessage"]) => {
+      listener =
+        next === undefined
+          ? undefined
+          : (message, extra) => {
+              if (message !== last) count()
+              last = message
+              next(message, extra)
+            }
+    }
+  })
 }
 
 /** Whether an error of the SDK means that a program wrote a line of more than `mostBytes`. */

@@ -1,6 +1,6 @@
 /** Converts tools of an MCP server to definitions of the kernel, and their results to text for a model. Pure functions. */
 import type { ToolDefinition } from "@colloquy/core"
-import { type CallToolResult, CallToolResultSchema, type Result } from "@modelcontextprotocol/sdk/types.js"
+import type { CallToolResult } from "@modelcontextprotocol/client"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isUsableSchema } from "./UsableSchema.ts"
@@ -76,20 +76,11 @@ export const asSentence = (text: string): string =>
 
 const asJsonObject = Schema.decodeUnknownOption(Schema.JsonObject)
 
-/** The result of a call without its excess contents; null: it is malformed. */
-export const readResult = (result: Result): CallToolResult | null => {
-  const { content, ...rest } = result
-  const all = Array.isArray(content) ? content : []
-  const parsed = CallToolResultSchema.safeParse({ ...rest, content: all.slice(0, mostContents) })
-  if (!parsed.success) return null
-  if (all.length <= mostContents) return parsed.data
-  const note = { type: "text" as const, text: `[${all.length - mostContents} more contents were left out]` }
-  return { ...parsed.data, content: [...parsed.data.content, note] }
-}
-
 /** The text of a result. Content of other types is only named, because the result of a hosted tool is text. */
 export const resultText = (result: CallToolResult): string => {
-  const parts = result.content.map(partText)
+  const parts = result.content.slice(0, mostContents).map(partText)
+  const more = result.content.length - parts.length
+  if (more > 0) parts.push(`[${more} more contents were left out]`)
   if (parts.length > 0) return parts.join("\n")
   return result.structuredContent === undefined ? "" : JSON.stringify(result.structuredContent)
 }

@@ -12,7 +12,10 @@ const flood = (): void => {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line)
-  if (method === "initialize") {
+  if (method === "server/discover") {
+    if (deed === "handshake") process.exit(1)
+    write({ id, error: { code: -32_601, message: "Method not found" } })
+  } else if (method === "initialize") {
     const serverInfo = { name: "hostile", version: "1" }
     write({ id, result: { protocolVersion: "2025-06-18", capabilities: { tools: { listChanged: true } }, serverInfo } })
   } else if (method === "tools/list") {

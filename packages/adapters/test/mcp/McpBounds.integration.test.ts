@@ -30,6 +30,7 @@ const serverOf = (list: (cursor: unknown) => unknown, call: () => unknown = () =
           if (request.method !== "POST") return response.writeHead(405).end()
           const { id, method, params } = JSON.parse(body)
           if (id === undefined) return response.writeHead(202).end()
+          if (method === "server/discover") return response.writeHead(400).end()
           const serverInfo = { name: "hostile", version: "1" }
           const result =
             method === "initialize"

@@ -1,0 +1,131 @@
+/**
+ * One connection to a server by the official client, within the bounds. It speaks the stateless revision 2026-07-28 where the server offers
+ * it, and otherwise those up to 2025-11-25, which begin with `initialize`.
+ */
+import {
+  Client,
+  SdkError,
+  SdkErrorCode,
+  StreamableHTTPClientTransport,
+  type Transport
+} from "@modelcontextprotocol/client"
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { boundedFetch, countMessages, isTooLarge, type Misbehaved, mostBytes, problemOfProgram } from "./Bounds.ts"
+import type { AddressOptions, McpServer, ProgramOptions } from "./McpServer.ts"
+
+export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
+  cause: Schema.Unknown
+}) {}
+
+export interface Connection {
+  readonly client: Client
+  /** What the server did against the bounds: the connection is closed for it. */
+  problem: string | null
+}
+
+export type Change = "changed" | "closed"
+
+interface ServerTransport {
+  readonly transport: Transport
+  /** Ends a program at once: one that is asked to end goes on writing for seconds. */
+  readonly kill: () => void
+}
+
+/** A server that does not answer the first question of the newest revision in this time is one of an older revision. */
+const probeTimeout = 3000
+
+export const connect = (
+  server: McpServer,
+  onChange: (change: Change) => void
+): Effect.Effect<Connection, ServerUnreachable, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: (signal) =>
+        open(server, onChange, signal, false).catch((error: unknown) => {
+          if (endsAtProbe(error)) return open(server, onChange, signal, true)
+          throw error
+        }),
+      catch: (cause) => new ServerUnreachable({ cause })
+    }),
+    ({ client }) => Effect.ignore(Effect.promise(() => client.close()))
+  )
+
+/** Some older programs end when they are asked anything before `initialize`. They are started again. */
+const endsAtProbe = (error: unknown): boolean =>
+  error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed && error.message.includes("closed")
+
+const open = async (
+  server: McpServer,
+  onChange: (change: Change) => void,
+  signal: AbortSignal,
+  isOlder: boolean
+): Promise<Connection> => {
+  const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => onChange("changed") }
+  const client = new Client(
+    { name: "colloquy", version: "1.0.0" },
+    {
+      versionNegotiation: { mode: isOlder ? "legacy" : "auto", probe: { timeoutMs: probeTimeout } },
+      listChanged: { tools: listChanged }
+    }
+  )
+  const connection: Connection = { client, problem: null }
+  const misbehaved: Misbehaved = (problem) => {
+    if (connection.problem !== null) return
+    connection.problem = problem
+    kill()
+    client.close().catch(() => {})
+  }
+  const { kill, transport } = "command" in server ? program(server) : address(server, misbehaved)
+  countMessages(transport, misbehaved)
+  // The client calls what was here before it.
+  // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
+  transport.onerror = (error) => {
+    if (isTooLarge(error)) misbehaved(problemOfProgram)
+  }
+  let isOpen = false
+  // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
+  client.onclose = () => {
+    if (isOpen) onChange("closed")
+  }
+  try {
+    await client.connect(transport, { signal })
+  } catch (error) {
+    await transport.close().catch(() => {})
+    throw error
+  }
+  isOpen = true
+  return connection
+}
+
+/** Of the SDK's own class, each connection would start the program twice: once only to find its revision. */
+class Program extends StdioClientTransport {}
+
+const program = ({ args = [], command, cwd, env }: ProgramOptions): ServerTransport => {
+  const transport = new Program({
+    command,
+    args: [...args],
+    maxBufferSize: mostBytes,
+    ...(env === undefined ? {} : { env: { ...env } }),
+    ...(cwd === undefined ? {} : { cwd })
+  })
+  const kill = () => {
+    if (transport.pid !== null) process.kill(transport.pid, "SIGKILL")
+  }
+  return { transport, kill }
+}
+
+const address = (server: AddressOptions, misbehaved: Misbehaved): ServerTransport => {
+  const headers = Object.entries(server.headers ?? {}).map(([name, value]): [string, string] => [
+    name,
+    Redacted.isRedacted(value) ? Redacted.value(value) : value
+  ])
+  const transport = new StreamableHTTPClientTransport(new URL(server.url), {
+    requestInit: { headers },
+    fetch: boundedFetch(misbehaved)
+  })
+  return { transport, kill: () => {} }
+}

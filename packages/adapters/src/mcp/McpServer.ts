@@ -1,0 +1,31 @@
+/** The MCP servers of a host, as it names them. */
+import type * as Duration from "effect/Duration"
+import type * as Redacted from "effect/Redacted"
+
+interface ServerOptions {
+  /** The prefix of its tools' names: `files` and `read` become `files_read`. */
+  readonly name: string
+  /** Selects the tools that are offered. Default: all. */
+  readonly tools?: (name: string) => boolean
+  /** The tools whose calls wait until a person approves them, by their names at the server; true: all. Default: none. */
+  readonly approval?: true | ReadonlyArray<string>
+  /** How long a call may take. Default: the kernel's `hostedToolTimeout`. */
+  readonly timeout?: Duration.Input
+}
+
+/** A server that this process starts as a program and talks to through its standard input and output. */
+export interface ProgramOptions extends ServerOptions {
+  readonly command: string
+  readonly args?: ReadonlyArray<string>
+  /** Environment variables in addition to the few that the SDK passes on. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
+/** A server that is reached over streamable HTTP. */
+export interface AddressOptions extends ServerOptions {
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string | Redacted.Redacted<string>>>
+}
+
+export type McpServer = ProgramOptions | AddressOptions

@@ -1,0 +1,82 @@
+/**
+ * Reads what a server lists, page by page, within bounds. The SDK's own readers would look at every entry, however many there are, and would
+ * compile the schemas of the tools' results.
+ */
+import type { StandardSchemaV1 } from "@modelcontextprotocol/client"
+import * as Effect from "effect/Effect"
+import { type Connection, ServerUnreachable } from "./Connection.ts"
+
+/** Pages of a list. A server may give empty ones without an end. */
+const mostPages = 32
+
+/** How long a whole list may take. */
+const listTimeout = "30 seconds"
+
+interface ServerList {
+  readonly found: ReadonlyArray<unknown>
+  /** Whether the server has more than was read. */
+  readonly hasMore: boolean
+}
+
+/** The first `most` entries that are wanted. */
+export const readList = Effect.fnUntraced(function* (
+  connection: Connection,
+  kind: "tools" | "resources" | "prompts",
+  most: number,
+  isWanted: (entry: unknown) => boolean = () => true
+) {
+  const found: Array<unknown> = []
+  let pages = 0
+  let cursor: string | undefined
+  const readAll = Effect.gen(function* () {
+    do {
+      const page = yield* readPage(connection, kind, cursor, most)
+      found.push(...page.entries.filter(isWanted))
+      cursor = page.cursor
+      pages += 1
+    } while (cursor !== undefined && pages < mostPages && found.length < most)
+  })
+  yield* Effect.timeoutOrElse(readAll, {
+    duration: listTimeout,
+    orElse: () => Effect.fail(new ServerUnreachable({ cause: new Error(`its list of ${kind} takes too long`) }))
+  })
+  const list: ServerList = { found: found.slice(0, most), hasMore: cursor !== undefined || found.length > most }
+  return list
+})
+
+const readPage = (
+  { client }: Connection,
+  kind: "tools" | "resources" | "prompts",
+  cursor: string | undefined,
+  most: number
+) =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const params = cursor === undefined ? {} : { cursor }
+      const page = await client.request({ method: `${kind}/list`, params }, anything, { signal })
+      const { [kind]: entries, nextCursor } = page
+      return {
+        entries: Array.isArray(entries) ? entries.slice(0, 10 * most) : [],
+        cursor: typeof nextCursor === "string" ? nextCursor : undefined
+      }
+    },
+    catch: (cause) => new ServerUnreachable({ cause })
+  })
+
+/** Takes a result as it is: what it holds is looked at one by one. */
+const anything: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
+  "~standard": {
+    version: 1,
+    vendor: "colloquy",
+    validate: (value) => (isRecord(value) ? { value } : { issues: [{ message: "the result is no object" }] })
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
+
+/** The text of a field; empty where there is none. */
+export const textField = (entry: unknown, field: string): string => {
+  const value = isRecord(entry) ? entry[field] : undefined
+  return typeof value === "string" ? value : ""
+}
