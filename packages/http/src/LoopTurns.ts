@@ -1,16 +1,24 @@
 /**
  * Effect's scheduler, for requests of many clients. By default each fiber that has let others go first continues in the next turn of the
- * event loop, all of them one after the other: a hundred requests that compute 10 ms at a time hold the loop for a second. Here those that
- * have continued for a short time are first, one of the others has its place in each turn, and after some milliseconds the loop goes on.
+ * event loop, all of them one after the other: a hundred requests that compute 10 ms at a time hold the loop for a second. Here the loop goes
+ * on after some milliseconds, and until then the client on whom the least time was spent is next, however many requests it has sent. Of one
+ * client, requests that have computed for a short time are first, and one of the others has its place in each turn.
+ *
+ * A client is an owner; before the owner is known, a remote address. Time that was spent before a client joined counts neither for nor
+ * against it.
  *
  * Only for Node's messages: in workers a timer belongs to the request that set it, and is lost with it.
  */
-import type * as Fiber from "effect/Fiber"
+import { Principal } from "@colloquy/core"
+import * as Context from "effect/Context"
+import * as Fiber from "effect/Fiber"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as Option from "effect/Option"
 import * as Scheduler from "effect/Scheduler"
 
 /** The milliseconds after which the event loop goes on. */
 const longestTurn = 10
-/** The milliseconds after which a fiber lets newer ones go first. */
+/** The milliseconds after which a fiber lets newer ones of its client go first. */
 const shortWork = 20
 
 interface Work {
@@ -18,19 +26,30 @@ interface Work {
   readonly fiber: { spent: number }
 }
 
+interface Client {
+  readonly short: Set<Work>
+  readonly long: Set<Work>
+  /** In milliseconds. */
+  spent: number
+}
+
 /** What the scheduler has from its process. */
 export interface Loop {
   readonly now: () => number
   /** Calls the function after the loop has read what clients have sent. */
   readonly inNextTurn: (run: () => void) => void
+  /** Tells for whom the current fiber works: asked again each time, because the owner of a request is known only after a while. */
+  readonly currentClient: () => () => string
 }
 
 export class LoopTurns implements Scheduler.Scheduler {
   readonly executionMode = "async"
   private readonly usual = new Scheduler.MixedScheduler("async")
   private readonly loop: Loop
-  private readonly short = new Set<Work>()
-  private readonly long = new Set<Work>()
+  /** Those with work, and those who have had more than others that still wait. */
+  private readonly clients = new Map<string, Client>()
+  /** What was spent on the waiting client that got least. Who joins begins here. */
+  private floor = 0
   private isWaiting = false
 
   constructor(loop: Loop) {
@@ -41,14 +60,21 @@ export class LoopTurns implements Scheduler.Scheduler {
     return this.usual.shouldYield(fiber)
   }
 
+  /** A fiber makes its dispatcher itself. */
   makeDispatcher(): Scheduler.SchedulerDispatcher {
     const fiber = { spent: 0 }
-    return new Scheduler.MixedScheduler("async", (run) => this.add({ run, fiber })).makeDispatcher()
+    const client = this.loop.currentClient()
+    return new Scheduler.MixedScheduler("async", (run) => this.add({ run, fiber }, client())).makeDispatcher()
   }
 
   /** Returns what takes the work back. */
-  private add(work: Work): () => void {
-    const waiting = work.fiber.spent < shortWork ? this.short : this.long
+  private add(work: Work, name: string): () => void {
+    let client = this.clients.get(name)
+    if (client === undefined) {
+      client = { short: new Set(), long: new Set(), spent: this.floor }
+      this.clients.set(name, client)
+    }
+    const waiting = work.fiber.spent < shortWork ? client.short : client.long
     waiting.add(work)
     this.wait()
     return () => {
@@ -64,24 +90,73 @@ export class LoopTurns implements Scheduler.Scheduler {
 
   private readonly turn = (): void => {
     this.isWaiting = false
-    const end = this.loop.now() + longestTurn
-    const [oldest] = this.long
     // What these fibers add waits for the next turn.
-    const inOrder = [...(oldest === undefined ? [] : [oldest]), ...this.short, ...this.long]
+    const lines = [...this.clients.values()].filter(isWaiting).map((client) => ({ client, works: inOrder(client) }))
+    let now = this.loop.now()
+    const end = now + longestTurn
     try {
-      for (const work of inOrder) {
-        const began = this.loop.now()
-        if (began >= end) break
-        if (!this.short.delete(work) && !this.long.delete(work)) continue
+      while (now < end) {
+        const line = leastServed(lines)
+        if (line === undefined) break
+        const { client, works } = line
+        const work = works.pop()
+        if (work === undefined) {
+          lines.splice(lines.indexOf(line), 1)
+          continue
+        }
+        // Taken back, or listed twice.
+        if (!client.short.delete(work) && !client.long.delete(work)) continue
         work.run()
-        work.fiber.spent += this.loop.now() - began
+        const began = now
+        now = this.loop.now()
+        work.fiber.spent += now - began
+        client.spent += now - began
       }
     } finally {
-      if (this.short.size + this.long.size > 0) this.wait()
+      this.forget()
+      if (this.clients.size > 0) this.wait()
     }
+  }
+
+  /** Clients without work, but for those who have had more than others that wait. */
+  private forget(): void {
+    this.floor = Infinity
+    for (const client of this.clients.values()) {
+      if (isWaiting(client)) this.floor = Math.min(this.floor, client.spent)
+    }
+    for (const [name, client] of this.clients) {
+      if (!isWaiting(client) && client.spent <= this.floor) this.clients.delete(name)
+    }
+    if (this.clients.size === 0) this.floor = 0
   }
 }
 
+const isWaiting = ({ long, short }: Client): boolean => short.size + long.size > 0
+
+/** The last is next. */
+const inOrder = ({ long, short }: Client): Array<Work> => {
+  const [oldest] = long
+  return [...(oldest === undefined ? [] : [oldest]), ...short, ...long].reverse()
+}
+
+const leastServed = <Line extends { readonly client: Client }>(lines: ReadonlyArray<Line>): Line | undefined => {
+  let least = lines[0]
+  for (const line of lines) if (least !== undefined && line.client.spent < least.client.spent) least = line
+  return least
+}
+
+const clientOf = ({ context }: Fiber.Fiber<unknown, unknown>): string =>
+  Context.getOrUndefined(context, Principal)?.ownerId ??
+  Option.getOrUndefined(Context.getOrUndefined(context, HttpServerRequest)?.remoteAddress ?? Option.none()) ??
+  ""
+
 /** The scheduler of this process. */
 export const loopTurns = (): LoopTurns =>
-  new LoopTurns({ now: () => performance.now(), inNextTurn: (run) => void setImmediate(run) })
+  new LoopTurns({
+    now: () => performance.now(),
+    inNextTurn: (run) => void setImmediate(run),
+    currentClient: () => {
+      const fiber = Fiber.getCurrent()
+      return () => (fiber === undefined ? "" : clientOf(fiber))
+    }
+  })

@@ -1,46 +1,93 @@
-/** Many requests that compute, behind Node's server: none of them holds the event loop until all others have had their step. */
+/** Many requests that compute, behind Node's server: in which order they do it, for one client and for two. */
+import { Principal } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { MixedScheduler, Scheduler } from "effect/Scheduler"
-import { longestStretch } from "../../../test/LongestStretch.ts"
 import { usedTime } from "../../../test/processorTime.ts"
 import { nodeHandler } from "../src/node/NodeHandler.ts"
 import { listen } from "./Sockets.ts"
 
-const step = 5
+const stepMillis = 5
+const stepsOfRequest = 5
 const crowd = 50
 
-/** Computes for some milliseconds of the processor. */
+/** Computes for some milliseconds of the processor, which are at least as many of the clock. */
 const compute = () => {
-  const end = usedTime() + step
+  const end = usedTime() + stepMillis
   while (usedTime() < end);
 }
 
-const answer = Effect.gen(function* () {
-  for (let left = 5; left > 0; left--) {
-    yield* Effect.yieldNow
-    compute()
-  }
-  return HttpServerResponse.text("done")
-})
+interface Step {
+  readonly owner: string
+  /** The number of the turn of the event loop. */
+  readonly turn: number
+}
 
-const stretchOf = async (services: Context.Context<never>): Promise<number> => {
+/** A server whose requests compute for the owner that they name. */
+const serve = async (services: Context.Context<never>) => {
+  const steps: Array<Step> = []
+  let turn = 0
+  let isOpen = true
+  const count = () => {
+    turn++
+    if (isOpen) setImmediate(count)
+  }
+  count()
+  const answer = Effect.gen(function* () {
+    const owner = (yield* HttpServerRequest).headers["x-owner"] ?? ""
+    const work = Effect.gen(function* () {
+      for (let left = stepsOfRequest; left > 0; left--) {
+        yield* Effect.yieldNow
+        steps.push({ owner, turn })
+        compute()
+      }
+    })
+    yield* Principal.provide(owner)(work)
+    return HttpServerResponse.text("done")
+  })
   const app = { answer, services }
-  await using server = await listen(
+  const server = await listen(
     nodeHandler({ whenNeeded: () => Promise.resolve(app), secondsToRetry: () => 1, bodyTimeout: 10_000 })
   )
-  assert.strictEqual(await (await fetch(server.url)).text(), "done")
-  const all = Array.from({ length: crowd }, () => fetch(server.url).then((response) => response.text()))
-  const stretch = longestStretch()
-  assert.deepStrictEqual(new Set(await Promise.all(all)), new Set(["done"]))
-  return stretch.end()
+  const ask = async (owner: string) => {
+    const response = await fetch(server.url, { headers: { "x-owner": owner } })
+    assert.strictEqual(await response.text(), "done")
+  }
+  return {
+    ask,
+    steps,
+    [Symbol.asyncDispose]: async () => {
+      isOpen = false
+      await server[Symbol.asyncDispose]()
+    }
+  }
 }
 
 describe("requests that compute", () => {
-  it("share the event loop", async () => {
-    assert.isBelow(await stretchOf(Context.empty()), (crowd * step) / 2)
+  it("let the event loop go on between them", async () => {
+    await using server = await serve(Context.empty())
+    await Promise.all(Array.from({ length: crowd }, () => server.ask("ada")))
+    const ofTurns = new Map<number, number>()
+    for (const { turn } of server.steps) ofTurns.set(turn, (ofTurns.get(turn) ?? 0) + 1)
+    assert.strictEqual(server.steps.length, crowd * stepsOfRequest)
+    assert.isAtMost(Math.max(...ofTurns.values()), 4)
+  })
+
+  it("wait for one step of another client, not for one of each of its requests", async () => {
+    await using server = await serve(Context.empty())
+    const all = Array.from({ length: crowd }, () => server.ask("ada"))
+    const begun = Promise.withResolvers<void>()
+    const look = () => (server.steps.length < crowd ? void setImmediate(look) : begun.resolve())
+    look()
+    await begun.promise
+    await server.ask("bob")
+    await Promise.all(all)
+    const owners = server.steps.map(({ owner }) => owner)
+    const between = owners.slice(owners.indexOf("bob"), owners.lastIndexOf("bob"))
+    assert.isAtMost(between.filter((owner) => owner === "ada").length, 3 * stepsOfRequest)
   })
 
   it("are scheduled by the host's own scheduler, if it has chosen one", async () => {
@@ -51,7 +98,8 @@ describe("requests that compute", () => {
         return super.makeDispatcher()
       }
     }
-    await stretchOf(Context.make(Scheduler, new Own()))
+    await using server = await serve(Context.make(Scheduler, new Own()))
+    await Promise.all(Array.from({ length: crowd }, () => server.ask("ada")))
     assert.isAtLeast(made, crowd)
   })
 })

@@ -6,10 +6,12 @@ import { LoopTurns } from "../src/LoopTurns.ts"
 const makeLoop = () => {
   let now = 0
   let next: (() => void) | undefined
+  let current = () => "ada"
   const done: Array<string> = []
-  const turns = new LoopTurns({ now: () => now, inNextTurn: (run) => (next = run) })
+  const turns = new LoopTurns({ now: () => now, inNextTurn: (run) => (next = run), currentClient: () => current })
   /** A fiber that computes so many times for so many milliseconds. */
-  const fiber = (name: string, times: number, millis: number) => {
+  const fiber = (name: string, times: number, millis: number, client: string | (() => string) = "ada") => {
+    current = typeof client === "string" ? () => client : client
     const dispatcher = turns.makeDispatcher()
     let left = times
     const step = () => {
@@ -55,6 +57,57 @@ describe("fibers of many requests", () => {
       turn()
     }
     assert.isAtLeast(done.slice(before).filter((name) => name === "long").length, 90)
+  })
+
+  it("wait for one step of a client with hundreds of them", () => {
+    const { done, fiber, turn } = makeLoop()
+    for (let each = 0; each < 200; each++) fiber("ada", 10, 5)
+    for (let each = 0; each < 10; each++) turn()
+    const before = done.length
+    fiber("bob", 5, 5, "bob")
+    while (done.filter((name) => name === "bob").length < 5) turn()
+    // Each of them has one step in turn.
+    assert.isAtMost(done.length - before, 11)
+  })
+
+  it("have the same time for each client, whatever a step takes", () => {
+    const { done, fiber, turn } = makeLoop()
+    for (let each = 0; each < 20; each++) fiber("ada", 1_000, 1, "ada")
+    for (let each = 0; each < 4; each++) fiber("bob", 1_000, 4, "bob")
+    fiber("eve", 1_000, 8, "eve")
+    for (let each = 0; each < 200; each++) turn()
+    const millis = (name: string, step: number) => done.filter((each) => each === name).length * step
+    const all = [millis("ada", 1), millis("bob", 4), millis("eve", 8)]
+    assert.isAtMost(Math.max(...all) - Math.min(...all), 20)
+  })
+
+  it("neither save time by waiting nor lose what they had by leaving for a moment", () => {
+    const { done, fiber, turn } = makeLoop()
+    fiber("ada", 200, 5, "ada")
+    for (let each = 0; each < 40; each++) turn()
+    // Bob comes late, and gets no more than his share from now on.
+    fiber("bob", 200, 5, "bob")
+    const before = done.length
+    for (let each = 0; each < 20; each++) turn()
+    const shares = () => ["ada", "bob"].map((name) => done.slice(before).filter((each) => each === name).length)
+    assert.deepStrictEqual(shares(), [20, 20])
+    // Eve's first step is long, and what she sends after it waits until the others have had as much.
+    fiber("eve", 1, 100, "eve")
+    while (!done.includes("eve")) turn()
+    const after = done.length
+    fiber("eve", 1, 1, "eve")
+    while (!done.slice(after).includes("eve")) turn()
+    assert.isAtLeast(done.length - after, 36)
+  })
+
+  it("count for the owner from the moment when the owner is known", () => {
+    const { done, fiber, turn } = makeLoop()
+    for (let each = 0; each < 50; each++) fiber("ada", 20, 5, () => (done.length === 0 ? "127.0.0.1" : "ada"))
+    while (done.length < 120) turn()
+    const before = done.length
+    fiber("other", 1, 1, "127.0.0.1")
+    while (!done.slice(before).includes("other")) turn()
+    assert.isAtMost(done.length - before, 3)
   })
 
   it("do what is flushed at once, and what is left is done once", () => {
