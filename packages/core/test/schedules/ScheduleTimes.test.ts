@@ -1,8 +1,8 @@
 /** Expressions without a time, and those with rare ones. */
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import { processorTime } from "../../../../test/processorTime.ts"
-import { nextTimes, readTimes } from "../../src/schedules/ScheduleTimes.ts"
+import { KeptTimes, nextTimes, readTimes } from "../../src/schedules/ScheduleTimes.ts"
 
 const now = new Date("2026-11-23T00:00:00Z")
 const timezone = "America/New_York"
@@ -31,4 +31,36 @@ it.each([
   const [time] = nextTimes(Result.getOrThrow(readTimes({ cron, timezone: "UTC" }, now)), now)
   assert.isDefined(time)
   if (cron !== "0 0 31 * *") assert.strictEqual(time.toISOString().slice(0, 10), day)
+})
+
+describe("times that are kept", () => {
+  const schedule = { cron: "*/7 1-3 * * *", timezone: "Europe/Berlin" }
+  const searched = (at: Date) => nextTimes(Result.getOrThrow(readTimes(schedule, at)), at)
+
+  it("are those that a search finds, before, at and after each of them, also when the clock goes back", () => {
+    const kept = new KeptTimes()
+    // The clocks of Berlin are set back on this day.
+    let at = new Date("2026-10-24T21:59:00Z")
+    for (let each = 0; each < 40; each++) {
+      const [first = at] = searched(at)
+      for (const moment of [at, new Date(at.getTime() + 1), new Date(first.getTime() - 1), first, at])
+        assert.deepStrictEqual(kept.find(schedule, moment), searched(moment))
+      at = first
+    }
+  })
+
+  it("are searched once, and again when the first has come", () => {
+    const kept = new KeptTimes()
+    const at = new Date("2026-11-23T00:00:00Z")
+    const times = kept.find(schedule, at)
+    assert.strictEqual(kept.find({ ...schedule }, new Date(at.getTime() + 1)), times)
+    assert.notStrictEqual(kept.find({ ...schedule, timezone: "UTC" }, at), times)
+    const [first] = times
+    assert.isDefined(first)
+    assert.notStrictEqual(kept.find(schedule, first), times)
+  })
+
+  it("are none for what cannot be read", () => {
+    assert.deepStrictEqual(new KeptTimes().find({ cron: "0 0 31 2 *", timezone: "UTC" }, now), [])
+  })
 })
