@@ -62,16 +62,23 @@ export const branches = (database: Database, histories: KnownHistories): Branche
 
     locate: (threadId, id) =>
       Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), thread: knownId(threadId), message: id === null ? null : knownId(id) }
-        if (id !== null && args.message === null) return Effect.succeed(Option.none())
-        return Effect.map(
-          query<LocatedRow>(
-            "RunStore.locate",
-            `select message, question, count, newest from ${call(database, "locate_message", args)}`,
-            Object.values(args)
-          ),
-          ([row]) => Option.flatMap(Option.fromNullishOr(row), located)
-        )
+        const named = { owner: toText(ownerId), thread: knownId(threadId), message: id === null ? null : knownId(id) }
+        if (id !== null && named.message === null) return Effect.succeed(Option.none())
+        const lookFrom = (before: number | null): Effect.Effect<Option.Option<Located>, StoreUnavailable> => {
+          const args = { ...named, before }
+          return Effect.flatMap(
+            query<LocatedRow>(
+              "RunStore.locate",
+              `select message, question, count, newest, before from ${call(database, "locate_message", args)}`,
+              Object.values(args)
+            ),
+            ([row]) =>
+              row === undefined || row.before === null
+                ? Effect.succeed(Option.flatMap(Option.fromNullishOr(row), located))
+                : Effect.andThen(Effect.yieldNow, lookFrom(row.before))
+          )
+        }
+        return lookFrom(null)
       }),
 
     importThread: ({ messages, once, thread }) =>
@@ -160,13 +167,16 @@ export const branches = (database: Database, histories: KnownHistories): Branche
 }
 
 interface LocatedRow {
-  readonly message: string
+  readonly message: string | null
   readonly question: string | null
   readonly count: number
   readonly newest: MessageId
+  /** The message was not among those that were looked at; earlier ones have smaller numbers than this. */
+  readonly before: number | null
 }
 
-const located = ({ count, message, newest, question }: LocatedRow) => {
+const located = ({ count, message, newest, question }: LocatedRow): Option.Option<Located> => {
+  if (message === null) return Option.none()
   const [found, asked = null] = decodeMessages([
     { messages: `[${question === null ? message : `${message},${question}`}]` }
   ])

@@ -71,6 +71,11 @@ export const branchContract = (test: ContractTest): void => {
       )
       const found = Option.getOrThrow(yield* (yield* ThreadStore).get(thread.id))
       assert.deepStrictEqual(found, { ...thread, updatedAt: moment(2) })
+      for (const index of [0, 1, 202, 203, 204, 1_202]) {
+        const { count, message } = Option.getOrThrow(yield* runs.locate(thread.id, messages[index]?.id ?? null))
+        assert.deepStrictEqual([message, count], [{ ...messages[index], sequence: index + 1 }, 1_203])
+      }
+      assert.isTrue(Option.isNone(yield* runs.locate(thread.id, yield* newId(MessageId))))
       const answered = Option.getOrThrow(yield* runs.findAnswered("import"))
       assert.deepStrictEqual([answered.fingerprint, answered.answer], ["f", { of: "the first" }])
       assert.isTrue(Option.isNone(yield* asNewOwner(runs.findAnswered("import"))))

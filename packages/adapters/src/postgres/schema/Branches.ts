@@ -449,27 +449,41 @@ begin
 end $$`
 )
 
-/** A message of a thread (null: the newest), and the newest message of a user at or before it. */
+/** So many messages are looked through for an id, which no index has. */
+const locatedAtOnce = 1000
+
+/**
+ * A message of a thread (null: the newest), and the newest message of a user at or before it. A message is looked for among the newest ones
+ * before `p_before` (null: among the newest); when it may be further back, `message` is null and `before` says from where to look on.
+ */
 const locateMessage = sqlFunction(
   "locate_message",
-  `(p_owner text, p_thread uuid, p_message uuid) returns table (message text, question text, count integer, newest uuid)
+  `(p_owner text, p_thread uuid, p_message uuid, p_before integer)
+returns table (message text, question text, count integer, newest uuid, before integer)
 language plpgsql as $$
 declare
   v_thread {schema}.threads;
+  v_before integer;
   v_sequence integer;
 begin
   select * into v_thread from {schema}.threads where id = p_thread and owner = p_owner;
   if p_message is null then v_sequence := v_thread.message_count;
   else
+    v_before := least(p_before, v_thread.message_count + 1);
     select m.sequence into v_sequence from {schema}.messages m
-      where m.thread_id = p_thread and m.owner = p_owner and m.id = p_message and m.sequence > 0;
+      where m.thread_id = p_thread and m.owner = p_owner and m.id = p_message
+        and m.sequence > 0 and m.sequence < v_before and m.sequence >= v_before - ${locatedAtOnce};
+    if v_sequence is null and v_before > ${locatedAtOnce} then
+      return query select null::text, null::text, v_thread.message_count, v_thread.last_message_id, v_before - ${locatedAtOnce};
+      return;
+    end if;
   end if;
   return query
     select {schema}.message_text(m), (
       select {schema}.message_text(q) from {schema}.messages q
         where q.thread_id = p_thread and q.owner = p_owner and q.sequence between 1 and v_sequence and q.role = 'user'
         order by q.sequence desc limit 1
-    ), v_thread.message_count, v_thread.last_message_id
+    ), v_thread.message_count, v_thread.last_message_id, null::integer
     from {schema}.messages m where m.thread_id = p_thread and m.owner = p_owner and m.sequence = v_sequence;
 end $$`
 )
