@@ -46,7 +46,7 @@ export class LoopTurns implements Scheduler.Scheduler {
   readonly executionMode = "async"
   private readonly usual = new Scheduler.MixedScheduler("async")
   private readonly loop: Loop
-  /** Those with work, and those who have had more than others that still wait. */
+  /** By name: those with work, and those on whom more was spent than on one who waits. */
   private readonly clients = new Map<string, Client>()
   /** What was spent on the waiting client that got least. Who joins begins here. */
   private floor = 0
@@ -118,7 +118,7 @@ export class LoopTurns implements Scheduler.Scheduler {
     }
   }
 
-  /** Clients without work, but for those who have had more than others that wait. */
+  /** Who waits for nothing is forgotten as soon as the others have caught up. */
   private forget(): void {
     this.floor = Infinity
     for (const client of this.clients.values()) {
@@ -145,7 +145,7 @@ const leastServed = <Line extends { readonly client: Client }>(lines: ReadonlyAr
   return least
 }
 
-const clientOf = ({ context }: Fiber.Fiber<unknown, unknown>): string =>
+const nameClient = ({ context }: Fiber.Fiber<unknown, unknown>): string =>
   Context.getOrUndefined(context, Principal)?.ownerId ??
   Option.getOrUndefined(Context.getOrUndefined(context, HttpServerRequest)?.remoteAddress ?? Option.none()) ??
   ""
@@ -157,6 +157,6 @@ export const loopTurns = (): LoopTurns =>
     inNextTurn: (run) => void setImmediate(run),
     currentClient: () => {
       const fiber = Fiber.getCurrent()
-      return () => (fiber === undefined ? "" : clientOf(fiber))
+      return () => (fiber === undefined ? "" : nameClient(fiber))
     }
   })
