@@ -136,7 +136,7 @@ const isWaiting = ({ long, short }: Client): boolean => short.size + long.size >
 /** The last is next. */
 const inOrder = ({ long, short }: Client): Array<Work> => {
   const [oldest] = long
-  return [...(oldest === undefined ? [] : [oldest]), ...short, ...long].reverse()
+  return [...(oldest === undefined ? [] : [oldest]), ...short, ...long].toReversed()
 }
 
 const leastServed = <Line extends { readonly client: Client }>(lines: ReadonlyArray<Line>): Line | undefined => {

@@ -3,7 +3,7 @@
  * own; the last statement makes the thread. A draft that was not finished is deleted by the next one of its owner, after an hour.
  */
 import { type MessageId, type OwnerId, Principal, type StoreUnavailable, type ThreadId } from "@colloquy/core"
-import type { AnsweredOnce, BranchOutcome, NewMessage, RunStore } from "@colloquy/core/adapters"
+import type { AnsweredOnce, BranchOutcome, Located, NewMessage, RunStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
