@@ -22,7 +22,7 @@ const ownText: Readonly<Record<string, string>> = {
     "the address of the service, which the client's program sets",
   [String.raw`packages/http/src/links/Links.ts /\/+$/u`]: "the server's own address, which the host sets",
   [String.raw`packages/http/src/Routes.ts /^\/+|\/+$/gu`]: "the base path, which the host sets",
-  [String.raw`packages/studio/src/StudioFiles.ts /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm`]:
+  [String.raw`packages/studio/src/PageFiles.ts /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm`]:
     "the source of the page, which is built at the start",
   [String.raw`packages/server/src/Settings.ts /\/+$/`]: "settings of the server",
   [String.raw`packages/server/src/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\)/gmu`]: "pages of the documentation",

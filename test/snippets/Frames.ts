@@ -75,6 +75,24 @@ export const frames: ReadonlyArray<Frame> = [
     prints: "REQUIRES_ACTION get_weather\nCOMPLETED It is sunny in Paris.\n"
   },
   {
+    page: "docs/studio.md",
+    has: "authorize:",
+    before: `${kernel}import express from "express"
+import { webHandler } from "@colloquy/http"
+import { studio } from "@colloquy/studio"
+const app = express()
+const isStaff = (source: unknown): boolean => typeof source === "object"
+const ai = webHandler({ kernel, basePath: "/ai", authenticate: () => "ada" })
+`,
+    after: `
+const served = await listen(app)
+const shown = await (await fetch(served.url + "/admin/studio")).text()
+assert.match(shown, /name="api-base" content="\\/ai"/)
+await served.stop()
+await ai.dispose()
+`
+  },
+  {
     page: "docs/answers.md",
     has: "Answers.layer().pipe(",
     needsPostgres: true,

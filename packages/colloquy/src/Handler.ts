@@ -8,6 +8,8 @@ import * as Layer from "effect/Layer"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
 export interface Handlers {
+  /** Where the routes begin, such as `/ai`; at the root the empty text. */
+  readonly basePath: string
   /** For Hono, Next, Bun, Deno, and everything that speaks web requests. */
   readonly handler: (request: Request) => Promise<Response>
   /** For Express, Fastify and `node:http`. */
@@ -36,7 +38,7 @@ export const withHandler = <Open extends Pick<OpenKernel<Kernel.Kernel>, "close"
     mounted.add(web.dispose)
     await web.ready()
     const { begin } = Context.get(kernel.services, UnderWay)
-    return { handler: (request) => web.handler(request).finally(begin()), node: web.node }
+    return { basePath: web.basePath, handler: (request) => web.handler(request).finally(begin()), node: web.node }
   }
 
   const close = async () => {

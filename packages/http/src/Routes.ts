@@ -78,7 +78,7 @@ const httpSettings = <Source>({
 })
 
 /** `/ai/` and `ai` are `/ai`; the root is the empty text. */
-const plainPath = (path = ""): string => {
+export const plainPath = (path = ""): string => {
   const inner = path.replace(/^\/+|\/+$/gu, "")
   return inner === "" ? "" : `/${inner}`
 }

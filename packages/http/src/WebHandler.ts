@@ -18,7 +18,7 @@ import { withEnvelopeOutside } from "./guards/Envelope.ts"
 import { defaultHttpSettings } from "./HttpSettings.ts"
 import { bodyTaken, type NodeHandler } from "./node/HostedMessage.ts"
 import { nodeHandler } from "./node/NodeHandler.ts"
-import { routes, type RoutesOptions } from "./Routes.ts"
+import { plainPath, routes, type RoutesOptions } from "./Routes.ts"
 import { Startup } from "./Startup.ts"
 
 export interface WebHandlerOptions<E = never, Source = unknown> extends RoutesOptions<Source> {
@@ -27,6 +27,8 @@ export interface WebHandlerOptions<E = never, Source = unknown> extends RoutesOp
 }
 
 export interface WebHandler {
+  /** Where the routes begin, such as `/ai`; at the root the empty text. */
+  readonly basePath: string
   /** The first request builds the kernel. */
   readonly handler: (request: Request) => Promise<Response>
   /** The same for Node's messages: `createServer(ai.node)`, `app.use("/ai", ai.node)`. */
@@ -78,6 +80,7 @@ export const webHandler = <E = never, Source = unknown>({
   const bodyTimeout = Duration.toMillis(options.bodyTimeout ?? defaultHttpSettings.bodyTimeout)
   const apps: Apps = { whenNeeded, secondsToRetry: () => startup.secondsToRetry, bodyTimeout }
   return {
+    basePath: plainPath(options.basePath),
     handler,
     node: nodeHandler(apps),
     ready: async () => {

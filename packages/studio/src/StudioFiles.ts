@@ -1,128 +1,138 @@
 /**
- * The studio's files for a browser, without a build: types are removed from the TypeScript, the few libraries are served from their
- * packages, and everything is compressed once. The path of the API is written into the page.
+ * Answers with the files of the page: each is read and compressed at its first request, and not sent again to a browser that has it. What
+ * the host chose is written into the page, and into the two files that are its own: its colours, and the worker for a reload without a
+ * server.
  */
 import { createHash } from "node:crypto"
-import { readdirSync, readFileSync } from "node:fs"
-import { stripTypeScriptTypes } from "node:module"
-import { dirname, extname, relative, resolve } from "node:path"
-import { fileURLToPath } from "node:url"
 import { type Packed, pack, packedResponse } from "./Packed.ts"
+import type { PageFile, PageFiles } from "./PageFiles.ts"
 
-const folder = fileURLToPath(new URL("../src/page", import.meta.url))
-
-const types: { readonly [ending: string]: string } = {
-  ".html": "text/html; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".ts": "text/javascript; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8"
+/** The choices of the host, as the page reads them. */
+export interface PageChoices {
+  readonly api: string
+  readonly name: string
+  /** Styles of the host's colour; null: it has none. */
+  readonly brand: string | null
+  readonly isReadOnly: boolean
+  /** Null: all. */
+  readonly rooms: ReadonlyArray<string> | null
+  readonly frameAncestors: string
 }
+
+export interface StudioFiles {
+  readonly has: (path: string) => boolean
+  /** For a path that it has. */
+  readonly response: (request: Request, path: string) => Promise<Response>
+}
+
+const html = "text/html; charset=utf-8"
+const css = "text/css; charset=utf-8"
+const script = "text/javascript; charset=utf-8"
+
+const brandPath = "/studio/brand.css"
+const workerPath = "/offline.js"
+
+const escaped = (text: string): string => text.replaceAll(/[&<>"]/gu, (sign) => `&#${sign.codePointAt(0)};`)
+
+const meta = (name: string, content: string): string => `<meta name="${name}" content="${escaped(content)}" />`
+
+const pageFor = (files: PageFiles, { api, brand, isReadOnly, name, rooms }: PageChoices): string => {
+  const choices = [
+    meta("api-base", api),
+    meta("brand", name),
+    ...(rooms === null ? [] : [meta("rooms", rooms.join(" "))]),
+    ...(isReadOnly ? [meta("read-only", "yes"), '<link rel="stylesheet" href="studio/css/read-only.css" />'] : []),
+    ...(brand === null ? [] : [`<link rel="stylesheet" href="${brandPath.slice(1)}" />`])
+  ]
+  const [letter = ""] = name
+  return files
+    .html()
+    .replace("<!-- choices -->", () => choices.join("\n    "))
+    .replace("<title>Colloquy</title>", () => `<title>${escaped(name)}</title>`)
+    .replace(
+      '<span aria-hidden="true">C</span><span class="unseen">Colloquy</span>',
+      () => `<span aria-hidden="true">${escaped(letter)}</span><span class="unseen">${escaped(name)}</span>`
+    )
+}
+
+/** The files that a page loads at once, as it names them. */
+const linkedFiles = (page: string): ReadonlyArray<string> => [
+  ...new Set([...page.matchAll(/ (?:href|src)="((?!data:)[^"]+)"/gu)].map(([, path = ""]) => path))
+]
 
 /**
- * The libraries, by the names under which the studio imports them, with their addresses. The client of voice sessions serves other pages
- * too.
+ * Keeps the page and what it has loaded, for a reload while no server answers. The network comes first, so that nothing old is shown while
+ * there is one; requests of the API never come here.
  */
-const libraries: ReadonlyMap<string, string> = new Map([
-  ["preact", "/studio/libraries/preact.js"],
-  ["preact/hooks", "/studio/libraries/preact-hooks.js"],
-  ["htm", "/studio/libraries/htm.js"],
-  ["marked", "/studio/libraries/marked.js"],
-  ["@preact/signals", "/studio/libraries/signals.js"],
-  ["@preact/signals-core", "/studio/libraries/signals-core.js"],
-  ["@colloquy/ws/client", "/realtime-client.js"]
-])
-
-const isServed = (name: string) => /\.(?:css|ts)$/.test(name) && !/\.(?:d|test)\.ts$/.test(name)
-
-const ownFiles = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  .map((name) => name.replaceAll("\\", "/"))
-  .filter(isServed)
-  .toSorted()
-
-/** The file of each address. */
-const files: ReadonlyMap<string, string> = new Map([
-  ...ownFiles.map((name) => [`/studio/${name}`, `${folder}/${name}`] as const),
-  ...[...libraries].map(([name, address]) => [address, fileURLToPath(import.meta.resolve(name))] as const)
-])
-
-/** Whether the studio has a file at this path below its own. */
-export const isFile = (path: string): boolean => path === "/" || files.has(path)
-
-const importMap = JSON.stringify({
-  imports: Object.fromEntries([...libraries].map(([name, address]) => [name, `.${address}`]))
+const workerFor = (first: ReadonlyArray<string>): string => `const files = ${JSON.stringify(["./", ...first])}
+const cache = () => caches.open("colloquy-studio " + registration.scope)
+const page = new URL("./", location.href)
+const isOwn = ({ origin, pathname }) =>
+  origin === page.origin && (pathname === page.pathname || pathname.startsWith(page.pathname + "studio/"))
+addEventListener("install", (event) => {
+  event.waitUntil(cache().then((kept) => kept.addAll(files)))
 })
-
-const policy = [
-  "default-src 'self'",
-  `script-src 'self' 'sha256-${createHash("sha256").update(importMap).digest("base64")}'`,
-  "img-src 'self' data: blob:",
-  "media-src 'self' blob:",
-  "base-uri 'none'",
-  "frame-ancestors 'none'"
-].join("; ")
-
-const headers = {
-  "cache-control": "no-cache",
-  "content-security-policy": policy,
-  "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff"
-}
-
-/** Comments on separate lines and indentation are removed, because they would be an eighth of the page's size. */
-const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
-
-const readSource = (file: string): string => {
-  const text = readFileSync(file, "utf8")
-  const plain = file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
-  return file.startsWith(folder) ? plain.replace(/^[ \t]+/gm, "") : plain
-}
-
-/** The names that a module imports at once, in lines of their own; an `import()` is not among them. */
-const importedNames = (source: string): ReadonlyArray<string> =>
-  source
-    .split("\n")
-    .filter((line) => /^(?:import|export|\}) /.test(line))
-    .flatMap((line) => / from "([^"]+)"/.exec(line)?.[1] ?? [])
-
-const listImports = (file: string): ReadonlyArray<string> =>
-  importedNames(readSource(file)).map((name) =>
-    name.startsWith(".") ? `/studio/${relative(folder, resolve(dirname(file), name))}` : (libraries.get(name) ?? "")
-  )
-
-/** The modules of the first view. They are requested all at once, instead of one after the other as they import each other. */
-const firstModules = (): ReadonlyArray<string> => {
-  const found = new Set(["/studio/main.ts"])
-  for (const path of found) {
-    const file = files.get(path)
-    if (file?.startsWith(folder) === true) for (const each of listImports(file)) found.add(each)
-    // The one library of the first view that imports others.
-    else if (path === libraries.get("@preact/signals")) found.add(libraries.get("@preact/signals-core") ?? "")
+addEventListener("fetch", (event) => {
+  const { method, url } = event.request
+  const address = new URL(url)
+  if (method !== "GET" || !isOwn(address)) return
+  const place = address.origin + address.pathname
+  const ask = async () => {
+    try {
+      const answer = await fetch(event.request)
+      if (answer.ok && !answer.redirected) {
+        const copy = answer.clone()
+        event.waitUntil(cache().then((kept) => kept.put(place, copy)))
+      }
+      return answer
+    } catch (error) {
+      const known = await (await cache()).match(place, { ignoreVary: true })
+      if (known !== undefined) return known
+      throw error
+    }
   }
-  return [...found]
+  event.respondWith(ask())
+})
+`
+
+export const studioFiles = (files: PageFiles, choices: PageChoices): StudioFiles => {
+  const { brand, frameAncestors } = choices
+  const hash =
+    files.inlineScript === null ? "" : ` 'sha256-${createHash("sha256").update(files.inlineScript).digest("base64")}'`
+  const headers = {
+    "content-security-policy": [
+      "default-src 'self'",
+      `script-src 'self'${hash}`,
+      "img-src 'self' data: blob:",
+      "media-src 'self' blob:",
+      "base-uri 'none'",
+      `frame-ancestors ${frameAncestors}`
+    ].join("; "),
+    "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff"
+  }
+  const own: ReadonlyMap<string, () => Omit<PageFile, "isForever">> = new Map([
+    ["/", () => ({ text: pageFor(files, choices), type: html })],
+    [workerPath, () => ({ text: workerFor(linkedFiles(pageFor(files, choices))), type: script })],
+    ...(brand === null ? [] : [[brandPath, () => ({ text: brand, type: css })] as const])
+  ])
+  const read = (path: string): PageFile => {
+    const made = own.get(path)?.()
+    return made === undefined ? files.read(path) : { ...made, isForever: false }
+  }
+  const kept = new Map<string, Promise<readonly [Packed, string]>>()
+  const packFile = async (path: string): Promise<readonly [Packed, string]> => {
+    const { isForever, text, type } = read(path)
+    return [await pack(text, type), isForever ? "public, max-age=31536000, immutable" : "no-cache"]
+  }
+  return {
+    has: (path) => own.has(path) || files.has(path),
+    response: async (request, path) => {
+      const packing = kept.get(path) ?? packFile(path)
+      kept.set(path, packing)
+      const [packed, caching] = await packing
+      return packedResponse(request, packed, { ...headers, "cache-control": caching })
+    }
+  }
 }
-
-const indexFor = (api: string): string => {
-  const preloads = firstModules().map((path) => `<link rel="modulepreload" href="${path.slice(1)}" />`)
-  return readFileSync(`${folder}/index.html`, "utf8")
-    .replace('content="/api"', `content="${api}"`)
-    .replace("<!-- modules -->", [`<script type="importmap">${importMap}</script>`, ...preloads].join("\n    "))
-}
-
-const packs = new Map<string, Promise<Packed>>()
-
-/** Each file is read and compressed at its first request. */
-const packed = (path: string, api: string): Promise<Packed> => {
-  const file = files.get(path)
-  const key = file ?? `page of ${api}`
-  const known = packs.get(key)
-  if (known !== undefined) return known
-  const made =
-    file === undefined ? pack(indexFor(api), types[".html"] ?? "") : pack(readSource(file), types[extname(path)] ?? "")
-  packs.set(key, made)
-  return made
-}
-
-/** The file at a path of `isFile`. */
-export const fileResponse = async (request: Request, path: string, api: string): Promise<Response> =>
-  packedResponse(request, await packed(path, api), headers)

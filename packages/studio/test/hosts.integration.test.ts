@@ -4,12 +4,12 @@
  */
 import { type HostCredentials, webHandler, withSource } from "@colloquy/http"
 import { toNodeHandler } from "@colloquy/http/node"
-import { studio } from "@colloquy/studio"
+import { type HostRequest, studio } from "@colloquy/studio"
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { getRequestListener } from "@hono/node-server"
 import express from "express"
 import fastify, { type FastifyReply, type FastifyRequest } from "fastify"
-import { Hono } from "hono"
+import { type Context, Hono } from "hono"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestListener } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -40,32 +40,29 @@ interface Host {
   readonly dispose: () => Promise<void>
 }
 
-const page = studio({ api: "/ai", basePath: "/admin/studio" })
+const isStaff = ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }) =>
+  userOf(headers["cookie"]) !== null
 
 const hosts: Readonly<Record<string, () => Promise<Host>>> = {
   Express: async () => {
     const api = nodeApi()
     const app = express()
     app.use("/ai", api.node)
-    app.use("/admin", (request, response, next) => {
-      if (userOf(request.headers.cookie) === null) response.sendStatus(403)
-      else next()
-    })
-    app.use("/admin/studio", page.node)
+    app.use("/admin/studio", studio({ ai: api, authorize: isStaff }).node)
     return { listener: app, dispose: () => api.dispose() }
   },
   Fastify: async () => {
     const api = nodeApi()
     const app = fastify()
-    app.addHook("onRequest", async (request, reply) => {
-      if (request.url.startsWith("/admin") && userOf(request.headers.cookie) === null) await reply.code(403).send()
-    })
+    const isKnown = ({ source }: HostRequest<FastifyRequest>) => userOf(source.headers.cookie) !== null
+    const page = studio({ ai: api, basePath: "/admin/studio", authorize: isKnown })
     await app.register(async (scope) => {
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser("*", (_request, _body, done) => done(null))
       scope.all("/ai/*", (request, reply) => api.node(withSource(request.raw, request.raw), reply.hijack().raw))
     })
-    const show = (request: FastifyRequest, reply: FastifyReply) => page.node(request.raw, reply.hijack().raw)
+    const show = (request: FastifyRequest, reply: FastifyReply) =>
+      page.node(withSource(request.raw, request), reply.hijack().raw)
     app.get("/admin/studio", show)
     app.get("/admin/studio/*", show)
     await app.ready()
@@ -80,25 +77,23 @@ const hosts: Readonly<Record<string, () => Promise<Host>>> = {
   Hono: async () => {
     const api = webApi()
     const app = new Hono()
-    app.use("/admin/*", async (context, next) => {
-      if (userOf(context.req.header("cookie")) === null) return context.body(null, 403)
-      return next()
-    })
+    const isKnown = ({ source }: HostRequest<Context>) => userOf(source.req.header("cookie")) !== null
+    const page = studio({ ai: api, basePath: "/admin/studio", authorize: isKnown })
+    const show = (context: Context) => page.handler(withSource(context.req.raw, context))
     app.all("/ai/*", (context) => api.handler(withSource(context.req.raw, context.req.raw)))
-    app.get("/admin/studio", (context) => page.handler(context.req.raw))
-    app.get("/admin/studio/*", (context) => page.handler(context.req.raw))
+    app.get("/admin/studio", show)
+    app.get("/admin/studio/*", show)
     const listen = getRequestListener(app.fetch)
     return { listener: (request, response) => void listen(request, response), dispose: () => api.dispose() }
   },
-  // What `app/ai/[...path]/route.ts` and `app/admin/studio/[[...path]]/route.ts` export, and what `middleware.ts` does.
+  // What `app/ai/[...path]/route.ts` and `app/admin/studio/[[...path]]/route.ts` export.
   "the route handlers of Next": async () => {
     const api = webApi()
+    const page = studio({ ai: api, basePath: "/admin/studio", authorize: isStaff })
     const routes = { api: { GET: api.handler, POST: api.handler }, page: { GET: page.handler } }
-    const middleware = (request: Request): Response | null =>
-      userOf(request.headers.get("cookie")) === null ? new Response(null, { status: 403 }) : null
     const answer = async (request: Request): Promise<Response> => {
       const { pathname } = new URL(request.url)
-      if (pathname.startsWith("/admin")) return middleware(request) ?? (await routes.page.GET(request))
+      if (pathname.startsWith("/admin")) return await routes.page.GET(request)
       const handle = request.method === "POST" ? routes.api.POST : routes.api.GET
       // Next hands over a request of its own; here it comes from a server of Node.
       return await handle(withSource(request, request))
@@ -169,7 +164,7 @@ inChromium((launch) => {
       const api = nodeApi()
       const app = express()
       app.use("/ai", api.node)
-      app.use("/admin/studio", page.node)
+      app.use("/admin/studio", studio({ ai: api }).node)
       await using host = await open(async () => ({ listener: app, dispose: () => api.dispose() }))
       await using visitor = await visit(browser, `${host.url}/admin/studio/`)
       await visitor.page.getByRole("dialog", { name: "API key" }).waitFor()

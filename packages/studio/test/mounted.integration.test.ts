@@ -1,5 +1,6 @@
 /** The studio in a host's server: below a path of its own, behind the host's check of who may see it, without a key of the API. */
-import { studio } from "@colloquy/studio"
+import { withSource } from "@colloquy/http"
+import { type HostRequest, studio, type StudioOptions } from "@colloquy/studio"
 import { assert, describe, it } from "@effect/vitest"
 import express from "express"
 import { once } from "node:events"
@@ -65,4 +66,70 @@ it("the handler alone answers web requests, at the root if no path is given", as
   assert.isTrue(answers("/"))
   assert.isTrue(answers("/studio/main.ts"))
   assert.isFalse(answers("/api/threads"))
+})
+
+describe("the host's choices", () => {
+  const get = (options: Omit<StudioOptions, "api" | "ai">, path = "/", init: RequestInit = {}) =>
+    studio({ api: "/ai", ...options }).handler(new Request(`http://host${path}`, init))
+  const policyFor = async (frameAncestors?: string | ReadonlyArray<string>) => {
+    const { headers } = await get(frameAncestors === undefined ? {} : { frameAncestors })
+    return headers.get("content-security-policy")?.split("; ").at(-1)
+  }
+
+  it("authorize sees the host's own request, and decides about every file", async () => {
+    const seen: Array<unknown> = []
+    const authorize = async ({ headers, source }: HostRequest) => {
+      seen.push(source)
+      return headers["x-staff"] === "yes"
+    }
+    const { handler } = studio({ api: "/ai", basePath: "admin/", authorize })
+    const [foreign, own] = [undefined, { "x-staff": "yes" }].map(
+      (headers) => new Request("http://host/admin/", { headers: { ...headers } })
+    )
+    assert.strictEqual((await handler(withSource(foreign ?? new Request("http://host/"), "a session"))).status, 403)
+    assert.strictEqual((await handler(own ?? new Request("http://host/"))).status, 200)
+    assert.deepStrictEqual(seen, ["a session", own])
+    for (const path of ["/admin", "/admin/studio/main.ts", "/admin/offline.js"])
+      assert.strictEqual((await handler(new Request(`http://host${path}`))).status, 403, path)
+    assert.strictEqual((await handler(new Request("http://host/elsewhere"))).status, 404)
+  })
+
+  it("frameAncestors says who may show it in a frame; nobody unless it is said", async () => {
+    assert.strictEqual(await policyFor(), "frame-ancestors 'none'")
+    assert.strictEqual(await policyFor("'self'"), "frame-ancestors 'self'")
+    assert.strictEqual(
+      await policyFor(["'self'", "https://*.admin.example:8443"]),
+      "frame-ancestors 'self' https://*.admin.example:8443"
+    )
+    for (const wrong of ["", "'self'; script-src *", "a\r\nx: y"])
+      assert.throws(() => studio({ api: "/ai", frameAncestors: wrong }), /frameAncestors is .* Give sources/u)
+  })
+
+  it("brand is written as text, and its colour can be read whatever it is", async () => {
+    const page = await (await get({ brand: { name: '<b>"Acme"', colour: "#ffd400" } })).text()
+    assert.include(page, "<title>&#60;b&#62;&#34;Acme&#34;</title>")
+    assert.notInclude(page, "<b>")
+    assert.include(page, 'href="studio/brand.css"')
+    assert.strictEqual((await get({}, "/studio/brand.css")).status, 404)
+    const styles = await get({ brand: { colour: "#036" } }, "/studio/brand.css")
+    assert.match(await styles.text(), /--accent: light-dark\(#003366, #[\da-f]{6}\)/u)
+    assert.throws(
+      () => studio({ api: "/ai", brand: { colour: "red; }" } }),
+      /brand\.colour is "red; \}"\. Give a colour/u
+    )
+  })
+
+  it("rooms are those that there are, and the API has to be named", () => {
+    // @ts-expect-error: no such room
+    const cellar: StudioOptions = { api: "/ai", rooms: ["runs", "cellar"] }
+    assert.throws(() => studio(cellar), /rooms has \["cellar"\]\. Choose of talk, runs/u)
+    assert.throws(() => studio({ api: "/ai", rooms: [] }), /rooms is empty/u)
+    // @ts-expect-error: without the API
+    assert.throws(() => studio({}), /studio needs the path of the API/u)
+  })
+
+  it("keeps the query where it adds the slash", async () => {
+    const redirect = await get({ basePath: "/admin/studio" }, "/admin/studio?from=mail")
+    assert.strictEqual(redirect.headers.get("location"), "studio/?from=mail")
+  })
 })

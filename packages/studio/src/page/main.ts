@@ -9,3 +9,5 @@ if (root !== null) {
   render(html`<${App} />`, root)
 }
 begin()
+// Keeps the page for a reload without a server. A browser has no workers where the page is not sent over TLS.
+if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {})

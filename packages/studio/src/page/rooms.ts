@@ -3,6 +3,7 @@
  * opened.
  */
 import type { IconName } from "./parts/Icon.ts"
+import { chosenRooms, isReadOnly } from "./lib/host.ts"
 import { TalkRoom } from "./parts/TalkRoom.ts"
 import { realtimeModels } from "./state/catalogue.ts"
 import { waitingCount } from "./state/waiting.ts"
@@ -28,6 +29,10 @@ export interface RoomEntry {
   readonly count?: ReadonlySignal<number>
   /** True: the assistants and threads stand beside the room. */
   readonly hasLists?: boolean
+  /** True: the room is there to change something, or to start turns. */
+  readonly isActive?: boolean
+  /** The name of the room that it belongs to, and goes with. */
+  readonly partOf?: string
   /** The room's file in `css/`, without the ending. */
   readonly styles?: string
   readonly load: () => RoomFile | Promise<RoomFile>
@@ -35,7 +40,7 @@ export interface RoomEntry {
 
 const isNever = () => false
 
-export const rooms: ReadonlyArray<RoomEntry> = [
+const allRooms: ReadonlyArray<RoomEntry> = [
   { name: "talk", word: "Talk", icon: "talk", hasLists: true, load: () => ({ Room: TalkRoom }) },
   {
     name: "runs",
@@ -49,6 +54,7 @@ export const rooms: ReadonlyArray<RoomEntry> = [
     name: "playground",
     word: "Playground",
     icon: "columns",
+    isActive: true,
     styles: "playground",
     load: () => import("./parts/PlaygroundRoom.ts")
   },
@@ -63,6 +69,7 @@ export const rooms: ReadonlyArray<RoomEntry> = [
     name: "voice",
     word: "Voice",
     icon: "wave",
+    isActive: true,
     hasLists: true,
     isShown: () => realtimeModels.value.length > 0,
     load: () => import("./parts/VoiceRoom.ts")
@@ -71,9 +78,18 @@ export const rooms: ReadonlyArray<RoomEntry> = [
     name: "compare",
     word: "Compare",
     icon: "columns",
+    partOf: "talk",
+    isActive: true,
     hasLists: true,
     isShown: isNever,
     load: () => import("./parts/CompareRoom.ts")
   },
   { name: "shared", word: "Shared turn", icon: "open", isShown: isNever, load: () => import("./parts/SharedRoom.ts") }
 ]
+
+/** The rooms that the host chose. A room that changes things is none where nothing may be changed. */
+export const rooms: ReadonlyArray<RoomEntry> = allRooms.filter(
+  ({ isActive, isShown, name, partOf }) =>
+    !(isReadOnly && isActive === true) &&
+    (chosenRooms === null || chosenRooms.includes(partOf ?? name) || (partOf === undefined && isShown === isNever))
+)

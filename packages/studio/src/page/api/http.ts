@@ -1,4 +1,5 @@
 /** Requests to the public API with the user's key. All other files of the studio use this one. */
+import { isReadOnly } from "../lib/host.ts"
 import { signal } from "../view.ts"
 
 export const base: string = document.querySelector<HTMLMetaElement>('meta[name="api-base"]')?.content ?? "/api"
@@ -44,6 +45,8 @@ export interface Call {
 /** Without a key, the host's own session says who the user is. */
 const keyHeader = (): Readonly<Record<string, string>> => (getKey() === "" ? {} : { "x-api-key": getKey() })
 
+const readOnlySaid = "Nothing can be changed here. This studio only looks."
+
 const requestBody = (body: object): BodyInit =>
   body instanceof FormData || body instanceof Blob ? body : JSON.stringify(body)
 
@@ -51,6 +54,7 @@ export const call = async (
   path: string,
   { body, headers, method = "GET", signal: stop }: Call = {}
 ): Promise<Response> => {
+  if (isReadOnly && method !== "GET" && !path.endsWith("/search")) throw new Refused(403, readOnlySaid)
   const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob)
   const response = await reach(base + path, {
     method,

@@ -1,6 +1,7 @@
 /** Finds anything by a few letters: rooms and actions, assistants, threads, runs. Opened by Ctrl K. */
 import { json } from "../api/http.ts"
 import { shortDate } from "../lib/format.ts"
+import { isReadOnly } from "../lib/host.ts"
 import { rooms } from "../rooms.ts"
 import { go } from "../state/address.ts"
 import { edited, isPaletteOpen } from "../state/dialogs.ts"
@@ -34,13 +35,16 @@ const actions = (): ReadonlyArray<Found> => {
   const { threadId } = conversation
   const last = conversation.entries.value.at(-1)
   const runId = last?.kind === "answer" ? last.answer.value.runId : null
-  return [
+  const acts = [
     action("plus", "New thread", newThread),
     action("plus", "New assistant", () => (edited.value = "new")),
+    action("columns", "Compare two models", () => go("compare"))
+  ]
+  return [
+    ...(isReadOnly ? [] : acts),
     ...(threadId.value === null || runId === null
       ? []
       : [action("look", "Look inside the last turn", () => act(inspector.inspect)(threadId.value ?? "", runId))]),
-    action("columns", "Compare two models", () => go("compare")),
     action("moon", "Change light and dark", switchTheme),
     action("gauge", "Usage and limits", () => go("knowledge", "-", "usage")),
     action("open", "Open a shared turn", act(openShared))

@@ -1,5 +1,6 @@
 /** The rail: the rooms, the search, and at its end the server's state, the colours and what belongs to the user. */
 import { base, isServerUp } from "../api/http.ts"
+import { brandMark, brandName } from "../lib/host.ts"
 import { rooms } from "../rooms.ts"
 import { go, href } from "../state/address.ts"
 import { isPaletteOpen } from "../state/dialogs.ts"
@@ -21,7 +22,7 @@ const roomAddress = (name: string): string => {
 export const Rail = ({ current }: { readonly current: string }): View => {
   const word = isDark.value ? "Light" : "Dark"
   return html`<header class="rail">
-    <h1><span aria-hidden="true">C</span><span class="unseen">Colloquy</span></h1>
+    <h1><span aria-hidden="true">${brandMark}</span><span class="unseen">${brandName}</span></h1>
     <nav aria-label="Rooms">
       <ul>
         ${rooms.map(

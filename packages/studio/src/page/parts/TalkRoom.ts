@@ -2,6 +2,7 @@
  * The conversation: messages, the tool form when the assistant waits for outputs, and the field for the next message. Files may be dropped
  * on it.
  */
+import { isReadOnly } from "../lib/host.ts"
 import { go, href, title } from "../state/address.ts"
 import { readModelName } from "../state/catalogue.ts"
 import type { Entry } from "../state/conversation.ts"
@@ -107,7 +108,7 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
         onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
         onHear: (documentId) => act(() => playDocument(documentId))(),
         // While an answer is written, the server would refuse these.
-        ...(isBusy
+        ...(isBusy || isReadOnly
           ? {}
           : {
               onAgain: regenerate,

@@ -2,6 +2,7 @@
  * Where the user is. The place stands behind the "#" of the address, so that no server has to know it: `#/runs`, `#/talk/<thread>`,
  * `#/talk/<thread>/<run>/<step>`. Links are plain; Back and Forward work.
  */
+import { brandName } from "../lib/host.ts"
 import { effect, signal } from "../view.ts"
 
 type Segments = ReadonlyArray<string | number>
@@ -48,5 +49,5 @@ export const onTravel = (follow: () => void): void =>
 export const title = signal("")
 
 effect(() => {
-  document.title = title.value === "" ? "Colloquy" : `${title.value} · Colloquy`
+  document.title = title.value === "" ? brandName : `${title.value} · ${brandName}`
 })

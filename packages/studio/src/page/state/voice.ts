@@ -169,7 +169,7 @@ const listen = async (rate: number): Promise<void> => {
     now.microphone = await navigator.mediaDevices.getUserMedia({
       audio: { echoCancellation: true, noiseSuppression: true, channelCount: 1 }
     })
-    await now.context.audioWorklet.addModule(new URL("../audio/microphone.ts", import.meta.url))
+    await now.context.audioWorklet.addModule("studio/audio/microphone.ts")
     const source = now.context.createMediaStreamSource(now.microphone)
     const worklet = new AudioWorkletNode(now.context, "microphone", { processorOptions: { rate } })
     now.meter = now.context.createAnalyser()

@@ -1,0 +1,14 @@
+/** What the host chose for this page (`studio({ … })`), from the elements that the server wrote into it. */
+const chosen = (name: string): string | undefined =>
+  document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content
+
+export const brandName = chosen("brand") ?? "Colloquy"
+
+/** Its first letter, which stands in the rail. */
+export const [brandMark = ""] = brandName
+
+/** True: nothing is changed from here. */
+export const isReadOnly = chosen("read-only") === "yes"
+
+/** The names of the rooms; null: all. */
+export const chosenRooms = chosen("rooms")?.split(" ") ?? null
