@@ -180,6 +180,7 @@ export {
   type ContinueOutcome,
   type IdempotencyKey,
   type NewRun,
+  type FoundRepeat,
   type Repeated,
   RunStore,
   type Settled,
@@ -257,6 +258,7 @@ export {
 export { Colleague, handoffName, handoffPrefix, helperName, mostColleagues } from "./assistants/Colleague.ts"
 export {
   type AssistantChange,
+  type AssistantStored,
   AssistantStore,
   type ThreadInContext,
   type VersionPage

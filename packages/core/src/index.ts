@@ -80,6 +80,7 @@ export type { WaitingCall } from "./turns/WaitingCalls.ts"
 export type { DecisionsRequest, ToolOutputsRequest, TurnRequest } from "./turns/TurnRequest.ts"
 export { isTerminal, type TurnEvent } from "./turns/TurnEvent.ts"
 export type { TurnReply } from "./turns/TurnReply.ts"
+export { IdempotencyConflict } from "./runs/AnsweredBefore.ts"
 export { Explanation } from "./prompts/Explanation.ts"
 export { PromptPart } from "./prompts/PromptPart.ts"
 export { ContextTooLong } from "./prompts/ContextTooLong.ts"
@@ -87,7 +88,6 @@ export { defaultTurnSettings, TurnSettings } from "./turns/TurnSettings.ts"
 export {
   EmptyMessage,
   FirstAnswerGone,
-  IdempotencyConflict,
   MessageNotFound,
   MessageNotSendable,
   NothingPending,

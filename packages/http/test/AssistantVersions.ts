@@ -58,7 +58,33 @@ export const assistantVersions = (stores: () => Layer.Layer<InMemory.Stores>): v
     const stale = { headers: { "if-match": `"4"` } }
     assert.strictEqual((await service.call("POST", `${path}/versions/2/restore`, undefined, stale)).status, 412)
 
+    const restore = (version: number, key: string, headers: Record<string, string> = {}) =>
+      service.call("POST", `${path}/versions/${version}/restore`, undefined, {
+        headers: { "idempotency-key": key, ...headers }
+      })
+    const ifFive = { "if-match": `"5"` }
+    const once = await restore(2, "restore", ifFive)
+    assert.deepStrictEqual([once.status, once.body.version], [200, 6])
+    const nothing = await restore(2, "nothing")
+    assert.strictEqual(nothing.body.version, 6)
+    assert.strictEqual((await put({ name: "Later" })).body.version, 7)
+    for (const [key, headers] of [
+      ["restore", ifFive],
+      ["nothing", {}]
+    ] as const) {
+      const again = await restore(2, key, headers)
+      assert.deepStrictEqual([again.status, again.text, again.headers.get("etag")], [200, once.text, `"6"`])
+    }
+    assert.strictEqual((await restore(3, "restore", ifFive)).status, 409)
+    const many = await Promise.all(Array.from({ length: 5 }, () => restore(1, "at once")))
+    assert.deepStrictEqual(
+      many.map(({ body }) => body.version),
+      [8, 8, 8, 8, 8]
+    )
+
     const copy = (await service.call("POST", `${path}/clone`)).body.assistant
+    assert.strictEqual((await service.call("DELETE", path)).status, 200)
+    assert.strictEqual((await restore(2, "restore", ifFive)).text, once.text)
     const ofCopy = (await service.call("GET", `/assistants/${copy.assistant_id}/versions`)).body.versions
     assert.deepStrictEqual([copy.version, ofCopy.map(lineOf)], [1, [[1, "ada", ""]]])
   })

@@ -2,6 +2,7 @@
 import { type Assistant, type AssistantId, type OwnerId, Principal } from "@colloquy/core"
 import {
   AssistantInSession,
+  type AssistantStored,
   AssistantStore,
   actorName,
   type ThreadInContext,
@@ -9,6 +10,7 @@ import {
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { findKey, keepAnswer } from "./IdempotencyKeys.ts"
 import {
   findAssistant,
   type AssistantRow,
@@ -72,14 +74,17 @@ export const assistantStore = (state: State): typeof AssistantStore.Service => {
           .filter((assistant) => name === undefined || assistant.name === name)
           .slice(skip, skip + limit)
       ),
-    update: ({ after, before, changes }) =>
+    update: ({ after, before, changes, once = null }) =>
       Principal.use((principal) =>
-        ownedWrite(state, "AssistantStore.update", (ownerId) => {
+        ownedWrite(state, "AssistantStore.update", (ownerId, now): AssistantStored => {
           const row = findVisible(ownerId, before.id)
-          if (row?.assistant.version !== before.version) return false
+          if (row?.assistant.version !== before.version) return "changed"
+          if (once !== null && findKey(state, ownerId, once.key, now) !== undefined) return "repeated"
+          keepAnswer(state, ownerId, once, now)
+          if (after.version === before.version) return "stored"
           row.older.push(present(row))
           Object.assign(row, { assistant: after, by: actorName(principal), changes })
-          return true
+          return "stored"
         })
       ),
     versions: (id, { before = Number.POSITIVE_INFINITY, limit }) =>

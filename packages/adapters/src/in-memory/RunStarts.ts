@@ -9,6 +9,7 @@ import type {
   BeginOutcome,
   Continue,
   ContinueOutcome,
+  FoundRepeat,
   History,
   IdempotencyKey,
   Lease,
@@ -51,7 +52,7 @@ type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate
 export const runStarts = (state: State): Starts => ({
   begin: (begin) => ownedWrite(state, "RunStore.begin", (ownerId, now) => beginRun(state, ownerId, begin, now)),
 
-  findRepeated: (key) => ownedStep((ownerId, now) => Option.fromNullishOr(findRepeated(state, ownerId, key, now))),
+  findRepeated: (key) => ownedStep((ownerId, now) => Option.fromNullishOr(findUsed(state, ownerId, key, now))),
 
   activate: (lease, duration, historyTokens, savesWith) =>
     ownedStep((ownerId, now): ActivateOutcome => {
@@ -311,12 +312,19 @@ const readHistory = ({ messages, thread }: RunRow, historyTokens: number): Histo
   return { messages: given, older: { messages: from, tokens: thread.tokens - tokens } }
 }
 
-const findRepeated = (state: State, ownerId: OwnerId, key: string, now: number): Repeated | undefined => {
+const findUsed = (state: State, ownerId: OwnerId, key: string, now: number): FoundRepeat | undefined => {
   const found = findKey(state, ownerId, key, now)
   // The fingerprint of a request without a run is never that of a message.
   return found?._tag === "Answered"
-    ? { _tag: "Repeated", runId: RunId.make("answered"), legStart: 0, fingerprint: found.fingerprint }
+    ? { _tag: "Repeated", runId: RunId.make("answered"), threadId: null, legStart: 0, fingerprint: found.fingerprint }
     : found
+}
+
+const findRepeated = (state: State, ownerId: OwnerId, key: string, now: number): Repeated | undefined => {
+  const found = findUsed(state, ownerId, key, now)
+  if (found === undefined) return undefined
+  const { threadId: _, ...repeated } = found
+  return repeated
 }
 
 const remember = (
@@ -328,6 +336,7 @@ const remember = (
 ): void => {
   if (idempotency === null) return
   const runId = row.run.id
-  const value = { _tag: "Repeated" as const, runId, legStart, fingerprint: idempotency.fingerprint }
+  const { threadId } = row.run
+  const value = { _tag: "Repeated" as const, runId, threadId, legStart, fingerprint: idempotency.fingerprint }
   row.idempotencyKeys.push(keepKey(state, row.thread.ownerId, idempotency.key, now, value))
 }

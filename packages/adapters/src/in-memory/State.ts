@@ -29,7 +29,7 @@ import type {
   Lease,
   LogEvent,
   NewMessage,
-  Repeated,
+  FoundRepeat,
   RunSignal,
   RunStatus,
   CaseId,
@@ -96,7 +96,7 @@ export interface ThreadRow {
 }
 
 /** The request that an idempotency key was used for. */
-export type UsedKey = Repeated | ({ readonly _tag: "Answered" } & Answered)
+export type UsedKey = FoundRepeat | ({ readonly _tag: "Answered" } & Answered)
 
 export interface RunRow {
   thread: ThreadRow

@@ -23,6 +23,8 @@ import {
   type VersionRow
 } from "./AssistantRecord.ts"
 import { call, type Database, type Parameter } from "./Database.ts"
+import { onceArguments } from "./PostgresBranches.ts"
+import { functionName } from "./schema/FunctionNames.ts"
 import { joinedRevision } from "./schema/Threads.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromJsonOrNull, toText } from "./StoredText.ts"
@@ -133,7 +135,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         )
       }),
 
-    update: ({ after, before, changes }) =>
+    update: ({ after, before, changes, once = null }) =>
       Principal.use((principal) => {
         const fields: ReadonlyArray<Assignment> = [
           ...patchAssignments(after),
@@ -142,27 +144,39 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
           ["author", toText(actorName(principal))],
           ["changes", JSON.stringify(changes)]
         ]
-        const assignments = fields.map(([column], index) => `${column} = $${index + 5}`).join(", ")
+        const assignments = fields.map(([column], index) => `${column} = $${index + 8}`).join(", ")
+        const isSame = after.version === before.version
+        const { answer, fingerprint, key } = onceArguments(once)
+        // The row before the change is read from the statement's snapshot. It is this version, or nothing is changed.
+        const write = `, changed as (
+            update ${schema}.assistants a set ${assignments}
+            from claimed c where c.known is null and a.id = c.id and a.owner = c.owner returning a.id, a.owner
+          ), kept as (
+            insert into ${schema}.assistant_versions (owner, assistant_id, version, created_at, author, changes, fields)
+            select a.owner, a.id, a.version, a.updated_at, a.author, a.changes, $7
+            from changed join ${schema}.assistants a on a.id = changed.id and a.owner = changed.owner
+          )`
         return Effect.map(
-          query(
+          query<{ readonly outcome: "stored" | "repeated" }>(
             "AssistantStore.update",
-            // The row before the change is read from the statement's snapshot. It is this version, or nothing is changed.
-            `with changed as (
-               update ${schema}.assistants a set ${assignments}
-               where a.id = $1 and a.owner = $2 and not a.draft and a.version = $3 returning a.id, a.owner
-             )
-             insert into ${schema}.assistant_versions (owner, assistant_id, version, created_at, author, changes, fields)
-             select a.owner, a.id, a.version, a.updated_at, a.author, a.changes, $4
-             from changed join ${schema}.assistants a on a.id = changed.id and a.owner = changed.owner returning 1 as kept`,
+            `with held as (
+               select a.id, a.owner from ${schema}.assistants a
+               where a.id = $1 and a.owner = $2 and not a.draft and a.version = $3 for no key update
+             ), claimed as (
+               select held.id, held.owner, ${schema}.${functionName("claim_answer")}(held.owner, $4, $5, held.id, $6) as known from held
+             )${isSame ? "" : write}
+             select case when known is null then 'stored' else 'repeated' end as outcome from claimed`,
             [
               knownId(before.id),
               toText(principal.ownerId),
               before.version,
-              JSON.stringify(pickVersionedFields(before)),
-              ...fields.map(([, value]) => value)
+              key,
+              fingerprint,
+              answer,
+              ...(isSame ? [] : [JSON.stringify(pickVersionedFields(before)), ...fields.map(([, value]) => value)])
             ]
           ),
-          (rows) => rows.length > 0
+          ([row]) => row?.outcome ?? "changed"
         )
       }),
 

@@ -3,7 +3,7 @@
  * or find a repeated request.
  * Each sends one statement; those that write call one function of the schema, which locks the thread first.
  */
-import { type OwnerId, Principal } from "@colloquy/core"
+import { type OwnerId, Principal, type ThreadId } from "@colloquy/core"
 import type {
   AdmissionRequest,
   Answers,
@@ -127,13 +127,16 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
     findRepeated: (key) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          brief<Pick<OutcomeRow, "outcome_run" | "leg_start" | "fingerprint">>(
+          brief<
+            Pick<OutcomeRow, "outcome_run" | "leg_start" | "fingerprint"> & { readonly thread_id: ThreadId | null }
+          >(
             "RunStore.findRepeated",
-            `select run_id as outcome_run, leg_start, fingerprint from ${schema}.idempotency_keys
+            `select run_id as outcome_run, thread_id, leg_start, fingerprint from ${schema}.idempotency_keys
              where owner = $1 and key = $2 and created_at > clock_timestamp() - interval '24 hours'`,
             [toText(ownerId), toKey(key)]
           ),
-          ([row]) => Option.map(Option.fromNullishOr(row), decodeRepeated)
+          ([row]) =>
+            Option.map(Option.fromNullishOr(row), (found) => ({ ...decodeRepeated(found), threadId: found.thread_id }))
         )
       ),
 

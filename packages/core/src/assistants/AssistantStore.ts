@@ -6,6 +6,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { AnsweredOnce } from "../runs/Branches.ts"
 import type { Thread } from "../threads/Thread.ts"
 import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { Assistant, AssistantInSession } from "./Assistant.ts"
@@ -24,12 +25,20 @@ export interface ThreadInContext {
   readonly revision: string
 }
 
-/** One change of an assistant. The version of `after` is the one after that of `before`. */
+/**
+ * One change of an assistant. The version of `after` is the one after that of `before`. With the same version nothing changes, and only the
+ * answer of `once` is kept.
+ */
 export interface AssistantChange {
   readonly before: Assistant
   readonly after: Assistant
   readonly changes: ReadonlyArray<VersionedField>
+  /** What a repeat of the request gets. */
+  readonly once?: AnsweredOnce | null
 }
+
+/** `changed`: there is no such assistant, or it has another version. `repeated`: the idempotency key was used before. */
+export type AssistantStored = "stored" | "changed" | "repeated"
 
 export interface VersionPage {
   readonly limit: number
@@ -62,10 +71,12 @@ export class AssistantStore extends Context.Service<
      */
     readonly list: (page: Page, name?: string) => Effect.Effect<ReadonlyArray<Assistant>, StoreUnavailable, Principal>
     /**
-     * MUST store `after` in the place of `before`, and keep `before` as a version with its `changes`, in one step. False, without changing
-     * anything, when there is no such assistant or it no longer has the version of `before`: of two callers at once, one succeeds.
+     * MUST store `after` in the place of `before`, and keep `before` as a version with its `changes`, in one step. "changed", and nothing
+     * is stored, when there is no such assistant or it no longer has the version of `before`: of two callers at once, one succeeds. With
+     * `once`, MUST store the answer for `RunStore.findAnswered` in the same step; when the key was used within the last 24 hours, MUST store
+     * nothing and return "repeated".
      */
-    readonly update: (change: AssistantChange) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    readonly update: (change: AssistantChange) => Effect.Effect<AssistantStored, StoreUnavailable, Principal>
     /**
      * MUST list the versions of an assistant with the present one, newest first; `by` is the principal (`nameOf`) that inserted or updated.
      * An assistant that is unknown or another owner's has none.

@@ -8,6 +8,8 @@ import type { NameTooLong } from "../models/NameTooLong.ts"
 import type { ProviderNotFound } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
+import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata, Thread, ThreadNotFound } from "../threads/Thread.ts"
 import type {
   Assistant,
@@ -100,13 +102,15 @@ export class Assistants extends Context.Service<
     readonly restore: (
       id: AssistantId,
       version: number,
-      ifVersion?: ReadonlyArray<number>
+      ifVersion?: ReadonlyArray<number>,
+      idempotency?: IdempotencyKey
     ) => Effect.Effect<
       Assistant,
       | AssistantNotFound
       | AssistantChanged
       | AssistantVersionNotFound
       | ColleagueNotFound
+      | IdempotencyConflict
       | ProviderNotFound
       | NameTooLong
       | StoreUnavailable,

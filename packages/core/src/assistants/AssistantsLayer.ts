@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { AuditLog } from "../access/AuditLog.ts"
 import { traced, tracedFn } from "../primitives/Traced.ts"
 import { AssistantId, newId, type ThreadId } from "../primitives/Ids.ts"
@@ -10,13 +11,15 @@ import { checkNames } from "../models/NameTooLong.ts"
 import { embeddingProviderNotFound, providerNotFound, Providers } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { Metadata } from "../threads/Thread.ts"
+import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
+import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { Removals } from "../threads/Removals.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { Threads } from "../threads/Threads.ts"
 import {
-  type Assistant,
+  Assistant,
   AssistantChanged,
   AssistantNotFound,
   type AssistantPatch,
@@ -45,14 +48,20 @@ import {
   type NewAssistant
 } from "./Assistants.ts"
 
+/** The answer of a restore that a repeat gets. */
+const answerCodec = Schema.toCodecJson(Assistant)
+const encodeAssistant = Schema.encodeSync(answerCodec)
+const decodeAssistant = Schema.decodeUnknownOption(answerCodec)
+
 export const assistantsLayer: Layer.Layer<
   Assistants,
   never,
-  AssistantStore | Copies | FollowUps | Threads | ThreadStore | Providers | Removals
+  AssistantStore | RunStore | Copies | FollowUps | Threads | ThreadStore | Providers | Removals
 > = Layer.effect(
   Assistants,
   Effect.gen(function* () {
     const store = yield* AssistantStore
+    const runs = yield* RunStore
     const audit = yield* AuditLog.make
     const threads = yield* Threads
     const threadStore = yield* ThreadStore
@@ -102,7 +111,8 @@ export const assistantsLayer: Layer.Layer<
     const change = Effect.fnUntraced(function* (
       id: AssistantId,
       patch: AssistantPatch,
-      ifVersion: ReadonlyArray<number> | undefined
+      ifVersion: ReadonlyArray<number> | undefined,
+      idempotency?: IdempotencyKey
     ) {
       yield* Effect.fromResult(checkNames(trimmedNames(patch)))
       yield* refuseUnknownProvider(patch.provider)
@@ -114,12 +124,17 @@ export const assistantsLayer: Layer.Layer<
           return yield* new AssistantChanged({ assistantId: id, version: before.version })
         }
         const diff = assistantDiff(before, { ...patch, ...following(before, patch) })
-        if (diff.length === 0) return before
+        if (diff.length === 0 && idempotency === undefined) return before
         const changes = diff.map(({ field }) => field)
-        const next: Assistant = { ...before, version: before.version + 1, updatedAt: yield* now }
+        const next: Assistant =
+          diff.length === 0 ? before : { ...before, version: before.version + 1, updatedAt: yield* now }
         const after = diff.reduce<Assistant>((record, { after: value, field }) => ({ ...record, [field]: value }), next)
-        yield* audit.record("assistant_updated", id, changes)
-        if (yield* store.update({ before, after, changes })) return after
+        if (diff.length > 0) yield* audit.record("assistant_updated", id, changes)
+        const once = idempotency === undefined ? null : keptAnswer(idempotency, encodeAssistant(after))
+        const stored = yield* store.update({ before, after, changes, once })
+        if (stored === "stored") return after
+        if (stored === "repeated")
+          return (yield* answeredBefore(runs, idempotency, decodeAssistant)) ?? (yield* new IdempotencyConflict())
       }
     })
 
@@ -150,7 +165,8 @@ export const assistantsLayer: Layer.Layer<
         ifVersion?: ReadonlyArray<number>
       ) {
         if (embedding !== undefined) yield* refuseOtherEmbedding(yield* get(id), embedding)
-        return yield* change(id, patch, ifVersion)
+        // A change without a key conflicts with none.
+        return yield* Effect.catchTag(change(id, patch, ifVersion), "IdempotencyConflict", Effect.die)
       }),
       versions: tracedFn("Assistants.versions")(function* (id: AssistantId, { limit, ...page }: VersionPage) {
         const found = yield* store.versions(id, { ...page, limit: limit + 1 })
@@ -163,10 +179,13 @@ export const assistantsLayer: Layer.Layer<
       restore: tracedFn("Assistants.restore")(function* (
         id: AssistantId,
         wanted: number,
-        ifVersion?: ReadonlyArray<number>
+        ifVersion?: ReadonlyArray<number>,
+        idempotency?: IdempotencyKey
       ) {
+        const answered = yield* answeredBefore(runs, idempotency, decodeAssistant)
+        if (answered !== undefined) return answered
         const { assistant } = yield* version(id, wanted)
-        return yield* change(id, pickVersionedFields(assistant), ifVersion)
+        return yield* change(id, pickVersionedFields(assistant), ifVersion, idempotency)
       }),
       clone: tracedFn("Assistants.clone")(function* (id: AssistantId, request: CloneRequest) {
         yield* Effect.fromResult(checkNames({ name: request.name }))

@@ -13,9 +13,9 @@ import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
-import { answeredBefore, keptAnswer } from "../turns/AnsweredBefore.ts"
+import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { readImport } from "../turns/Import.ts"
-import { IdempotencyConflict, MessageNotFound } from "../turns/TurnErrors.ts"
+import { MessageNotFound } from "../turns/TurnErrors.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import {
   CaseChange,

@@ -17,6 +17,7 @@ import { Billing } from "../metering/Billing.ts"
 import type { UsageOfDay } from "../metering/UsageLedger.ts"
 import { AssistantId, AuditEntryId, KeyId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage, type Page } from "../primitives/Page.ts"
+import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
 import { Threads, type ThreadWithMessages } from "../threads/Threads.ts"
 import {
@@ -40,7 +41,11 @@ export interface VersionCalls {
   /** The assistant as it was in this version. `assistantDiff` compares two. */
   readonly get: (id: string, version: number, options?: CallOptions) => Promise<VersionedAssistant>
   /** Makes an earlier version the next one. */
-  readonly restore: (id: string, version: number, options?: ChangeOptions) => Promise<Assistant>
+  readonly restore: (
+    id: string,
+    version: number,
+    options?: ChangeOptions & { readonly idempotency?: IdempotencyKey }
+  ) => Promise<Assistant>
 }
 
 /** With `ifVersion`, the change is refused (`AssistantChanged`) if the assistant has another version. */
@@ -184,7 +189,10 @@ export const recordCalls = <Services>(
         get: (id, version, options) =>
           calls.run(() => assistants.version(readId(AssistantId, id), version), asked(options)),
         restore: (id, version, options) =>
-          calls.run(() => assistants.restore(readId(AssistantId, id), version, wantedVersions(options)), asked(options))
+          calls.run(
+            () => assistants.restore(readId(AssistantId, id), version, wantedVersions(options), options?.idempotency),
+            asked(options)
+          )
       },
       clone: (id, request = {}, options) =>
         calls.run(() => assistants.clone(readId(AssistantId, id), request), asked(options)),

@@ -43,6 +43,11 @@ export interface Repeated {
   readonly fingerprint: string
 }
 
+/** With the thread in which the run was begun; null: the version of the kernel that began it did not keep it. */
+export interface FoundRepeat extends Repeated {
+  readonly threadId: ThreadId | null
+}
+
 export interface NewRun {
   readonly id: RunId
   readonly threadId: ThreadId
@@ -215,8 +220,11 @@ export class RunStore extends Context.Service<
      */
     readonly begin: (begin: Begin) => Effect.Effect<BeginOutcome, StoreUnavailable, Principal>
 
-    /** MUST find the request that used an idempotency key of the principal within the last 24 hours, also when its run has been deleted since. */
-    readonly findRepeated: (key: string) => Effect.Effect<Option.Option<Repeated>, StoreUnavailable, Principal>
+    /**
+     * MUST find the request that used an idempotency key of the principal within the last 24 hours, with its thread, also when the run has
+     * been deleted since.
+     */
+    readonly findRepeated: (key: string) => Effect.Effect<Option.Option<FoundRepeat>, StoreUnavailable, Principal>
 
     /**
      * Moves a QUEUED run to IN_PROGRESS when nothing blocks it: no run is IN_PROGRESS and no run was queued before it. Supersedes like

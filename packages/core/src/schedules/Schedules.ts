@@ -8,7 +8,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { Metadata, ThreadNotFound } from "../threads/Thread.ts"
 import type { StartedTurn } from "../turns/StartedTurn.ts"
-import type { IdempotencyConflict } from "../turns/TurnErrors.ts"
+import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type { StartError } from "../turns/TurnUseCases.ts"
 import type { OnMissed, Schedule, ScheduleNotFound, ScheduleRefused, TooManySchedules } from "./Schedule.ts"
 

@@ -18,8 +18,8 @@ import { type Metadata, Thread, ThreadInSession, ThreadNotFound } from "../threa
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { type ImportRefused, readImport } from "./Import.ts"
 import { Rewinds } from "./Rewinds.ts"
-import { answeredBefore, keptAnswer } from "./AnsweredBefore.ts"
-import { IdempotencyConflict, MessageNotFound, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
+import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { MessageNotFound, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 export interface ImportRequest {

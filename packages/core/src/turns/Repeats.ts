@@ -7,13 +7,14 @@ import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { isAtRest, type Run } from "../runs/Run.ts"
-import { type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
+import { type FoundRepeat, type IdempotencyKey, type Repeated, RunStore } from "../runs/RunStore.ts"
 import { Followers } from "./Followers.ts"
 import { restedTurn } from "./PrunedLog.ts"
 import { Recovery } from "./Recovery.ts"
 import { TurnSignals } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import { FirstAnswerGone, IdempotencyConflict, ThreadBusy } from "./TurnErrors.ts"
+import { FirstAnswerGone, ThreadBusy } from "./TurnErrors.ts"
+import { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import { decodePlan } from "./TurnPlan.ts"
 
 export type RepeatError = FirstAnswerGone | IdempotencyConflict | ThreadBusy | StoreUnavailable
@@ -28,7 +29,10 @@ export class Repeats extends Context.Service<
     /**
      * Joins the turn of the first request. While that turn waits in the queue, the repeat waits too, and both may fail with `ThreadBusy`.
      */
-    readonly join: (repeated: Repeated, fingerprint: string) => Effect.Effect<StartedTurn, RepeatError, Principal>
+    readonly join: (
+      repeated: Repeated | FoundRepeat,
+      fingerprint: string
+    ) => Effect.Effect<StartedTurn, RepeatError, Principal>
     /** The newest leg of a run, live or from the store. A run that was cancelled while it waited has no events of that: its record tells it. */
     readonly newest: (run: Run) => Effect.Effect<StartedTurn, StoreUnavailable, Principal>
   }
@@ -42,10 +46,13 @@ export class Repeats extends Context.Service<
       const followers = yield* Followers
       const counter = yield* TokenCounter
 
-      const join = Effect.fnUntraced(function* (repeated: Repeated, fingerprint: string) {
+      const join = Effect.fnUntraced(function* (repeated: Repeated | FoundRepeat, fingerprint: string) {
         if (repeated.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
         const run = yield* store.get(repeated.runId)
-        if (Option.isNone(run)) return yield* new FirstAnswerGone()
+        if (Option.isNone(run)) {
+          const threadId = "threadId" in repeated ? repeated.threadId : null
+          return yield* new FirstAnswerGone({ runId: repeated.runId, threadId })
+        }
         const { threadId, assistantId, id } = run.value
         if (run.value.status === "QUEUED") yield* untilBegun(run.value)
         // The request answered some calls of a run that waits: no leg has begun since.

@@ -64,14 +64,15 @@ export class NothingPending extends Schema.TaggedError<NothingPending>()("Nothin
   }
 }
 
-export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {
-  override get message() {
-    return "This idempotency key was used for another request. Use a new key for a new request."
-  }
-}
-
-/** A request is repeated with its idempotency key, but what it began has been deleted. Nothing is begun a second time. */
-export class FirstAnswerGone extends Schema.TaggedError<FirstAnswerGone>()("FirstAnswerGone", {}) {
+/**
+ * A request is repeated with its idempotency key, but the run that it began has been deleted, with the text of the first answer. Nothing is
+ * begun a second time.
+ */
+export class FirstAnswerGone extends Schema.TaggedError<FirstAnswerGone>()("FirstAnswerGone", {
+  runId: RunId,
+  /** Null: it is not known any more. */
+  threadId: Schema.NullOr(ThreadId)
+}) {
   override get message() {
     return "What the first request with this idempotency key began was deleted since. Use a new key to send it again."
   }

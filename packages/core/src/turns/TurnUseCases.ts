@@ -30,12 +30,12 @@ import type { SubmitError } from "./ToolOutputs.ts"
 import type {
   EmptyMessage,
   FirstAnswerGone,
-  IdempotencyConflict,
   ShuttingDown,
   ThreadBusy,
   ToolNameTaken,
   TurnRefused
 } from "./TurnErrors.ts"
+import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 import type { RepeatError } from "./Repeats.ts"

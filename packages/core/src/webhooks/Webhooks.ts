@@ -6,7 +6,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { DeliveryId, WebhookId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
-import type { IdempotencyConflict } from "../turns/TurnErrors.ts"
+import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type {
   Delivery,
   DeliveryNotFound,

@@ -27,6 +27,7 @@ import {
   Thread
 } from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
+import { IdempotencyHeader } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
 
 const tok_k = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))
@@ -162,9 +163,9 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       .annotate(OpenApi.Summary, "Look at an assistant as it was in a version"),
     HttpApiEndpoint.post("restore", "/assistants/:assistant_id/versions/:version/restore", {
       params: versionParams,
-      headers: IfMatch,
+      headers: { ...IfMatch.fields, ...IdempotencyHeader },
       success: Assistant,
-      error: [NotFound, PreconditionFailed, ServiceUnavailable]
+      error: [NotFound, Conflict, PreconditionFailed, ServiceUnavailable]
     })
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Make an earlier version the next one"),

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
+import { readIdempotency } from "./Idempotency.ts"
 import { modelOptionsFromWire } from "./TurnOptions.ts"
 import { assistantBodies, type AssistantCreate, type AssistantUpdate } from "../endpoints/AssistantsApi.ts"
 import { compact, given, givenName, readPage, writeTimestamp } from "../wire/Fields.ts"
@@ -69,13 +70,15 @@ export const layer = HttpApiBuilder.group(
           Effect.mapError(toWireError)
         )
       )
-      .handle("restore", ({ headers, params }) => {
-        const [id, wanted] = [AssistantId.make(params.assistant_id), versionsIn(headers["if-match"])]
-        return assistants.restore(id, readVersion(params.version), wanted).pipe(
-          Effect.map((restored) => tagged(restored)),
-          Effect.mapError(toWireError)
-        )
-      })
+      .handle("restore", (sent) =>
+        Effect.gen(function* () {
+          const { headers, params } = sent
+          const [id, wanted] = [AssistantId.make(params.assistant_id), versionsIn(headers["if-match"])]
+          const { idempotency } = yield* readIdempotency(sent, () => ({ wanted: wanted ?? null }))
+          const restored = assistants.restore(id, readVersion(params.version), wanted, idempotency)
+          return tagged(yield* Effect.mapError(restored, toWireError))
+        })
+      )
       .handle("remove", ({ params }) =>
         Effect.gen(function* () {
           yield* assistants.remove(AssistantId.make(params.assistant_id)).pipe(Effect.mapError(toWireError))

@@ -1,6 +1,7 @@
 /** A turn that has begun becomes an answer: the stream of its events, or its reply as one record. Used by messages, tool outputs and approvals. */
 import { type Principal, type StartedTurn, Turns } from "@colloquy/core"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import type { RunAccepted } from "../wire/InboxRecords.ts"
@@ -26,17 +27,31 @@ export const delivery = Effect.map(
       )
 )
 
-/** A turn whose caller does not wait: the run, and its state at this moment. */
+/**
+ * A turn whose caller does not wait: the run, and its state at this moment. A repeat is accepted as the first request was, also when the run
+ * has been deleted since.
+ */
 export const acceptance = Effect.map(
   Effect.all([Turns, Wings]),
   ([turns, wings]) =>
     <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>) =>
       Effect.gen(function* () {
-        const { runId, threadId } = yield* Effect.mapError(start, (error) => toWireError(error, wings.placeOf))
+        const begun = yield* Effect.result(start)
+        if (Result.isFailure(begun)) {
+          const first = acceptedBefore(begun.failure)
+          return first === null ? yield* Effect.fail(toWireError(begun.failure, wings.placeOf)) : accepted(first)
+        }
+        const { runId, threadId } = begun.success
         const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
         return accepted({ thread_id: threadId, run_id: runId, status: run.status })
       })
 )
+
+/** Nothing of this answer is a text of the deleted conversation. */
+const acceptedBefore = (error: KernelError): RunAccepted | null =>
+  error._tag === "FirstAnswerGone" && error.threadId !== null
+    ? { thread_id: error.threadId, run_id: error.runId, status: "IN_PROGRESS" }
+    : null
 
 const accepted = (run: RunAccepted): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(run, { status: 202 })

@@ -150,9 +150,10 @@ export const assistantStoreContract = (test: ContractTest): void => {
       }
       const third: Assistant = { ...second, searchLimit: 7, version: 3, updatedAt: moment(9) }
       const changes = ["name", "systemPrompt", "tools", "modelOptions", "metadata", "helpers"] as const
-      assert.isTrue(yield* store.update({ before: first, after: second, changes }))
+      assert.strictEqual(yield* store.update({ before: first, after: second, changes }), "stored")
       const another = Effect.provideService(Principal, { ...principal, keyName: "a key 🔑" })
-      assert.isTrue(yield* another(store.update({ before: second, after: third, changes: ["searchLimit"] })))
+      const last = another(store.update({ before: second, after: third, changes: ["searchLimit"] }))
+      assert.strictEqual(yield* last, "stored")
 
       assert.deepStrictEqual(Option.getOrThrow(yield* store.get(first.id)), third)
       const told = [
@@ -185,13 +186,45 @@ export const assistantStoreContract = (test: ContractTest): void => {
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(
-        stored.filter((isStored) => isStored),
-        [true]
+        stored.filter((outcome) => outcome !== "changed"),
+        ["stored"]
       )
       yield* Effect.all(attempts)
-      assert.isFalse(yield* store.update(stale))
+      assert.strictEqual(yield* store.update(stale), "changed")
       const numbers = (yield* store.versions(id, { limit: 9 })).map(({ version }) => version)
       assert.deepStrictEqual(numbers, [7, 6, 5, 4, 3, 2, 1])
+    })
+  )
+
+  test(
+    "MUST keep the answer for a key in the same step as the change, and store nothing for a key that was used",
+    Effect.gen(function* () {
+      const [store, runs] = [yield* AssistantStore, yield* RunStore]
+      const first = yield* insertAssistant()
+      const once = { key: "a key 🔑", fingerprint: "f", answer: awkwardJson }
+      const second = { ...first, name: "Second", version: 2 }
+      const kept = Effect.map(runs.findAnswered(once.key), Option.getOrUndefined)
+      const changes = ["name"] as const
+      const stale = { ...second, version: 9 }
+      assert.strictEqual(yield* store.update({ before: stale, after: second, changes, once }), "changed")
+      assert.isUndefined(yield* kept)
+      const attempts = Array.from({ length: 5 }, () => store.update({ before: first, after: second, changes, once }))
+      const outcomes = yield* Effect.all(attempts, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        outcomes.filter((outcome) => outcome !== "changed"),
+        ["stored"]
+      )
+      const found = yield* kept
+      assert.deepStrictEqual([found?.fingerprint, found?.answer], ["f", awkwardJson])
+      const third = { ...second, name: "Third", version: 3 }
+      assert.strictEqual(yield* store.update({ before: second, after: third, changes, once }), "repeated")
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.get(first.id)), second)
+
+      const nothing = { before: second, after: second, changes: [], once: { ...once, key: "another" } }
+      assert.strictEqual(yield* store.update(nothing), "stored")
+      assert.strictEqual(yield* store.update(nothing), "repeated")
+      const numbers = (yield* store.versions(first.id, { limit: 9 })).map(({ version }) => version)
+      assert.deepStrictEqual(numbers, [2, 1])
     })
   )
 
@@ -203,7 +236,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
       const unknown = yield* sampleAssistant()
       for (const before of [mine, unknown]) {
         const after = { ...before, name: "Taken over", version: 2 }
-        assert.isFalse(yield* asNewOwner(store.update({ before, after, changes: ["name"] })))
+        assert.strictEqual(yield* asNewOwner(store.update({ before, after, changes: ["name"] })), "changed")
         assert.deepStrictEqual(yield* asNewOwner(store.versions(before.id, { limit: 9 })), [])
         assert.isTrue(Option.isNone(yield* asNewOwner(store.version(before.id, 1))))
       }
@@ -220,7 +253,7 @@ export const assistantStoreContract = (test: ContractTest): void => {
       assert.isTrue(Option.isNone(yield* store.get(draft.id)))
       assert.deepStrictEqual(yield* store.list(firstPage), [])
       const early = { before: draft, after: { ...draft, name: "Early", version: 2 }, changes: ["name"] as const }
-      assert.isFalse(yield* store.update(early))
+      assert.strictEqual(yield* store.update(early), "changed")
       assert.deepStrictEqual(yield* store.versions(draft.id, { limit: 9 }), [])
       assert.isTrue(Option.isNone(yield* store.version(draft.id, 1)))
       assert.isFalse(yield* store.remove(draft.id))

@@ -392,10 +392,11 @@ const repeating = (test: ContractTest): void => {
       const begins = Effect.flatMap(openThread, ({ id }) => sampleBegin(id, { idempotency }))
       const outcomes = yield* tenTimes(Effect.flatMap(begins, runs.begin))
       assert.deepStrictEqual(tally(outcomes), { Started: 1, Repeated: 9 })
-      const [runId = assert.fail()] = outcomes.flatMap((each) => (each._tag === "Started" ? [each.lease.runId] : []))
+      const [lease = assert.fail()] = outcomes.flatMap((each) => (each._tag === "Started" ? [each.lease] : []))
+      const { runId, threadId } = lease
       const repeated = { _tag: "Repeated", runId, legStart: 1, fingerprint: "the body" } as const
       for (const each of outcomes) if (each._tag === "Repeated") assert.deepStrictEqual(each, repeated)
-      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated("the key")), repeated)
+      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated("the key")), { ...repeated, threadId })
     })
   )
 
@@ -427,12 +428,13 @@ const repeating = (test: ContractTest): void => {
       const back = { keeps: 0, newest: Option.getOrThrow(newest), keptAs: null }
       const rewound = yield* runs.rewindThread({ threadId: id, ...back, at: new Date(0), followUps: [], once: null })
       assert.strictEqual(rewound._tag, "Done")
-      for (const [key, { runId }] of [
-        ["first", first],
-        ["second", second]
+      for (const [key, { runId }, threadId] of [
+        ["first", first, gone],
+        ["second", second, id]
       ] as const) {
         assert.isTrue(Option.isNone(yield* runs.get(runId)), key)
-        assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated(key)).runId, runId)
+        const found = Option.getOrThrow(yield* runs.findRepeated(key))
+        assert.deepStrictEqual([found.runId, found.threadId], [runId, threadId])
         const again = yield* sampleBegin(id, { idempotency: { key, fingerprint: "3" } })
         assert.strictEqual(expectTag(yield* runs.begin(again), "Repeated").runId, runId)
       }

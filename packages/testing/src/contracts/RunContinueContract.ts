@@ -77,7 +77,10 @@ const answering = (test: ContractTest): void => {
         fingerprint: "1"
       } as const
       assert.deepStrictEqual(yield* runs.answer(answers), repeated)
-      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated(idempotency.key)), repeated)
+      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated(idempotency.key)), {
+        ...repeated,
+        threadId: id
+      })
       const results = [sampleResult, approvedCall]
       const { history } = expectTag(
         yield* runs.continue(yield* sampleContinue(waiting, { answered: 1, results, tokens: 7 })),
@@ -248,7 +251,7 @@ export const runContinueContract = (test: ContractTest): void => {
       const { runId } = waiting
       const repeated = { _tag: "Repeated", runId, legStart: 11, fingerprint: "1" } as const
       for (const each of outcomes) if (each._tag === "Repeated") assert.deepStrictEqual(each, repeated)
-      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated("leg 1")), repeated)
+      assert.deepStrictEqual(Option.getOrThrow(yield* runs.findRepeated("leg 1")), { ...repeated, threadId: id })
       assert.strictEqual(Option.getOrThrow(yield* runs.findRepeated("leg 0")).legStart, 1)
     })
   )

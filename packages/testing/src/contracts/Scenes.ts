@@ -101,7 +101,8 @@ export const changeAssistant = Effect.fnUntraced(function* (
   const store = yield* AssistantStore
   const before = Option.getOrThrow(yield* store.get(id))
   const after: Assistant = { ...before, ...fields, version: before.version + 1, updatedAt }
-  return yield* store.update({ before, after, changes: assistantDiff(before, fields).map(({ field }) => field) })
+  const changes = assistantDiff(before, fields).map(({ field }) => field)
+  return (yield* store.update({ before, after, changes })) === "stored"
 })
 
 export const startTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {

@@ -108,6 +108,13 @@ export const keptKeys: Migration = {
   ]
 }
 
+/** A repeat is told the thread also when the run is gone. */
+export const threadsOfKeys: Migration = {
+  name: "threads of idempotency keys",
+  tables: [],
+  statements: [`alter table {schema}.idempotency_keys add column thread_id uuid`]
+}
+
 /** The sets of documents that a thread has. */
 export const allShelvesSql = (thread: string): string =>
   `(coalesce(${thread}.shelves, '{}') || coalesce(${thread}.shelf, ${thread}.id))`
@@ -215,7 +222,7 @@ declare
   v_known {schema}.idempotency_keys;
 begin
   if p_key is null then return null; end if;
-  if {schema}.claim_key(p_owner, p_key, p_fingerprint, p_thread, 0) then
+  if {schema}.claim_key(p_owner, p_key, p_fingerprint, p_thread, null, 0) then
     update {schema}.idempotency_keys set answer = p_answer where owner = p_owner and key = p_key;
     return null;
   end if;

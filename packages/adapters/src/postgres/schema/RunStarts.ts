@@ -145,7 +145,7 @@ begin
     v_grant := {schema}.admit_run(p_owner, p_admission, least(v_tokens, p_history), v_active = 0);
     if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
   end if;
-  if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_leg_start) then
+  if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_thread, p_leg_start) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
   if p_keeps is not null then
@@ -307,7 +307,7 @@ begin
     return row('NotOpen', p_run, null, null, null, null)::{schema}.run_outcome;
   end if;
   if exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS') then ${refuseErasing} end if;
-  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.last_sequence + 1) then
+  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.thread_id, v_run.last_sequence + 1) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
   perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens, null);
@@ -350,7 +350,7 @@ begin
       from {schema}.threads where id = v_run.thread_id and owner = p_owner;
     if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
   end if;
-  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, coalesce(p_leg_start, v_run.last_sequence + 1)) then
+  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.thread_id, coalesce(p_leg_start, v_run.last_sequence + 1)) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 

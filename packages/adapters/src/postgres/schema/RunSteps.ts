@@ -146,14 +146,14 @@ end $$`
 /** Returns false when another caller has claimed the key, on this thread or another. Waits for a claim that is not committed yet. */
 const claimKey = sqlFunction(
   "claim_key",
-  `(p_owner text, p_key text, p_fingerprint text, p_run uuid, p_leg_start integer)
+  `(p_owner text, p_key text, p_fingerprint text, p_run uuid, p_thread uuid, p_leg_start integer)
 returns boolean language plpgsql as $$
 begin
   if p_key is null then return true; end if;
-  insert into {schema}.idempotency_keys as known (owner, key, fingerprint, run_id, leg_start, created_at)
-    values (p_owner, p_key, p_fingerprint, p_run, p_leg_start, clock_timestamp())
+  insert into {schema}.idempotency_keys as known (owner, key, fingerprint, run_id, thread_id, leg_start, created_at)
+    values (p_owner, p_key, p_fingerprint, p_run, p_thread, p_leg_start, clock_timestamp())
     on conflict (owner, key) do update
-      set fingerprint = excluded.fingerprint, run_id = excluded.run_id, leg_start = excluded.leg_start,
+      set fingerprint = excluded.fingerprint, run_id = excluded.run_id, thread_id = excluded.thread_id, leg_start = excluded.leg_start,
         created_at = excluded.created_at, answer = null
       where known.created_at <= clock_timestamp() - interval '24 hours';
   return found;

@@ -3,7 +3,7 @@
  * write its file in this folder, append its migrations to the end of `migrations`, and add its functions.
  */
 import { auditTables } from "./AuditLog.ts"
-import { branchFunctions, branchTables, draftRevisions, keptKeys } from "./Branches.ts"
+import { branchFunctions, branchTables, draftRevisions, keptKeys, threadsOfKeys } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
 import { evalFunctions, evalTables, experimentTables, feedbackTables } from "./Evals.ts"
@@ -94,7 +94,8 @@ export const schemaOfThisVersion: Schema = {
     keptKeys,
     scratchThreads,
     experimentTables,
-    feedbackTables
+    feedbackTables,
+    threadsOfKeys
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

@@ -1,12 +1,17 @@
 /** Requests that begin no run, and whose idempotency key is stored with their answer: the first answer to a key is given again. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { AnsweredOnce } from "../runs/Branches.ts"
-import type { IdempotencyKey, RunStore } from "../runs/RunStore.ts"
-import { IdempotencyConflict } from "./TurnErrors.ts"
+import type { AnsweredOnce } from "./Branches.ts"
+import type { IdempotencyKey, RunStore } from "./RunStore.ts"
+
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {
+  override get message() {
+    return "This idempotency key was used for another request. Use a new key for a new request."
+  }
+}
 
 /** The first answer to the key; undefined: there is none. */
 export const answeredBefore = Effect.fnUntraced(function* <A>(
