@@ -190,11 +190,7 @@ const assistantCalls = (send: Send) => ({
     json<Records.AssistantVersionList>(send("GET", pathTo`/assistants/${assistantId}/versions`, { query })),
   version: (assistantId: string, version: number) =>
     json<Records.AssistantVersion>(send("GET", pathTo`/assistants/${assistantId}/versions/${`${version}`}`)),
-  restore: (
-    assistantId: string,
-    version: number,
-    options: ChangeOptions & Pick<TurnOptions, "idempotencyKey"> = {}
-  ) =>
+  restore: (assistantId: string, version: number, options: ChangeOptions & Pick<TurnOptions, "idempotencyKey"> = {}) =>
     json<Records.Assistant>(
       send("POST", pathTo`/assistants/${assistantId}/versions/${`${version}`}/restore`, { options })
     ),
