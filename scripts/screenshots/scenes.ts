@@ -25,6 +25,50 @@ const weather = {
   }
 }
 
+/** Asks the API as the visitor's key. */
+const ask = async ({ key, url }: Host, path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
+  const response = await fetch(`${url}/api${path}`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify(body)
+  })
+  const made: unknown = await response.json()
+  return typeof made === "object" && made !== null ? { ...made } : {}
+}
+
+let tags = 0
+
+/** Six cases, tried by two assistants, of which one lacks its tool. Each picture has its own. */
+const tried = async (page: Page, host: Host): Promise<void> => {
+  const tag = `weather ${++tags}`
+  const { assistant_id } = await ask(host, "/assistants", { name: "Weather", tools: [weather] })
+  const { assistant_id: plain } = await ask(host, "/assistants", { name: "No tools" })
+  const tools = [{ name: "get_weather", arguments: '{"city":"example"}', output: "Rain until the evening, 9 degrees." }]
+  for (const city of ["Oslo", "Lima", "Rome"]) {
+    const question = `How is the weather in ${city}? Use get_weather.`
+    const expectations = [
+      { kind: "calls", tool: "get_weather" },
+      { kind: "contains", text: "Rain" }
+    ]
+    await ask(host, "/evals/cases", { assistant_id, question, name: city, tags: [tag], tools, expectations })
+  }
+  for (const most of [3, 12, 20]) {
+    const expectations = [
+      { kind: "contains", text: String(most) },
+      { kind: "time_under", ms: 400 }
+    ]
+    await ask(host, "/evals/cases", { assistant_id, question: `count to ${most}`, tags: [tag], expectations })
+  }
+  const { experiment_id } = await ask(host, "/evals/experiments", {
+    name: "With and without the tool",
+    tags: [tag],
+    repeats: 2,
+    variants: [{ name: "now" }, { name: "without its tool", assistant_id: plain }]
+  })
+  await page.goto(`${host.url}/#/tests/experiments/${String(experiment_id)}`)
+  await page.getByText("24 of 24 attempts").waitFor()
+}
+
 /** Each width talks to an assistant of its own, so that the lists do not grow. */
 const talk = async (page: Page): Promise<void> => {
   await newThread(page)
@@ -143,6 +187,62 @@ export const scenes: ReadonlyArray<Scene> = [
       await page.getByLabel("Message 1", { exact: true }).fill("count to 5")
       await page.getByRole("button", { name: "Ask 2 models" }).click()
       await page.getByText("whole").nth(1).waitFor()
+    }
+  },
+  {
+    name: "keep",
+    go: async (page) => {
+      await talk(page)
+      await page.getByRole("button", { name: "Keep as test" }).last().click()
+      await page.getByRole("dialog").getByLabel("Text").waitFor()
+    }
+  },
+  {
+    name: "thumbs",
+    go: async (page) => {
+      await talk(page)
+      await page.getByRole("button", { name: "Bad answer" }).last().click()
+      await page.getByLabel("What was wrong?").waitFor()
+    }
+  },
+  {
+    name: "tests-cases",
+    go: async (page, host) => {
+      await tried(page, host)
+      await openRoom(page, "Tests")
+      await page.getByRole("list", { name: "Cases" }).getByRole("link", { name: "Rome" }).first().click()
+      await page.getByRole("form", { name: "Case" }).waitFor()
+    }
+  },
+  { name: "tests-experiment", go: tried },
+  {
+    name: "tests-answers",
+    go: async (page, host) => {
+      await tried(page, host)
+      await page.getByRole("link", { name: "Lima" }).click()
+      await page.getByText("Question:").waitFor()
+    }
+  },
+  {
+    name: "tests-new",
+    go: async (page, host) => {
+      await tried(page, host)
+      await page.goto(`${host.url}/#/tests/experiments/new/${encodeURIComponent(`weather ${tags}`)}`)
+      await page.getByText("It tries").waitFor()
+    }
+  },
+  {
+    name: "tests-calibration",
+    go: async (page) => {
+      await newThread(page)
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByLabel("Ask typed questions").check()
+      await say(page, "My parcel is late and I need it today!")
+      await page.getByRole("group", { name: "urgent" }).getByRole("button", { name: "Yes" }).click()
+      await page.getByText("Told").waitFor()
+      await openRoom(page, "Tests")
+      await page.getByRole("link", { name: "Calibration" }).click()
+      await page.getByRole("list", { name: "Questions" }).getByRole("heading").first().waitFor()
     }
   },
   ...["Settings", "Documents", "Memories", "Schedules", "Helpers", "Webhooks", "Usage"].map((pane) => ({

@@ -109,7 +109,8 @@ describe("GET /capabilities", () => {
       web_search: false,
       image_generation: false,
       video_generation: false,
-      voice: false
+      voice: false,
+      evals: false
     })
     assert.strictEqual((await service.call("GET", "/capabilities", undefined, { key: null })).status, 401)
   })

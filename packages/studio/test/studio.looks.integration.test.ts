@@ -253,7 +253,7 @@ inChromium((launch) => {
     })
 
     it("is at most 40 kB more for each room", { timeout: 60_000 }, async () => {
-      for (const room of ["Runs", "Playground", "Knowledge"]) {
+      for (const room of ["Runs", "Playground", "Tests", "Knowledge"]) {
         await using visitor = await visit(browser, address)
         await visitor.page.locator("main .composer").waitFor()
         const loaded = (): Promise<ReadonlyArray<string>> =>

@@ -12,7 +12,8 @@ export const Capabilities = Schema.Struct({
   web_search: Schema.Boolean,
   image_generation: Schema.Boolean,
   video_generation: Schema.Boolean,
-  voice: Schema.Boolean
+  voice: Schema.Boolean,
+  evals: Schema.Boolean
 }).annotate({ identifier: "Capabilities" })
 export type Capabilities = typeof Capabilities.Type
 

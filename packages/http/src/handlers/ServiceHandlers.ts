@@ -19,7 +19,8 @@ export const layer = HttpApiBuilder.group(
           web_search: names.has("search"),
           image_generation: names.has("image"),
           video_generation: names.has("video"),
-          voice: names.has("voice")
+          voice: names.has("voice"),
+          evals: names.has("evals")
         }
       })
     )

@@ -6,6 +6,7 @@ import type { IconName } from "./parts/Icon.ts"
 import { chosenRooms, isReadOnly } from "./lib/host.ts"
 import { TalkRoom } from "./parts/TalkRoom.ts"
 import { realtimeModels } from "./state/catalogue.ts"
+import { can } from "./state/place.ts"
 import { waitingCount } from "./state/waiting.ts"
 import type { ReadonlySignal, View } from "./view.ts"
 
@@ -57,6 +58,14 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     isActive: true,
     styles: "playground",
     load: () => import("./parts/PlaygroundRoom.ts")
+  },
+  {
+    name: "tests",
+    word: "Tests",
+    icon: "flask",
+    isShown: () => can.value.evals,
+    styles: "tests",
+    load: () => import("./parts/TestsRoom.ts")
   },
   {
     name: "knowledge",

@@ -67,6 +67,142 @@ export interface Delivery {
   readonly created_at: string
 }
 
+/** What a case expects of an answer, by its `kind`. */
+export type Expectation = JsonRecord & { readonly kind: string }
+
+/** A conversation up to a question, with what is expected of the answer. */
+export interface EvalCase {
+  readonly case_id: string
+  readonly name: string | null
+  readonly assistant_id: string | null
+  readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string | null }>
+  readonly question: string
+  readonly expectations: ReadonlyArray<Expectation>
+  readonly tags: ReadonlyArray<string>
+  readonly tools: ReadonlyArray<{ readonly name: string }>
+  /** Null: the case was written by hand. */
+  readonly source: { readonly thread_id: string; readonly message_id: string } | null
+  readonly created_at: string
+}
+
+export interface Variant {
+  readonly name: string
+  readonly assistant_id?: string
+  readonly assistant_version?: number
+  readonly llm_provider?: string
+  readonly model_name?: string
+  readonly model_options?: JsonRecord
+  readonly instructions?: string
+}
+
+export interface Experiment {
+  readonly experiment_id: string
+  readonly name: string | null
+  readonly status: "running" | "completed" | "stopped" | "cancelled"
+  readonly reason: string | null
+  readonly cases: number
+  readonly variants: ReadonlyArray<Variant>
+  readonly repeats: number
+  readonly tools: "recorded" | "live"
+  readonly budget_usd: number | null
+  readonly attempts: { readonly total: number; readonly done: number }
+  readonly cost_usd: number
+  readonly created_at: string
+  readonly ended_at: string | null
+}
+
+/** One attempt at a case. */
+export interface AttemptResult {
+  readonly number: number
+  readonly case_id: string
+  readonly name: string
+  readonly variant: string
+  readonly repeat: number
+  readonly passed: boolean
+  readonly scores: ReadonlyArray<{
+    readonly scorer: string
+    readonly expected: string
+    readonly value: number
+    readonly passed: boolean
+    readonly reason: string
+  }>
+  readonly error: string | null
+  readonly content: string
+  readonly tool_calls: ReadonlyArray<{
+    readonly name: string
+    readonly arguments: string
+    readonly result: string | null
+  }>
+  readonly model_name: string | null
+  readonly cost_usd: number | null
+  readonly ms: number
+  readonly tokens: number
+}
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+export interface VariantSummary {
+  readonly variant: string
+  readonly cases: number
+  readonly attempts: number
+  readonly passed: number
+  readonly pass_rate: number
+  readonly interval: Interval
+  readonly score: number | null
+  readonly cost_usd: number | null
+  readonly median_ms: number
+  readonly slow_ms: number
+}
+
+type Difference = { readonly mean: number; readonly interval: Interval } | null
+
+export interface Comparison {
+  readonly before: string
+  readonly after: string
+  readonly judgement: string
+  readonly words: string
+  readonly probability: number
+  readonly pass_rate: Difference
+  readonly score: Difference
+  readonly cost_usd: Difference
+  readonly ms: Difference
+}
+
+/** What a user thought of an answer. */
+export interface Feedback {
+  readonly thread_id: string
+  readonly message_id: string
+  readonly assistant_id: string
+  readonly assistant_version: number | null
+  readonly model_name: string | null
+  readonly score: number
+  readonly comment: string | null
+  readonly tags: ReadonlyArray<string>
+  readonly created_at: string
+}
+
+/** How good the typed answers to one question were. */
+export interface QuestionReport {
+  readonly question: string
+  readonly type: string
+  readonly cases: number
+  readonly accuracy: number
+  readonly accuracy_interval: Interval
+  readonly brier_score: number
+  readonly calibration_error: number
+  readonly reliability: ReadonlyArray<{
+    readonly from: number
+    readonly to: number
+    readonly cases: number
+    readonly predicted: number | null
+    readonly observed: number | null
+    readonly interval: Interval | null
+  }>
+}
+
 /** A file that the service stores. */
 export interface DocumentRead {
   readonly document_id: string

@@ -18,6 +18,8 @@ export interface AnswerActions {
   readonly onAgain?: (messageId: string, model: string) => void
   readonly onFork?: (messageId: string) => void
   readonly onRewind?: (messageId: string) => void
+  /** Whether answers can be judged, and kept as tests. */
+  readonly hasTests?: boolean
 }
 
 export interface AnswerItemProps {
@@ -46,13 +48,13 @@ export const AnswerItem = ({
       <h3 class="speaker">${name}</h3>
       <${Thoughts} answer=${answer} />
       <${Given.Provider} value=${answer.excerpts}>
-        ${answer.typed === null ? html`<${Pieces} answer=${answer} />` : html`<${TypedAnswers} typed=${answer.typed} />`}
+        ${answer.typed === null ? html`<${Pieces} answer=${answer} />` : html`<${TypedAnswers} typed=${answer.typed} threadId=${threadId} messageId=${answer.messageId} />`}
       <//>
       <${Media} media=${answer.media} />
       <${Found} answer=${answer} />
       ${answer.speechProblem !== null && html`<p class="mark">It could not be read aloud: ${answer.speechProblem}</p>`}
       <${Ending} answer=${answer} threadId=${threadId} />
-      ${!isOpen(answer) && html`<${Footer} answer=${answer} actions=${actions} facts=${facts} isLast=${isLast} />`}
+      ${!isOpen(answer) && html`<${Footer} answer=${answer} threadId=${threadId} actions=${actions} facts=${facts} isLast=${isLast} />`}
     </article>
   </li>`
 }
@@ -71,6 +73,7 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
   )}`
 }
 
+const AnswerTests = lazy(async () => (await import("./AnswerTests.ts")).AnswerTests)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
@@ -142,6 +145,7 @@ const Failure = ({ answer, threadId }: { readonly answer: Answer; readonly threa
 
 interface FooterProps {
   readonly answer: Answer
+  readonly threadId: string | null
   readonly actions: AnswerActions
   readonly facts: RunSummary | undefined
   readonly isLast: boolean
@@ -160,10 +164,10 @@ const factsText = ({ costUsd, inputTokens, outputTokens }: Answer, facts: RunSum
     .join(" · ")
 }
 
-const Footer = ({ actions, answer, facts, isLast }: FooterProps): View => {
+const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View => {
   const [isCopied, setCopied] = useState(false)
   const { messageId, model, runId, startedAt } = answer
-  const { onAgain, onFork, onHear, onInspect, onRewind, onShare } = actions
+  const { hasTests = false, onAgain, onFork, onHear, onInspect, onRewind, onShare } = actions
   const known = factsText(answer, facts)
   const title = [model, startedAt === null ? null : wholeDate(startedAt)].filter(Boolean).join(", ")
   const copy = () =>
@@ -188,6 +192,7 @@ const Footer = ({ actions, answer, facts, isLast }: FooterProps): View => {
       ${messageId !== null && onRewind !== undefined && !isLast && action("Rewind", "back", () => onRewind(messageId), "Rewind to this answer")}
       ${answer.text !== "" && action(isCopied ? "Copied" : "Copy", "copy", copy)}
       ${runId !== null && onShare !== undefined && action("Share", "save", () => onShare(runId))}
+      ${hasTests && messageId !== null && threadId !== null && html`<${AnswerTests} threadId=${threadId} messageId=${messageId} />`}
     </span>
   </footer>`
 }

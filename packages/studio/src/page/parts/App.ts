@@ -2,7 +2,7 @@
 import { isServerUp } from "../api/http.ts"
 import { type RoomEntry, type RoomProps, rooms } from "../rooms.ts"
 import { path } from "../state/address.ts"
-import { edited, isPaletteOpen } from "../state/dialogs.ts"
+import { edited, isPaletteOpen, kept } from "../state/dialogs.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, conversation, isListShown, isStarted, keyProblem, notice, offeredKey } from "../state/place.ts"
 import { classes, html, lazy, loadStyles, signal, useEffect, type View } from "../view.ts"
@@ -16,6 +16,7 @@ const Inspector = lazy(async () => {
   const [{ Inspector: Panel }] = await Promise.all([import("./Inspector.ts"), loadStyles("panels")])
   return Panel
 })
+const KeepAsTest = lazy(async () => (await import("./KeepAsTest.ts")).KeepAsTest)
 const KeyDialogs = lazy(async () => (await import("./KeyDialog.ts")).KeyDialogs)
 const Palette = lazy(async () => (await import("./Palette.ts")).Palette)
 
@@ -55,6 +56,7 @@ export const App = (): View => {
     </main>
     ${inspector.isOpen.value && html`<${Inspector} />`}
     ${edited.value !== null && html`<${AssistantDialog} />`}
+    ${kept.value !== null && html`<${KeepAsTest} key=${kept.value} turn=${kept.value} />`}
     ${isPaletteOpen.value && html`<${Palette} />`}
     ${(keyProblem.value !== null || offeredKey.value !== null) && html`<${KeyDialogs} />`}
     <${Confirm} />

@@ -2,7 +2,8 @@
 import { count, duration, money, plural } from "../lib/format.ts"
 import { problemOf, readModelName } from "../state/catalogue.ts"
 import { title } from "../state/address.ts"
-import { act, assistant, assistants, ensureAssistant, loadAssistants } from "../state/place.ts"
+import { kept } from "../state/dialogs.ts"
+import { act, assistant, assistants, can, ensureAssistant, loadAssistants } from "../state/place.ts"
 import * as playground from "../state/playground.ts"
 import type { Column, Line } from "../state/playground.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
@@ -150,6 +151,7 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
     }
     <${Figures} answer=${answer} times=${times.value} />
     <div class="actions">
+      ${answer !== null && answer.state !== "live" && can.value.evals && html`<button type="button" class="quiet" onClick=${() => (kept.value = playground.asked())}>Keep as test</button>`}
       ${saved !== null && html`<span class="hint" role="status">Saved as version ${saved}</span>`}
       <button type="button" class="quiet" onClick=${act(save)}>Save as version of the assistant</button>
     </div>

@@ -12,6 +12,7 @@ import { attach } from "../state/outbox.ts"
 import {
   act,
   assistantName,
+  can,
   conversation,
   forkThread,
   isListShown,
@@ -106,6 +107,7 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
     : {
         onInspect: (runId) => act(() => inspector.inspect(threadId, runId))(),
         onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
+        hasTests: can.value.evals,
         onHear: (documentId) => act(() => playDocument(documentId))(),
         // While an answer is written, the server would refuse these.
         ...(isBusy || isReadOnly

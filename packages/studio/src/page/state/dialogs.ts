@@ -5,4 +5,16 @@ import type { Assistant } from "../wire.ts"
 /** `new`, or the assistant that is changed; null: neither. */
 export const edited = signal<Assistant | "new" | null>(null)
 
+/** A stored turn, or a conversation that is on no thread. */
+export type Kept =
+  | { readonly thread_id: string; readonly message_id: string }
+  | {
+      readonly question: string
+      readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }>
+      readonly assistant_id: string
+    }
+
+/** What is kept as a case of tests; null: nothing. */
+export const kept = signal<Kept | null>(null)
+
 export const isPaletteOpen = signal(false)

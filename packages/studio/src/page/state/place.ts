@@ -32,7 +32,8 @@ const nothing: Capabilities = {
   web_search: false,
   image_generation: false,
   video_generation: false,
-  voice: false
+  voice: false,
+  evals: false
 }
 export const can = signal<Capabilities>(nothing)
 

@@ -129,14 +129,21 @@ const makeScratch = async (id: string, before: ReadonlyArray<Line>): Promise<str
   return thread_id
 }
 
+/** What is asked, as a case of tests. */
+export const asked = () => ({
+  question: lines.value.at(-1)?.text ?? "",
+  messages: lines.value.slice(0, -1).map(({ role, text }) => ({ role, content: text })),
+  assistant_id: assistantId.value ?? ""
+})
+
 const ask = async (column: Column, id: string, stopped: AbortSignal): Promise<void> => {
-  const asked = lines.value.at(-1)
-  if (asked === undefined) return
+  const last = lines.value.at(-1)
+  if (last === undefined) return
   const threadId = await makeScratch(id, lines.value.slice(0, -1))
   const begin = performance.now()
   try {
     column.answer.value = emptyAnswer
-    const body = { content: asked.text, system_prompt: instructions.value, stream: true, ...modelFields(column) }
+    const body = { content: last.text, system_prompt: instructions.value, stream: true, ...modelFields(column) }
     const send = () => call(`/threads/${threadId}/messages`, { method: "POST", body, signal: stopped })
     await follow(send, {
       threadId,

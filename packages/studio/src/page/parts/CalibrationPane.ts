@@ -1,0 +1,73 @@
+/** How far typed answers can be believed: each question with how often it was right, and what came true of what was said to be probable. */
+import { percent, plural } from "../lib/format.ts"
+import { href } from "../state/address.ts"
+import { assistant as current, assistants, can, tell } from "../state/place.ts"
+import * as tests from "../state/tests.ts"
+import { html, useEffect, useState, type View } from "../view.ts"
+import type { QuestionReport } from "../wire.ts"
+import { Icon } from "./Icon.ts"
+
+export const CalibrationPane = ({ path: [id] }: { readonly path: ReadonlyArray<string> }): View => {
+  const chosen = id ?? current.value?.assistant_id ?? ""
+  const [report, setReport] = useState<tests.AnswersReport | null>(null)
+  useEffect(() => {
+    setReport(null)
+    if (chosen !== "" && can.value.typed_answers) tests.readReport(chosen).then(setReport, tell)
+  }, [chosen])
+  if (!can.value.typed_answers)
+    return html`<div class="nothing"><${Icon} name="gauge" /><p>This server answers no typed questions.</p></div>`
+  return html`<section class="pane" aria-label="Calibration">
+    <div class="row">
+      <p class="hint">A probability of 80 % should come true in 80 of 100 cases. Say under a typed answer in Talk what turned out to be true.</p>
+      <label class="chooser">
+        Assistant
+        <select
+          value=${chosen}
+          onChange=${(event: Event) => {
+            if (event.currentTarget instanceof HTMLSelectElement)
+              location.hash = href("tests", "calibration", event.currentTarget.value)
+          }}
+        >
+          ${assistants.value?.map(({ assistant_id, name }) => html`<option value=${assistant_id}>${name}</option>`)}
+        </select>
+      </label>
+    </div>
+    ${report?.cases === 0 && html`<div class="nothing"><${Icon} name="gauge" /><p>No outcome is known yet.</p></div>`}
+    <ul class="cards" aria-label="Questions">
+      ${report?.question_sets.flatMap(({ question_set, questions }) => questions.map((each) => html`<${Question} key=${`${question_set} ${each.question}`} report=${each} />`))}
+    </ul>
+  </section>`
+}
+
+const Question = ({ report }: { readonly report: QuestionReport }): View => {
+  const { accuracy, accuracy_interval: interval, brier_score, calibration_error, cases, question, reliability } = report
+  const bins = reliability.flatMap(({ cases: number, observed, predicted, ...each }) =>
+    predicted === null || observed === null ? [] : [{ ...each, cases: number, predicted, observed }]
+  )
+  return html`<li class="sheet">
+    <h3 dir="auto">${question}</h3>
+    <p>Right in <b>${percent(accuracy)}</b> of ${plural(cases, "case")} <span class="detail">${percent(interval.low)} to ${percent(interval.high)}</span></p>
+    <table class="reliability">
+      <caption class="unseen">What was said, and what came true</caption>
+      <thead><tr><th scope="col">Said</th><th scope="col">Came true</th><th scope="col">Cases</th></tr></thead>
+      <tbody>
+        ${bins.map(
+          (bin) =>
+            html`<tr key=${bin.from}>
+              <td>${percent(bin.predicted)}</td>
+              <td>
+                <span class="interval" aria-hidden="true">
+                  ${bin.interval !== null && html`<span class="span" style=${{ insetInlineStart: `${bin.interval.low * 100}%`, width: `${(bin.interval.high - bin.interval.low) * 100}%` }}></span>`}
+                  <span class="mark" style=${{ insetInlineStart: `${bin.predicted * 100}%` }}></span>
+                  <span class="point" style=${{ insetInlineStart: `${bin.observed * 100}%` }}></span>
+                </span>
+                ${percent(bin.observed)}
+              </td>
+              <td>${bin.cases}</td>
+            </tr>`
+        )}
+      </tbody>
+    </table>
+    <p class="detail">Error of calibration ${percent(calibration_error)}, Brier score ${brier_score.toFixed(3)}</p>
+  </li>`
+}

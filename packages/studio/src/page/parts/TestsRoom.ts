@@ -1,0 +1,53 @@
+/** Tests of answers: cases, experiments that answer them by variants, what users thought, and how far typed answers can be believed. */
+import { href, title } from "../state/address.ts"
+import { html, lazy, useEffect, type View } from "../view.ts"
+import { CasesPane } from "./CasesPane.ts"
+
+interface PaneProps {
+  /** The segments of the address behind the pane's name. */
+  readonly path: ReadonlyArray<string>
+}
+
+const CalibrationPane = lazy(async () => (await import("./CalibrationPane.ts")).CalibrationPane)
+const ExperimentForm = lazy(async () => (await import("./ExperimentForm.ts")).ExperimentForm)
+const ExperimentsPane = lazy(async () => (await import("./ExperimentsPane.ts")).ExperimentsPane)
+const ExperimentView = lazy(async () => (await import("./ExperimentView.ts")).ExperimentView)
+const FeedbackPane = lazy(async () => (await import("./FeedbackPane.ts")).FeedbackPane)
+
+interface Pane {
+  readonly name: string
+  readonly word: string
+  readonly View: (props: PaneProps) => View
+}
+
+/** `new`, an id, or none. */
+const Experiments = ({ path: [id, ...rest] }: PaneProps): View => {
+  if (id === undefined) return html`<${ExperimentsPane} />`
+  return id === "new"
+    ? html`<${ExperimentForm} tag=${rest[0] ?? ""} />`
+    : html`<${ExperimentView} key=${id} id=${id} path=${rest} />`
+}
+
+const panes: ReadonlyArray<Pane> = [
+  { name: "cases", word: "Cases", View: CasesPane },
+  { name: "experiments", word: "Experiments", View: Experiments },
+  { name: "feedback", word: "Feedback", View: FeedbackPane },
+  { name: "calibration", word: "Calibration", View: CalibrationPane }
+]
+
+export const Room = ({ path: [name = "cases", ...rest] }: PaneProps): View => {
+  const pane = panes.find((each) => each.name === name) ?? panes[0]
+  useEffect(() => {
+    title.value = `${pane?.word ?? ""} · Tests`
+  }, [pane])
+  return html`<div class="room tests">
+    <header class="room-head"><h2>Tests</h2></header>
+    <nav class="panes" aria-label="Tests of answers">
+      ${panes.map(
+        ({ name: each, word }) =>
+          html`<a key=${each} href=${href("tests", each)} aria-current=${each === pane?.name ? "page" : undefined}>${word}</a>`
+      )}
+    </nav>
+    <${pane?.View ?? CasesPane} path=${rest} />
+  </div>`
+}

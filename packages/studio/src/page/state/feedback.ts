@@ -1,0 +1,29 @@
+/** What the user thought of the answers of the open thread. */
+import { json } from "../api/http.ts"
+import { effect, signal } from "../view.ts"
+import type { Feedback } from "../wire.ts"
+import { can, conversation } from "./place.ts"
+import { giveFeedback } from "./tests.ts"
+
+/** By the ids of the answers. */
+export const feedback = signal<ReadonlyMap<string, Feedback>>(new Map())
+
+const byMessage = (list: ReadonlyArray<Feedback>) => new Map(list.map((each) => [each.message_id, each]))
+
+export const judge = async (threadId: string, messageId: string, score: number, comment: string): Promise<void> => {
+  const given = await giveFeedback(threadId, messageId, { score, ...(comment === "" ? {} : { comment }) })
+  feedback.value = new Map([...feedback.value, [messageId, given]])
+}
+
+// What is not known is not shown, so that a failure is no news.
+effect(() => {
+  const threadId = conversation.threadId.value
+  feedback.value = new Map()
+  if (threadId === null || !can.value.evals) return
+  json<{ readonly feedback: ReadonlyArray<Feedback> }>(`/evals/feedback?thread_id=${threadId}&limit=100`).then(
+    ({ feedback: list }) => {
+      if (threadId === conversation.threadId.value) feedback.value = byMessage(list)
+    },
+    () => {}
+  )
+})

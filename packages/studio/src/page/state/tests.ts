@@ -1,0 +1,153 @@
+/** Cases, experiments and feedback: reads and writes of the API, and the experiment that is followed while it runs. */
+import { call, json, post } from "../api/http.ts"
+import { signal } from "../view.ts"
+import type {
+  AttemptResult,
+  Comparison,
+  EvalCase,
+  Experiment,
+  Expectation,
+  Feedback,
+  JsonRecord,
+  QuestionReport,
+  VariantSummary
+} from "../wire.ts"
+
+const pageSize = 100
+
+export interface CasePage {
+  readonly cases: ReadonlyArray<EvalCase>
+  readonly next_cursor: string | null
+}
+
+export const readCases = (tag: string, cursor: string | null): Promise<CasePage> => {
+  const query = new URLSearchParams({
+    limit: String(pageSize),
+    ...(tag === "" ? {} : { tag }),
+    ...(cursor === null ? {} : { cursor })
+  })
+  return json<CasePage>(`/evals/cases?${query.toString()}`)
+}
+
+export const readCase = (id: string): Promise<EvalCase> => json<EvalCase>(`/evals/cases/${id}`)
+
+export const addCase = (body: JsonRecord): Promise<EvalCase> => post<EvalCase>("/evals/cases", body)
+
+export interface CaseChange {
+  readonly name: string
+  readonly tags: ReadonlyArray<string>
+  readonly expectations: ReadonlyArray<Expectation>
+}
+
+export const changeCase = (id: string, change: CaseChange): Promise<EvalCase> =>
+  json<EvalCase>(`/evals/cases/${id}`, {
+    method: "PUT",
+    body: { ...change, name: change.name === "" ? null : change.name }
+  })
+
+export const removeCase = (id: string): Promise<Response> => call(`/evals/cases/${id}`, { method: "DELETE" })
+
+/** A stored turn as a file for Vitest, which is in the clipboard then, where the browser allows it. */
+export const copyTest = async (threadId: string, messageId: string): Promise<string> => {
+  const test = await (await call(`/threads/${threadId}/messages/${messageId}/test`)).text()
+  await navigator.clipboard?.writeText(test).catch(() => {})
+  return test
+}
+
+export const readExperiments = async (): Promise<ReadonlyArray<Experiment>> =>
+  (await json<{ readonly experiments: ReadonlyArray<Experiment> }>(`/evals/experiments?limit=${pageSize}`)).experiments
+
+export const beginExperiment = (body: JsonRecord): Promise<Experiment> => post<Experiment>("/evals/experiments", body)
+
+export const cancelExperiment = (id: string): Promise<Experiment> =>
+  post<Experiment>(`/evals/experiments/${id}/cancel`, {})
+
+export const removeExperiment = (id: string): Promise<Response> =>
+  call(`/evals/experiments/${id}`, { method: "DELETE" })
+
+export const compareVariants = (id: string, a: string, b: string): Promise<Comparison> =>
+  json<Comparison>(`/evals/experiments/${id}/comparison?${new URLSearchParams({ a, b }).toString()}`)
+
+export const readFeedback = async (): Promise<ReadonlyArray<Feedback>> =>
+  (await json<{ readonly feedback: ReadonlyArray<Feedback> }>(`/evals/feedback?limit=${pageSize}`)).feedback
+
+export const giveFeedback = (
+  threadId: string,
+  messageId: string,
+  body: { readonly score: number; readonly comment?: string }
+): Promise<Feedback> => post<Feedback>(`/threads/${threadId}/messages/${messageId}/feedback`, body)
+
+export interface AnswersReport {
+  readonly cases: number
+  readonly question_sets: ReadonlyArray<{
+    readonly question_set: string
+    readonly questions: ReadonlyArray<QuestionReport>
+  }>
+}
+
+export const readReport = (assistantId: string): Promise<AnswersReport> =>
+  json<AnswersReport>(`/assistants/${assistantId}/answers/report`)
+
+/** The experiment that is shown. */
+export interface Shown {
+  readonly experiment: Experiment
+  readonly results: ReadonlyArray<AttemptResult>
+  readonly summaries: ReadonlyArray<VariantSummary>
+}
+
+export const shown = signal<Shown | null>(null)
+
+interface ResultPage {
+  readonly results: ReadonlyArray<AttemptResult>
+  readonly next_cursor: string | null
+}
+
+/** All results, page by page. */
+const readResults = async (id: string): Promise<ReadonlyArray<AttemptResult>> => {
+  const found: Array<AttemptResult> = []
+  let cursor: string | null = null
+  do {
+    const page: ResultPage = await json<ResultPage>(
+      `/evals/experiments/${id}/results?limit=${pageSize}${cursor === null ? "" : `&cursor=${cursor}`}`
+    )
+    found.push(...page.results)
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return found
+}
+
+const look = async (id: string): Promise<Shown> => {
+  const [experiment, results, { variants }] = await Promise.all([
+    json<Experiment>(`/evals/experiments/${id}`),
+    readResults(id),
+    json<{ readonly variants: ReadonlyArray<VariantSummary> }>(`/evals/experiments/${id}/summary`)
+  ])
+  return { experiment, results, summaries: variants }
+}
+
+/** The pause between two looks at an experiment that runs. */
+const lookEvery = 700
+
+const pause = (stop: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, lookEvery)
+    stop.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+/** Shows an experiment, and looks at it again and again until it has ended. The whole is read when the number of its results has changed. */
+export const followExperiment = async (id: string, stop: AbortSignal): Promise<void> => {
+  if (shown.value?.experiment.experiment_id !== id) shown.value = null
+  while (!stop.aborted) {
+    const before = shown.value
+    const experiment = await json<Experiment>(`/evals/experiments/${id}`, { signal: stop })
+    const isSame = before !== null && before.experiment.attempts.done === experiment.attempts.done
+    const next = isSame ? { ...before, experiment } : await look(id)
+    if (stop.aborted) return
+    shown.value = next
+    if (next.experiment.status !== "running") return
+    await pause(stop)
+  }
+}
