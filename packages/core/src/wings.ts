@@ -163,7 +163,11 @@ export { comparisonRecord, resultRecord, variantRecord } from "./evals/Reports.t
 export { Score } from "./evals/Score.ts"
 export { Evals } from "./evals/Evals.ts"
 export { Feedback, FeedbackComment, type FeedbackRefused, FeedbackScore } from "./evals/Feedback.ts"
-export { EvalStore, type EvalStored } from "./evals/EvalStore.ts"
+export { EvalStore, type EvalStored, type OnlinePage } from "./evals/EvalStore.ts"
+export type { OnlineReport } from "./evals/Evals.ts"
+export type { JudgeCalibration } from "./evals/Calibrations.ts"
+export { OnlineScore, OnlineSettings, type RatedScore } from "./evals/OnlineScore.ts"
+export type { OnlineGroup } from "./evals/OnlineSummary.ts"
 export { Expectation, Expectations } from "./evals/Expectation.ts"
 
 /** retention: the kinds of records that may be deleted by age. */

@@ -7,9 +7,14 @@ import { assert, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
 
-const open = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>, options: ScriptedOptions = {}) =>
+const open = (
+  steps: ReadonlyArray<ScriptStep>,
+  stores: Layer.Layer<InMemory.Stores>,
+  options: ScriptedOptions = {},
+  settings: Parameters<typeof Evals.layer>[0] = {}
+) =>
   serve(
-    Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis" }).pipe(
+    Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis", ...settings }).pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provideMerge(ScriptedModel.layer(steps, options)),
       Layer.provideMerge(stores),
@@ -379,5 +384,54 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.strictEqual((await service.call("POST", elsewhere, { score: 1 })).status, 404)
     await service.call("DELETE", `/threads/${thread_id}`)
     assert.deepStrictEqual(await listed(`?thread_id=${thread_id}`), [])
+  })
+
+  it("sampled turns are scored, read by day and one by one with their thumbs, exported, and other owners see none", async () => {
+    const online = { share: 1, expectations: [{ kind: "contains" as const, text: "Paris" }] }
+    await using service = await open([say("Paris."), say("Rome.")], stores(), {}, { online })
+    const first = (await service.call("POST", "/threads/messages", { content: "Capital?" })).body
+    const { assistant_id, message_id, thread_id } = first
+    const second = (await service.call("POST", `/threads/${thread_id}/messages`, { content: "Capital?" })).body
+    await service.call("POST", `/threads/${thread_id}/messages/${message_id}/feedback`, { score: 1 })
+    const mine = `assistant_id=${assistant_id}`
+    const listed = async (query: string, key = keys.ada) =>
+      (await service.call("GET", `/evals/online/scores?${mine}${query}`, undefined, { key })).body
+    while ((await listed("")).scores.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    const page = await listed("&limit=1")
+    const rest = await listed(`&limit=1&cursor=${page.next_cursor}`)
+    assert.strictEqual(rest.next_cursor, null)
+    const told = [...page.scores, ...rest.scores].toSorted((a, b) => a.passed - b.passed)
+    assert.deepStrictEqual(
+      told.map(({ feedback, message_id: id, passed, thread_id: place }) => [id, place, passed, feedback]),
+      [
+        [second.message_id, thread_id, false, null],
+        [message_id, thread_id, true, 1]
+      ]
+    )
+    assert.deepStrictEqual(
+      (await listed("&rated=true")).scores.map(({ run_id }: Record<string, unknown>) => run_id),
+      [first.run_id]
+    )
+    const report = await service.call("GET", `/evals/online?${mine}`)
+    assert.strictEqual(report.status, 200)
+    const { days, versions, ...others } = report.body
+    assert.deepInclude(others, { share: 1, expectations: online.expectations, judges: [], is_partial: false })
+    assert.deepInclude(versions[0], { assistant_id, assistant_version: 1, turns: 2, passed: 1, pass_rate: 0.5 })
+    assert.strictEqual(
+      days.reduce((sum: number, day: { turns: number }) => sum + day.turns, 0),
+      2
+    )
+    const earlier = (await service.call("GET", "/evals/online?from=2001-01-01&to=2001-01-31")).body
+    assert.deepStrictEqual([earlier.from, earlier.to, earlier.days], ["2001-01-01", "2001-01-31", []])
+    for (const wrong of ["from=2001-02-30", "to=x", "from=2001-01-01T00:00:00Z", "assistant_id=x"])
+      assert.strictEqual((await service.call("GET", `/evals/online?${wrong}`)).status, 422, wrong)
+    assert.deepStrictEqual((await listed("", keys.bob)).scores, [])
+    const theirs = await service.call("GET", `/evals/online?${mine}`, undefined, { key: keys.bob })
+    assert.deepStrictEqual(theirs.body.days, [])
+    const archive = (await service.call("GET", "/owners/me/export")).text
+    assert.include(archive, "online_scores.jsonl")
+    assert.include(archive.slice(archive.indexOf("online_scores.jsonl")), first.run_id)
+    await service.call("DELETE", `/threads/${thread_id}`)
+    assert.deepStrictEqual((await listed("")).scores, [])
   })
 }

@@ -162,7 +162,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     Memory.layer(),
     Retention.layer(settings.retention),
     settings.summarizesThreads ? Summaries.layer() : Layer.empty,
-    Evals.layer(),
+    Evals.layer({ online: settings.onlineScoring }),
     Schedules.layer(),
     Layer.provide(Webhooks.layer(), webhookPorts(settings, signingKey)),
     Images.layer(),

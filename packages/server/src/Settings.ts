@@ -3,6 +3,7 @@
  * correct all of them at once. A value is never printed, because it may be a key.
  */
 import type { Mcp } from "@colloquy/adapters/mcp"
+import type { OnlineSettings } from "@colloquy/core/wings"
 import type { S3Blobs } from "@colloquy/adapters/s3"
 import type { Quota, TurnSettings } from "@colloquy/core"
 import { defaultVideoSettings, type VideoSettings } from "@colloquy/core/media"
@@ -66,6 +67,7 @@ export interface Settings {
   readonly hasEspeak: boolean
   /** Servers whose tools are offered to models. */
   readonly mcpServers: ReadonlyArray<Mcp.McpServer>
+  readonly onlineScoring: OnlineSettings
   /** The reranker of Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: Vendor; readonly model: string | null } | null
   /**
@@ -190,6 +192,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
         .map((key) => Redacted.make(key)) ?? null,
     mediaUrls: seconds(variables.mediaUrls),
     mcpServers: read(variables.mcpServers),
+    onlineScoring: read(variables.onlineScoring),
     search: firstWith("search", given, read(variables.searchProvider)),
     reranking: rerankingBy(read, given),
     embedding: provider === null ? null : { provider, model, dimensions },

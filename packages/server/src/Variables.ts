@@ -3,8 +3,10 @@
  * server reads its settings by it, and `docs/settings.md` is made from it.
  */
 import type { Mcp } from "@colloquy/adapters/mcp"
+import type { OnlineSettings } from "@colloquy/core/wings"
 import { defaultQuota, limitsForm, readLimits } from "./Limits.ts"
 import { mcpForm, readMcpServers } from "./McpServers.ts"
+import { onlineForm, readOnlineScoring } from "./OnlineScoring.ts"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { VoicePriceLists } from "./VoicePriceSettings.ts"
@@ -94,6 +96,13 @@ const mcpServers: Variable<ReadonlyArray<Mcp.McpServer>> = variable("MCP_SERVERS
     "servers of [MCP](tools.md#tools-of-mcp-servers) whose tools models may call: a JSON object, or the path of a file with one ([its form](standalone-server.md#tools-of-mcp-servers))"
 })
 
+const noScoring: OnlineSettings = { share: 0, expectations: [] }
+const onlineScoring = variable("ONLINE_SCORING", readOnlineScoring, onlineForm, noScoring, {
+  usual: "none",
+  about:
+    'which share of turns is scored when they have ended, and by what: `{"share": 0.01, "expectations": […]}`, or the path of a file with it ([online scoring](evals.md#online-scoring)). Judges cost what their model costs'
+})
+
 export const variables = {
   host: text("HOST", word, "the name or number of an address", "127.0.0.1", {
     about: "the address to listen on; `0.0.0.0` for all"
@@ -135,6 +144,7 @@ export const variables = {
     about: "which model answers when neither assistant nor message names one"
   }),
   mcpServers,
+  onlineScoring,
   searchProvider: oneAmong("WEB_SEARCH_PROVIDER", ["tavily", "exa", "brave", "searxng"], {
     usual: "the first of those four that is set",
     about: "the engine of the [web search](web-search.md); without any, only models that search by themselves can"

@@ -1,5 +1,5 @@
 /** `EvalStore` in memory. */
-import type { OwnerId } from "@colloquy/core"
+import type { MessageId, OwnerId } from "@colloquy/core"
 import type { CaseId, ExperimentId } from "@colloquy/core/adapters"
 import { attemptsIn, EvalStore } from "@colloquy/core/wings"
 import * as Option from "effect/Option"
@@ -19,6 +19,14 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
   const allExperiments = (ownerId: OwnerId) =>
     [...state.experiments.values()].filter((row) => row.ownerId === ownerId).map((row) => row.state)
   const all = (ownerId: OwnerId) => [...state.evalCases.values()].filter((row) => row.ownerId === ownerId)
+  const allScores = (ownerId: OwnerId) =>
+    [...state.onlineScores.values()]
+      .filter((row) => row.ownerId === ownerId && findThread(state, ownerId, row.score.threadId) !== undefined)
+      .map(({ score }) => ({ id: score.runId, score }))
+  const feedbackOn = (ownerId: OwnerId, messageIds: ReadonlyArray<MessageId>) =>
+    [...state.feedback.values()].findLast(
+      (row) => row.ownerId === ownerId && messageIds.includes(row.feedback.messageId)
+    )?.feedback.score ?? null
 
   return EvalStore.of({
     insertCases: (cases, most, once) =>
@@ -110,6 +118,28 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
             (each) =>
               (threadId === undefined || each.threadId === threadId) &&
               (assistantId === undefined || each.assistantId === assistantId)
+          )
+          .slice(0, limit)
+      }),
+    putOnlineScore: (score) =>
+      ownedWrite(state, "EvalStore.putOnlineScore", (ownerId) => {
+        if (findThread(state, ownerId, score.threadId) === undefined || state.onlineScores.has(score.runId))
+          return false
+        state.onlineScores.set(score.runId, { ownerId, score })
+        return true
+      }),
+    hasOnlineScore: (runId) => ownedStep((ownerId) => allScores(ownerId).some(({ id }) => id === runId)),
+    listOnlineScores: ({ after, assistantId, before, from, limit, rated = false }) =>
+      ownedStep((ownerId) => {
+        const rows = allScores(ownerId)
+        return pageBehind(rows, rows.length, after)
+          .map(({ score }) => ({ score, feedback: feedbackOn(ownerId, score.messageIds) }))
+          .filter(
+            ({ feedback, score }) =>
+              (assistantId === undefined || score.assistantId === assistantId) &&
+              (from === undefined || score.endedAt >= from) &&
+              (before === undefined || score.endedAt < before) &&
+              (!rated || feedback !== null)
           )
           .slice(0, limit)
       })

@@ -95,6 +95,7 @@ const tableRows = (
     ),
     memories: owned(state.memories, (_, id) => (isOwn(id) ? ownerId : null)),
     memory_runs: owned(state.appliedRuns, (row) => row.ownerId),
+    eval_online_scores: owned(state.onlineScores, (row) => row.ownerId),
     eval_feedback: owned(state.feedback, (row) => row.ownerId),
     eval_experiments: owned(state.experiments, (row) => row.ownerId),
     eval_cases: owned(state.evalCases, (row) => row.ownerId),

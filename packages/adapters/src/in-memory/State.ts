@@ -50,6 +50,7 @@ import type {
   MemoryVersion,
   Outcome,
   EvalCase,
+  OnlineScore,
   Feedback,
   ExperimentResult,
   ExperimentState,
@@ -240,6 +241,7 @@ export interface State {
   }>
   readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
   readonly feedback: Map<MessageId, { readonly ownerId: OwnerId; readonly feedback: Feedback }>
+  readonly onlineScores: Map<RunId, { readonly ownerId: OwnerId; readonly score: OnlineScore }>
   readonly experiments: Map<
     ExperimentId,
     { readonly ownerId: OwnerId; state: ExperimentState; readonly results: Map<number, ExperimentResult> }
@@ -279,6 +281,7 @@ export const makeState = (): State => ({
   runChanges: [],
   schedules: new Map(),
   feedback: new Map(),
+  onlineScores: new Map(),
   experiments: new Map(),
   evalCases: new Map(),
   webhooks: new Map(),

@@ -8,7 +8,8 @@ import {
   Experiment,
   ExperimentResult,
   type ExperimentState,
-  Feedback
+  Feedback,
+  OnlineScore
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -27,6 +28,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
   const { query, schema } = database
   const cases = `${schema}.eval_cases`
   const experiments = `${schema}.eval_experiments`
+  const scores = `${schema}.eval_online_scores`
 
   return EvalStore.of({
     insertCases: (made, most, once) =>
@@ -248,7 +250,73 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
           ),
           (rows) => rows.map(({ body }) => decodeFeedback(fromJson(body)))
         )
-      })
+      }),
+
+    putOnlineScore: (score) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query(
+            "EvalStore.putOnlineScore",
+            `with thread as (select id from ${schema}.threads where owner = $1 and id = $3 for key share)
+             insert into ${scores} (owner, run_id, thread_id, assistant_id, message_ids, ended_at, body)
+             select $1, $2::uuid, id, $4::uuid, $5::uuid[], $6::timestamptz, $7 from thread
+             on conflict (owner, run_id) do nothing returning run_id`,
+            [
+              toText(ownerId),
+              newRowId(score.runId),
+              knownId(score.threadId),
+              newRowId(score.assistantId),
+              score.messageIds.map(newRowId),
+              score.endedAt,
+              JSON.stringify(encodeScore(score))
+            ]
+          ),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    hasOnlineScore: (runId) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query("EvalStore.hasOnlineScore", `select run_id from ${scores} where owner = $1 and run_id = $2`, [
+            toText(ownerId),
+            knownId(runId)
+          ]),
+          (rows) => rows.length > 0
+        )
+      ),
+
+    listOnlineScores: ({ after, assistantId, before, from, limit, rated = false }) =>
+      Principal.use(({ ownerId }) =>
+        Effect.map(
+          query<Body & { readonly feedback: string | null }>(
+            "EvalStore.listOnlineScores",
+            `select s.body, f.body as feedback from ${scores} s ${rated ? "" : "left"} join lateral (
+               select body from ${schema}.eval_feedback where owner = $1 and message_id = any(s.message_ids)
+               order by ordinal desc limit 1) f on true
+             where s.owner = $1
+               and ($3 or s.ordinal < (select ordinal from ${scores} where owner = $1 and run_id = $2))
+               and ($5 or s.assistant_id = $4)
+               and ($6::timestamptz is null or s.ended_at >= $6) and ($7::timestamptz is null or s.ended_at < $7)
+             order by s.ordinal desc limit $8`,
+            [
+              toText(ownerId),
+              after === undefined ? null : knownId(after),
+              after === undefined,
+              assistantId === undefined ? null : knownId(assistantId),
+              assistantId === undefined,
+              from ?? null,
+              before ?? null,
+              limit
+            ]
+          ),
+          (rows) =>
+            rows.map(({ body, feedback }) => ({
+              score: decodeScore(fromJson(body)),
+              feedback: feedback === null ? null : decodeFeedback(fromJson(feedback)).score
+            }))
+        )
+      )
   })
 }
 
@@ -289,6 +357,10 @@ const decodeResult = Schema.decodeUnknownSync(resultCodec, unchecked)
 const feedbackCodec = Schema.toCodecJson(Feedback)
 const encodeFeedback = Schema.encodeSync(feedbackCodec, unchecked)
 const decodeFeedback = Schema.decodeUnknownSync(feedbackCodec, unchecked)
+
+const scoreCodec = Schema.toCodecJson(OnlineScore)
+const encodeScore = Schema.encodeSync(scoreCodec, unchecked)
+const decodeScore = Schema.decodeUnknownSync(scoreCodec, unchecked)
 
 const caseBody = (evalCase: EvalCase): string => JSON.stringify(encodeCase(evalCase))
 const readCase = ({ body }: Body): EvalCase => decodeCase(fromJson(body))

@@ -54,6 +54,7 @@ const endOfRows: Readonly<Record<string, string>> = {
   schedules: "by their owner, or with the assistant",
   eval_cases: "by their owner",
   eval_feedback: "with the thread",
+  eval_online_scores: "with the thread",
   eval_experiments: "by their owner",
   eval_results: "with their experiment",
   webhooks: "by their owner",

@@ -1,5 +1,5 @@
 /** The room of evals: `evals()`. It adds `colloquy.evals`: cases of real turns, and experiments that answer and score them. */
-import { AssistantId, MessageId, ThreadId } from "@colloquy/core"
+import { AssistantId, MessageId, RunId, ThreadId } from "@colloquy/core"
 import { CaseId, ExperimentId, type DeepPartial, type IdempotencyKey } from "@colloquy/core/adapters"
 import {
   type CaseChange,
@@ -11,6 +11,9 @@ import {
   type NewFeedback,
   type ExperimentList,
   type ExperimentState,
+  type JudgeCalibration,
+  type OnlineReport,
+  type OnlineScoreList,
   type ResultList,
   type VariantSummary,
   type ExperimentVariant,
@@ -33,6 +36,9 @@ export type {
   ExperimentState,
   Feedback,
   FeedbackList,
+  JudgeCalibration,
+  OnlineReport,
+  OnlineScoreList,
   ResultList,
   VariantSummary
 } from "@colloquy/core/evals"
@@ -101,6 +107,8 @@ export interface EvalCalls {
   ) => Promise<ResultList>
   /** What the results so far come to, for each variant. */
   readonly summarize: (experimentId: string, options?: CallOptions) => Promise<ReadonlyArray<VariantSummary>>
+  /** How far the judges of an experiment can be believed, as users and persons who said what is true have it. */
+  readonly calibrate: (experimentId: string, options?: CallOptions) => Promise<ReadonlyArray<JudgeCalibration>>
   /** Two variants on the cases that both have answered. */
   readonly compare: (
     names: { readonly experimentId: string; readonly before: string; readonly after: string },
@@ -121,6 +129,21 @@ export interface EvalCalls {
     },
     options?: CallOptions
   ) => Promise<FeedbackList>
+  /** What the sampled turns scored, by day and by version of the assistant. Days are in UTC; the default is 30 of them, up to today. */
+  readonly online: (
+    range?: { readonly from?: Date; readonly to?: Date; readonly assistantId?: string },
+    options?: CallOptions
+  ) => Promise<OnlineReport>
+  /** The sampled turns with their scores, newest first; with `rated`, those of which a user gave feedback. */
+  readonly listOnlineScores: (
+    page?: {
+      readonly limit?: number
+      readonly after?: string
+      readonly assistantId?: string
+      readonly rated?: boolean
+    },
+    options?: CallOptions
+  ) => Promise<OnlineScoreList>
 }
 
 interface EvalsTypes extends RoomTypes {
@@ -200,6 +223,27 @@ const functions = Effect.gen(function* () {
     summarize: (id, options) => run(() => service.summarizeExperiment(readId(ExperimentId, id)), options),
     compare: ({ experimentId, ...names }, options) =>
       run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options),
+    calibrate: (id, options) => run(() => service.calibrateExperiment(readId(ExperimentId, id)), options),
+    online: ({ assistantId, ...days } = {}, options) =>
+      run(
+        () =>
+          service.onlineReport({
+            ...days,
+            ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
+          }),
+        options
+      ),
+    listOnlineScores: ({ after, assistantId, limit = 20, ...page } = {}, options) =>
+      run(
+        () =>
+          service.listOnlineScores({
+            limit,
+            ...page,
+            ...(after === undefined ? {} : { after: readId(RunId, after) }),
+            ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
+          }),
+        options
+      ),
     giveFeedback: ({ idempotency, messageId, threadId, ...feedback }, options) =>
       run(
         () =>

@@ -4,18 +4,12 @@ import type { JudgedTurn } from "./JudgedTurn.ts"
 import { isPassed, Score } from "./Score.ts"
 import { isAnswered } from "./Scorers.ts"
 
-export const CaseResult = Schema.Struct({
-  caseId: Schema.String,
-  caseName: Schema.String,
-  tags: Schema.Array(Schema.String),
-  variant: Schema.String,
-  /** From 0: the same case may be tried several times. */
-  repeat: Schema.Int,
+/** What scores and the figures of a turn come to. */
+export const TurnScore = Schema.Struct({
   passed: Schema.Boolean,
   scores: Schema.Array(Score),
   /** Why there are no scores: the attempt could not be made, or the answer could not be judged. Null: it was. */
   error: Schema.NullOr(Schema.String),
-  content: Schema.String,
   provider: Schema.NullOr(Schema.String),
   model: Schema.NullOr(Schema.String),
   assistantVersion: Schema.NullOr(Schema.Int),
@@ -25,17 +19,27 @@ export const CaseResult = Schema.Struct({
   millis: Schema.Finite,
   tokens: Schema.Int
 })
+export type TurnScore = typeof TurnScore.Type
+
+export const CaseResult = Schema.Struct({
+  caseId: Schema.String,
+  caseName: Schema.String,
+  tags: Schema.Array(Schema.String),
+  variant: Schema.String,
+  /** From 0: the same case may be tried several times. */
+  repeat: Schema.Int,
+  content: Schema.String,
+  ...TurnScore.fields
+})
 export type CaseResult = typeof CaseResult.Type
 
 export type Attempt = Pick<CaseResult, "caseId" | "caseName" | "tags" | "variant" | "repeat">
 
-/** The result of an attempt whose answer was scored. */
-export const scoredResult = (attempt: Attempt, turn: JudgedTurn, scores: ReadonlyArray<Score>): CaseResult => ({
-  ...attempt,
-  passed: isPassed(isAnswered(turn), scores),
+/** `error`: the turn could not be scored, and is not passed. */
+export const turnScore = (turn: JudgedTurn, scores: ReadonlyArray<Score>, error: string | null = null): TurnScore => ({
+  passed: error === null && isPassed(isAnswered(turn), scores),
   scores,
-  error: null,
-  content: turn.content,
+  error,
   provider: turn.provider,
   model: turn.model,
   assistantVersion: turn.assistantVersion,
@@ -44,6 +48,14 @@ export const scoredResult = (attempt: Attempt, turn: JudgedTurn, scores: Readonl
   millis: turn.millis,
   tokens: turn.usage.inputTokens + turn.usage.outputTokens
 })
+
+/** The result of an attempt that was answered, with its scores, or why there are none. */
+export const scoredResult = (
+  attempt: Attempt,
+  turn: JudgedTurn,
+  scores: ReadonlyArray<Score>,
+  error: string | null = null
+): CaseResult => ({ ...attempt, content: turn.content, ...turnScore(turn, scores, error) })
 
 /** The result of an attempt that could not be made or judged. It is not passed. */
 export const failedResult = (attempt: Attempt, error: string): CaseResult => ({

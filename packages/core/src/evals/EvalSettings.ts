@@ -1,6 +1,7 @@
 /** How a host changes the wing `evals`. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
+import type { OnlineSettings } from "./OnlineScore.ts"
 import type { ScoringSettings } from "./Scoring.ts"
 
 export interface EvalSettings {
@@ -20,6 +21,8 @@ export interface EvalSettings {
   readonly poll: Duration.Input
   /** Who judges, who embeds, and the host's own scorers. */
   readonly scoring: ScoringSettings
+  /** Turns that are scored when they have ended. Default: none. */
+  readonly online: OnlineSettings
 }
 
 export const EvalSettings = Context.Reference<EvalSettings>("@colloquy/core/evals/EvalSettings", {
@@ -31,6 +34,7 @@ export const EvalSettings = Context.Reference<EvalSettings>("@colloquy/core/eval
     mostAttempts: 20_000,
     tries: 3,
     poll: "1 second",
-    scoring: {}
+    scoring: {},
+    online: { share: 0, expectations: [] }
   })
 })

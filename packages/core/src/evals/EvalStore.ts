@@ -1,15 +1,19 @@
-/** Port: keeps cases, experiments with their results, and feedback. All but feedback belong to their owner alone, and not to a thread or an assistant. */
+/**
+ * Port: keeps cases, experiments with their results, feedback, and the scores of turns. Feedback and scores of turns belong to their thread, the
+ * others to their owner alone.
+ */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantId, CaseId, ExperimentId, MessageId, ThreadId } from "../primitives/Ids.ts"
+import type { AssistantId, CaseId, ExperimentId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AnsweredOnce } from "../runs/Branches.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { EvalCase } from "./Case.ts"
 import type { Feedback } from "./Feedback.ts"
 import type { Experiment, ExperimentResult, ExperimentState } from "./Experiment.ts"
+import type { OnlineScore, RatedScore } from "./OnlineScore.ts"
 
 export interface CasePage {
   readonly limit: number
@@ -38,6 +42,18 @@ export interface FeedbackPage {
   readonly after?: MessageId
   readonly threadId?: ThreadId
   readonly assistantId?: AssistantId
+}
+
+export interface OnlinePage {
+  readonly limit: number
+  /** The run of the last score of the page before. */
+  readonly after?: RunId
+  readonly assistantId?: AssistantId
+  /** Turns that ended at this time or later, and before that one. */
+  readonly from?: Date
+  readonly before?: Date
+  /** Only turns of which a user gave feedback. */
+  readonly rated?: boolean
 }
 
 export type ExperimentEnd = Pick<ExperimentState, "reason"> & {
@@ -127,5 +143,22 @@ export class EvalStore extends Context.Service<
 
     /** What was given last MUST come first; of one thread or of one assistant, when they are named. */
     readonly listFeedback: (page: FeedbackPage) => Effect.Effect<ReadonlyArray<Feedback>, StoreUnavailable, Principal>
+
+    /**
+     * MUST keep one online score for each run: the first one. False, and nothing changes, if the run has one or its thread is gone. An online
+     * score MUST go with its thread.
+     */
+    readonly putOnlineScore: (score: OnlineScore) => Effect.Effect<boolean, StoreUnavailable, Principal>
+
+    /** Whether the principal has an online score of this run. */
+    readonly hasOnlineScore: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+
+    /**
+     * Online scores MUST come in the reverse order of their storing, each with the score of the last feedback on one of its messages. Those
+     * that the page leaves out MUST NOT count in its limit.
+     */
+    readonly listOnlineScores: (
+      page: OnlinePage
+    ) => Effect.Effect<ReadonlyArray<RatedScore>, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/evals/EvalStore") {}

@@ -3,15 +3,16 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
-import type { CaseId, ExperimentId, MessageId, ThreadId } from "../primitives/Ids.ts"
+import type { AssistantId, CaseId, ExperimentId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyKey } from "../runs/RunStore.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
 import type { MessageNotFound } from "../turns/TurnErrors.ts"
 import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
+import type { JudgeCalibration } from "./Calibrations.ts"
 import type { CaseChange, CaseNotFound, CaseOfTurn, CaseRefused, EvalCase, NewCase, TooManyCases } from "./Case.ts"
 import type { Comparison } from "./Comparison.ts"
-import type { CasePage, ExperimentPage, FeedbackPage, ResultPage } from "./EvalStore.ts"
+import type { CasePage, ExperimentPage, FeedbackPage, OnlinePage, ResultPage } from "./EvalStore.ts"
 import type {
   ExperimentNotFound,
   ExperimentRefused,
@@ -22,6 +23,8 @@ import type {
   VariantNotFound
 } from "./Experiment.ts"
 import type { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
+import type { OnlineSettings, RatedScore } from "./OnlineScore.ts"
+import type { OnlineDay, OnlineGroup } from "./OnlineSummary.ts"
 import type { VariantSummary } from "./Summary.ts"
 
 export interface CaseList {
@@ -94,6 +97,8 @@ export interface ExperimentCalls {
   readonly listResults: (page: ResultPage) => Effect.Effect<ResultList, Missing, Principal>
   /** What the results so far come to, a summary for each variant. */
   readonly summarizeExperiment: (id: ExperimentId) => Effect.Effect<ReadonlyArray<VariantSummary>, Missing, Principal>
+  /** How far the judges of its results can be believed, as users and persons who said what is true have it. */
+  readonly calibrateExperiment: (id: ExperimentId) => Effect.Effect<ReadonlyArray<JudgeCalibration>, Missing, Principal>
   /** Two variants on the cases that both have answered so far. */
   readonly compareVariants: (
     id: ExperimentId,
@@ -122,6 +127,42 @@ export interface FeedbackCalls {
   readonly listFeedback: (page: FeedbackPage) => Effect.Effect<FeedbackList, StoreUnavailable, Principal>
 }
 
-export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls & FeedbackCalls>()(
+/** Days in UTC: both are included. */
+export interface OnlineRange {
+  /** Default: 30 days up to `to`. */
+  readonly from?: Date
+  /** Default: today. */
+  readonly to?: Date
+  readonly assistantId?: AssistantId
+}
+
+/** What online scoring has found in a range of days. */
+export interface OnlineReport extends OnlineSettings {
+  /** The first moments of the first and the last day. */
+  readonly from: Date
+  readonly to: Date
+  /** The newest first. */
+  readonly days: ReadonlyArray<OnlineDay>
+  /** The same over all days. */
+  readonly versions: ReadonlyArray<OnlineGroup>
+  readonly judges: ReadonlyArray<JudgeCalibration>
+  /** True if there are more scores than a report reads; it reads the newest ones. */
+  readonly isPartial: boolean
+}
+
+export interface OnlineScoreList {
+  readonly scores: ReadonlyArray<RatedScore>
+  /** Older scores follow this one's. Null: there are none. */
+  readonly next: RunId | null
+}
+
+export interface OnlineCalls {
+  /** Averages by day and by version of the assistant, and the calibration of the judges. */
+  readonly onlineReport: (range: OnlineRange) => Effect.Effect<OnlineReport, StoreUnavailable, Principal>
+  /** Turn by turn, the last one that was scored first. */
+  readonly listOnlineScores: (page: OnlinePage) => Effect.Effect<OnlineScoreList, StoreUnavailable, Principal>
+}
+
+export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls & FeedbackCalls & OnlineCalls>()(
   "@colloquy/core/evals/Evals"
 ) {}

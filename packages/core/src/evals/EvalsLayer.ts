@@ -1,4 +1,4 @@
-/** The wing `evals`: its use cases over the store, the worker that makes attempts, and the part that answers tools from the record. */
+/** The wing `evals`: its use cases over the store, the workers that make attempts and score turns, and its parts of turns. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TurnParts } from "../turns/TurnParts.ts"
@@ -8,6 +8,8 @@ import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { makeFeedbacks } from "./Feedbacks.ts"
 import { makeExperiments } from "./Experiments.ts"
+import { makeOnlineCalls } from "./OnlineReports.ts"
+import { registerOnlineScoring } from "./OnlineScoring.ts"
 import { recordedPart } from "./RecordedPart.ts"
 import { registerAttempts } from "./RunExperiment.ts"
 import { Scoring } from "./Scoring.ts"
@@ -20,6 +22,7 @@ export const layerEvals = Layer.effect(
     const feedbacks = yield* makeFeedbacks
     yield* (yield* TurnParts).register(recordedPart(yield* EvalStore))
     yield* registerAttempts
-    return Evals.of({ ...cases, ...experiments, ...feedbacks })
+    yield* registerOnlineScoring
+    return Evals.of({ ...cases, ...experiments, ...feedbacks, ...(yield* makeOnlineCalls) })
   })
 ).pipe(Layer.provide(Layer.unwrap(Effect.map(EvalSettings, ({ scoring }) => Scoring.layer(scoring)))))

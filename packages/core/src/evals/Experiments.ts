@@ -28,6 +28,7 @@ import {
   VariantNotFound
 } from "./Experiment.ts"
 import { type GivenProblem, readerFor } from "./ReadGiven.ts"
+import { makeCalibration } from "./OnlineReports.ts"
 import { attemptWork } from "./RunExperiment.ts"
 import { Scoring } from "./Scoring.ts"
 import { summarize } from "./Summary.ts"
@@ -69,6 +70,7 @@ export const makeExperiments = Effect.gen(function* () {
   const assistants = yield* Assistants
   const scoring = yield* Scoring
   const settings = yield* EvalSettings
+  const calibrate = yield* makeCalibration
 
   const refuse = (problems: ReadonlyArray<GivenProblem>) => Effect.fail(new ExperimentRefused({ problems }))
 
@@ -238,6 +240,10 @@ export const makeExperiments = Effect.gen(function* () {
     summarizeExperiment: tracedFn("Evals.summarizeExperiment")(function* (id: ExperimentId) {
       yield* find(id)
       return summarize(yield* allResults(id))
+    }),
+    calibrateExperiment: tracedFn("Evals.calibrateExperiment")(function* (id: ExperimentId) {
+      yield* find(id)
+      return yield* calibrate((yield* allResults(id)).flatMap(({ scores }) => scores))
     }),
     compareVariants: tracedFn("Evals.compareVariants")(function* (
       id: ExperimentId,

@@ -85,12 +85,20 @@ const probabilityIn = ({ answers }: TypedAnswers, expected: string): number => {
 const encode = Schema.encodeSync(Schema.toCodecJson(TypedAnswers))
 const decode = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
 
+/** The typed answer behind the score of a judge; none: the score is not a judge's. */
+export const judgedAnswer = (score: Score): Option.Option<TypedAnswers> =>
+  score.scorer === judgeName ? decode(score.detail) : Option.none()
+
+/** What a judge reads, in letters: so its price can be estimated. */
+export const judgePrompt = (expectation: ExpectationOf<"judge">, turn: JudgedTurn): string =>
+  JSON.stringify([judgeState(turn), judgeQuestions(expectation)])
+
 /**
  * What `Answers.record` is given when a person says what is true of an answer that was judged: yes or no, or one of the options. Null: the
  * score is not a judge's.
  */
 export const judgeOutcome = (score: Score, truth: boolean | string): OutcomeRequest | null =>
-  Option.match(score.scorer === judgeName ? decode(score.detail) : Option.none(), {
+  Option.match(judgedAnswer(score), {
     onNone: () => null,
     onSome: (answer) => ({ answer, question: judgeName, outcome: truth })
   })

@@ -8,19 +8,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
-import { Assistants } from "../assistants/Assistants.ts"
-import { totalCost } from "../metering/Charge.ts"
-import { chargeOutside } from "../metering/ChargeOutside.ts"
-import { makeDayBudget } from "../metering/DayBudget.ts"
-import { Metering } from "../metering/Metering.ts"
-import { UsageLedger } from "../metering/UsageLedger.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { type AssistantId, ExperimentId, FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
-import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWorker.ts"
+import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
@@ -33,11 +27,11 @@ import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { attemptAt, attemptsIn, type Experiment, type ExperimentResult, type ExperimentVariant } from "./Experiment.ts"
 import { shorten } from "./Expectation.ts"
-import { type JudgedTurn, judgedTurn } from "./JudgedTurn.ts"
-import { promptHash } from "./PromptHash.ts"
+import type { JudgedTurn } from "./JudgedTurn.ts"
+import { makePaidScoring } from "./PaidScoring.ts"
 import { recordedOutputs } from "./Recorded.ts"
 import { recordedPartName } from "./RecordedPart.ts"
-import { Scoring } from "./Scoring.ts"
+import { makeTurnReader } from "./StoredTurn.ts"
 
 const attemptKind = "evals.attempt"
 const Payload = Schema.Struct({ experimentId: ExperimentId, number: Schema.Int })
@@ -68,11 +62,9 @@ export const registerAttempts = Effect.gen(function* () {
   const runs = yield* RunStore
   const threads = yield* Threads
   const threadStore = yield* ThreadStore
-  const assistants = yield* Assistants
-  const scoring = yield* Scoring
+  const readTurn = yield* makeTurnReader
+  const scorePaid = yield* makePaidScoring
   const counter = yield* TokenCounter
-  const account = { ledger: yield* UsageLedger, metering: yield* Metering }
-  const { credit } = yield* makeDayBudget
 
   const scratchId = Effect.fnUntraced(function* ({ experimentId, number }: typeof Payload.Type, attempt: number) {
     const { ownerId } = yield* Principal
@@ -144,37 +136,6 @@ export const registerAttempts = Effect.gen(function* () {
     return reply
   })
 
-  const instructionsFor = Effect.fnUntraced(function* (
-    { assistantVersion, instructions }: ExperimentVariant,
-    assistantId: AssistantId
-  ) {
-    if (instructions !== undefined) return instructions
-    const found =
-      assistantVersion === undefined
-        ? assistants.get(assistantId)
-        : Effect.map(assistants.version(assistantId, assistantVersion), ({ assistant }) => assistant)
-    return yield* found.pipe(
-      Effect.map(({ systemPrompt }) => systemPrompt),
-      Effect.catch((error) => (error._tag === "StoreUnavailable" ? Effect.fail(error) : Effect.succeed(null)))
-    )
-  })
-
-  /** The turn as scorers see it. */
-  const readTurn = Effect.fnUntraced(function* (
-    { runId, threadId }: StartedTurn,
-    variant: ExperimentVariant,
-    assistantId: AssistantId
-  ) {
-    const messages = yield* runs.messages(runId)
-    const report = yield* Effect.orDie(turns.report(threadId, runId))
-    const { run } = report
-    const end = run.endedAt ?? (yield* now)
-    const instructions = yield* instructionsFor(variant, assistantId)
-    const hash = yield* Effect.promise(() => promptHash(instructions))
-    const figures = { millis: end.getTime() - run.createdAt.getTime(), costUsd: run.usage.costUsd, promptHash: hash }
-    return judgedTurn(messages, figures)
-  })
-
   const score = Effect.fnUntraced(function* (
     experiment: Experiment,
     evalCase: EvalCase,
@@ -182,27 +143,11 @@ export const registerAttempts = Effect.gen(function* () {
     turn: JudgedTurn
   ) {
     const { attempt, mayRetry, started } = place
-    const { assistantId, runId } = started
     const expectations = [...evalCase.expectations, ...experiment.expectations]
-    if (expectations.some(({ kind }) => kind === "judge" || kind === "similar"))
-      yield* Effect.catchTag(
-        credit({ purpose: "judge", amountUsd: null }, assistantId),
-        "InsufficientCredit",
-        withoutCredit("to judge an answer")
-      )
-    const { charges, error, retryable, scores } = yield* scoring.score(expectations, turn).pipe(
-      Effect.map((scored) => ({ ...scored, error: null, retryable: false })),
-      Effect.catchTag("ScoringFailed", (failed) =>
-        Effect.succeed({ scores: [], charges: failed.charges, error: failed.message, retryable: failed.retryable })
-      )
-    )
-    yield* chargeOutside(account, { runId, assistantId }, charges)
+    const { costUsd: judgesCostUsd, error, retryable, scores } = yield* scorePaid(expectations, turn, started)
     if (error !== null && retryable && mayRetry)
       return yield* new FollowUpFailed({ message: "The answer could not be scored.", isRetryable: true })
-    const judgesCostUsd = charges.length === 0 ? 0 : totalCost(charges)
-    const scored = scoredResult(attempt, turn, scores)
-    const result = error === null ? scored : { ...scored, passed: false, error }
-    return { ...result, judgesCostUsd, toolCalls: turn.toolCalls }
+    return { ...scoredResult(attempt, turn, scores, error), judgesCostUsd, toolCalls: turn.toolCalls }
   })
 
   const answer = Effect.fnUntraced(function* (
@@ -234,7 +179,7 @@ export const registerAttempts = Effect.gen(function* () {
     const reply = yield* unlessEnded(experiment.id, lastReply(begun, evalCase))
     if (reply?.fault?.retryable === true && mayRetry)
       return yield* new FollowUpFailed({ message: "The turn failed for a reason that passes.", isRetryable: true })
-    const turn = reply === null ? null : yield* readTurn(begun, variant, assistantId)
+    const turn = reply === null ? null : ((yield* readTurn(begun.runId))?.turn ?? null)
     if (reply === null || reply.status === "REQUIRES_ACTION")
       yield* Effect.catchTag(turns.cancel(threadId, begun.runId), "RunNotFound", () => Effect.void)
     if (reply === null) return null

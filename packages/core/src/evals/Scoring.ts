@@ -180,6 +180,9 @@ export class Scoring extends Context.Service<
       expectations: ReadonlyArray<Expectation>,
       turn: JudgedTurn
     ) => Effect.Effect<Scored, ScoringFailed, Principal>
+    /** Who judges and who embeds. */
+    readonly judge: NonNullable<ScoringTools["judge"]>
+    readonly embedding: ScoringTools["embedding"]
     /** The names of scorers of the host that these expectations name and that are not registered. */
     readonly unknown: (expectations: ReadonlyArray<Expectation>) => ReadonlyArray<string>
   }
@@ -197,14 +200,17 @@ export class Scoring extends Context.Service<
         const embedding =
           settings.embedding ?? (usual?.defaultEmbedding && { provider: usual.id, model: usual.defaultEmbedding.model })
         const scorers = settings.scorers ?? []
+        const judge = settings.judge ?? defaults
         const tools: ScoringTools = {
-          judge: settings.judge ?? defaults,
+          judge,
           ask: answers.ask,
           embedding,
           embed: embedding && ((texts) => model.embed({ ...embedding, dimensions: null }, texts, "document")),
           scorers
         }
         return Scoring.of({
+          judge,
+          embedding,
           score: (expectations, turn) => scoreAll(tools, expectations, turn),
           unknown: (expectations) => {
             const names = expectations.flatMap((each) => (each.kind === "custom" ? [each.name] : []))

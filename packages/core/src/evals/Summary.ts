@@ -1,5 +1,6 @@
 /** Pure: what the results of one variant come to, with its worst cases first. */
 import type { CaseResult } from "./CaseResult.ts"
+import type { Score } from "./Score.ts"
 import { type Interval, mean, percentile, wilsonInterval } from "./Statistics.ts"
 
 export interface CaseSummary {
@@ -81,12 +82,7 @@ const summarizeVariant = (variant: string, results: ReadonlyArray<CaseResult>): 
     passRate,
     interval: wilsonInterval(passRate * cases.length, cases.length),
     score: meanOrNull(scores.map(({ value }) => value)),
-    scorers: [...groupResults(scores, ({ scorer }) => scorer)].map(([scorer, ofScorer]) => ({
-      scorer,
-      scores: ofScorer.length,
-      passed: ofScorer.filter((score) => score.passed).length,
-      mean: mean(ofScorer.map(({ value }) => value))
-    })),
+    scorers: summarizeScorers(scores),
     costUsd: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
     attemptsWithoutCost: results.length - costs.length,
     tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
@@ -95,6 +91,14 @@ const summarizeVariant = (variant: string, results: ReadonlyArray<CaseResult>): 
     worst: cases.filter((each) => each.passed < each.attempts).toSorted(worstFirst)
   }
 }
+
+export const summarizeScorers = (scores: ReadonlyArray<Score>): ReadonlyArray<ScorerSummary> =>
+  [...groupResults(scores, ({ scorer }) => scorer)].map(([scorer, ofScorer]) => ({
+    scorer,
+    scores: ofScorer.length,
+    passed: ofScorer.filter((score) => score.passed).length,
+    mean: mean(ofScorer.map(({ value }) => value))
+  }))
 
 export const knownCosts = (results: ReadonlyArray<CaseResult>): ReadonlyArray<number> =>
   results.flatMap(({ costUsd }) => (costUsd === null ? [] : [costUsd]))

@@ -19,7 +19,16 @@ export {
 export { type Attempt, CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
 export { compare, type ComparedCase, type Comparison, differenceInWords, type Judgement } from "./Comparison.ts"
 export { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
-export type { CaseList, ExperimentList, FeedbackList, ResultList } from "./Evals.ts"
+export type { JudgeCalibration } from "./Calibrations.ts"
+export type {
+  CaseList,
+  ExperimentList,
+  FeedbackList,
+  OnlineRange,
+  OnlineReport,
+  OnlineScoreList,
+  ResultList
+} from "./Evals.ts"
 export {
   attemptsIn,
   Experiment,
@@ -42,6 +51,7 @@ export {
   type ExperimentEnd,
   type ExperimentPage,
   type FeedbackPage,
+  type OnlinePage,
   type ResultPage
 } from "./EvalStore.ts"
 export { describeExpectation, Expectation, Expectations, type PlainExpectation } from "./Expectation.ts"
@@ -57,6 +67,8 @@ export {
   type Variant
 } from "./Evaluate.ts"
 export { gate, type Gate, type GateOptions } from "./Gate.ts"
+export { OnlineScore, OnlineSettings, type RatedScore } from "./OnlineScore.ts"
+export type { OnlineDay, OnlineGroup } from "./OnlineSummary.ts"
 export { judgeCalibration, judgeOutcome } from "./Judge.ts"
 export { comparisonRecord, gateRecord, resultRecord, toJUnit, toMarkdown, variantRecord } from "./Reports.ts"
 export { isPassed, Score } from "./Score.ts"

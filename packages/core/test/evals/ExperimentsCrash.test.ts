@@ -1,6 +1,6 @@
 /** The process dies at every write while an experiment goes on: another one continues, and each attempt has one result. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Assistants, Kernel, Principal, Providers } from "@colloquy/core"
+import { Assistants, Kernel, Principal, Providers, Turns } from "@colloquy/core"
 import { Evals } from "@colloquy/core/evals"
 import { EvalStore, OutcomeStore } from "@colloquy/core/wings"
 import { Crash, say, ScriptedModel } from "@colloquy/testing"
@@ -20,17 +20,18 @@ const mortalEvals = (doom: Crash.Doom, state: InMemory.State) =>
     EvalStore.useSync((store) => ({
       ...store,
       recordResult: (...args) => doom.write(store.recordResult(...args)),
-      endExperiment: (...args) => doom.write(store.endExperiment(...args))
+      endExperiment: (...args) => doom.write(store.endExperiment(...args)),
+      putOnlineScore: (...args) => doom.write(store.putOnlineScore(...args))
     }))
   ).pipe(Layer.provide(InMemory.layerFrom(state)))
 
 const outcomes = (state: InMemory.State) =>
   Layer.effect(OutcomeStore, OutcomeStore).pipe(Layer.provide(InMemory.layerFrom(state)))
 
-const openProcess = (doom: Crash.Doom, state: InMemory.State) =>
+const openProcess = (doom: Crash.Doom, state: InMemory.State, settings: Parameters<typeof Evals.layer>[0] = {}) =>
   Layer.unwrap(
     Effect.map(ScriptedModel, ({ provider }) =>
-      Evals.layer().pipe(
+      Evals.layer(settings).pipe(
         Layer.provideMerge(Kernel.layer),
         Layer.provide(
           Providers.layer({ providers: [doom.provider(provider)], defaults: { provider: provider.id, model: "m" } })
@@ -113,6 +114,64 @@ it.live("a process that dies at any write of an experiment loses no attempt and 
           place
         )
         assert.strictEqual(threads, 0, place)
+      }
+    }
+  })
+)
+
+const online = { online: { share: 1, expectations: [{ kind: "contains" as const, text: "Done" }] } }
+
+const hashesEnd = Effect.promise(async () => {
+  for (let step = 0; step < 5; step++) {
+    await globalThis.crypto.subtle.digest("SHA-256", new Uint8Array())
+    await new Promise((next) => setImmediate(next))
+  }
+})
+
+/** A turn ends, and its process dies at this write; another process is there afterwards. */
+const scoredOnce = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
+  const state = InMemory.makeState()
+  const scope = yield* Scope.make()
+  const doom = yield* Crash.make(point)
+  const services = yield* Layer.buildWithScope(openProcess(doom, state, online), scope)
+  const asked = Turns.use((turns) => turns.send({ content: "Do it." }))
+  yield* Effect.exit(Effect.timeout(Effect.provide(asked, services), "1 minute")).pipe(Effect.forkChild)
+  yield* passTime("1 minute")
+  yield* hashesEnd
+  yield* passTime("1 minute")
+  const writes = doom.writes()
+  doom.kill()
+  yield* doom.bury
+  yield* Effect.forkChild(Scope.close(scope, Exit.void))
+  const found = Effect.gen(function* () {
+    for (let step = 0; step < 10; step++) {
+      yield* passTime("2 minutes")
+      yield* hashesEnd
+    }
+    const { scores } = yield* (yield* Evals).listOnlineScores({ limit: 10 })
+    const runs = [...state.runs.values()].map(({ run }) => run.status)
+    return { writes, runs, scores: scores.map(({ score }) => score.passed) }
+  })
+  return yield* found.pipe(Effect.provide(openProcess(yield* Crash.make(), state, online)))
+})
+
+it.live("a process that dies at any write of a sampled turn leaves one score of it", () =>
+  Effect.gen(function* () {
+    const story = (point: Crash.CrashPoint) =>
+      scoredOnce(point).pipe(Principal.provide("ada"), Effect.provide([TestClock.layer(), quiet]))
+    const { scores: whole, writes } = yield* story({})
+    assert.deepStrictEqual(whole, [true])
+    assert.isAbove(writes, 3)
+    for (let at = 1; at <= writes; at++) {
+      for (const hears of [false, true]) {
+        const { runs, scores } = yield* story({ at, hears })
+        const place = `write ${at} of ${writes}, hears: ${hears}`
+        // A turn that its process left unfinished has failed, and is scored as that.
+        assert.deepStrictEqual(
+          scores,
+          runs.map((status) => status === "COMPLETED"),
+          place
+        )
       }
     }
   })

@@ -6,7 +6,11 @@ import {
   type ExperimentResult,
   type ExperimentState,
   type Feedback,
+  type JudgeCalibration,
   type NewCase,
+  type OnlineGroup,
+  type OnlineReport,
+  type RatedScore,
   resultRecord
 } from "@colloquy/core/wings"
 import { compact, given, writeTimestamp } from "../wire/Fields.ts"
@@ -131,4 +135,72 @@ export const feedbackToWire = (feedback: Feedback): Wire.Feedback => ({
   comment: feedback.comment,
   tags: feedback.tags,
   created_at: writeTimestamp(feedback.createdAt)
+})
+
+const calibrationToWire = ({
+  brierScore,
+  calibrationError,
+  cases,
+  reliability
+}: NonNullable<JudgeCalibration["feedback"]>) => ({
+  cases,
+  brier_score: brierScore,
+  calibration_error: calibrationError,
+  reliability
+})
+
+export const judgeToWire = ({ expected, feedback, outcomes, questionSet }: JudgeCalibration) => ({
+  expected,
+  question_set: questionSet,
+  feedback: feedback === null ? null : calibrationToWire(feedback),
+  outcomes: outcomes === null ? null : calibrationToWire(outcomes)
+})
+
+const groupToWire = (group: OnlineGroup): Wire.OnlineReport["versions"][number] => ({
+  assistant_id: group.assistantId,
+  assistant_version: group.assistantVersion,
+  turns: group.turns,
+  unscored: group.unscored,
+  passed: group.passed,
+  pass_rate: group.passRate,
+  interval: group.interval,
+  score: group.score,
+  scorers: group.scorers,
+  cost_usd: group.costUsd,
+  judges_cost_usd: group.judgesCostUsd,
+  tokens: group.tokens,
+  median_ms: group.medianMillis
+})
+
+const dayText = (at: Date) => at.toISOString().slice(0, 10)
+
+export const onlineReportToWire = (report: OnlineReport): Wire.OnlineReport => ({
+  share: report.share,
+  expectations: report.expectations,
+  from: dayText(report.from),
+  to: dayText(report.to),
+  days: report.days.map((group) => ({ day: group.day, ...groupToWire(group) })),
+  versions: report.versions.map(groupToWire),
+  judges: report.judges.map(judgeToWire),
+  is_partial: report.isPartial
+})
+
+export const onlineScoreToWire = ({ feedback, score }: RatedScore): Wire.OnlineScore => ({
+  run_id: score.runId,
+  thread_id: score.threadId,
+  message_id: score.messageIds.at(-1) ?? null,
+  assistant_id: score.assistantId,
+  assistant_version: score.assistantVersion,
+  passed: score.passed,
+  scores: score.scores,
+  error: score.error,
+  model_provider: score.provider,
+  model_name: score.model,
+  prompt_hash: score.promptHash,
+  cost_usd: score.costUsd,
+  judges_cost_usd: score.judgesCostUsd,
+  ms: score.millis,
+  tokens: score.tokens,
+  feedback,
+  ended_at: writeTimestamp(score.endedAt)
 })

@@ -8,7 +8,7 @@ import { caseBody, casesBody } from "../bodies/CasesBody.ts"
 import { DeclaredBody, jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import * as Wire from "../wire/EvalRecords.ts"
-import { IntegerWord, Uuid } from "../wire/Fields.ts"
+import { Day, IntegerWord, Uuid } from "../wire/Fields.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
 import { IdempotencyHeader } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
@@ -181,7 +181,32 @@ export const EvalsApi = HttpApiGroup.make("evals")
       error: [NotImplemented, ServiceUnavailable]
     })
       .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List feedback, newest first")
+      .annotate(OpenApi.Summary, "List feedback, newest first"),
+    HttpApiEndpoint.get("onlineReport", "/evals/online", {
+      query: { from: Schema.optionalKey(Day), to: Schema.optionalKey(Day), assistant_id: Schema.optionalKey(Uuid) },
+      success: Wire.OnlineReport,
+      error: [NotImplemented, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(
+        OpenApi.Summary,
+        "What the sampled turns scored, by day and by version of the assistant, and how far their judges can be believed"
+      ),
+    HttpApiEndpoint.get("listOnlineScores", "/evals/online/scores", {
+      query: {
+        limit,
+        cursor: Schema.optionalKey(Uuid),
+        assistant_id: Schema.optionalKey(Uuid),
+        rated: Schema.optionalKey(Schema.Literals(["true", "false"]))
+      },
+      success: Wire.OnlineScoreList,
+      error: [NotImplemented, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "read")
+      .annotate(
+        OpenApi.Summary,
+        "List the sampled turns with their scores, newest first; with `rated`, those with feedback"
+      )
   )
   .annotate(OpenApi.Title, "Evals")
   .annotate(

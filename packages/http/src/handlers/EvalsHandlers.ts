@@ -1,5 +1,5 @@
 /** Evals over HTTP. A host that has not installed `Evals.layer()` answers 501. */
-import { AssistantId, MessageId, Principal, ThreadId } from "@colloquy/core"
+import { AssistantId, MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
 import { CaseId, ExperimentId } from "@colloquy/core/adapters"
 import { comparisonRecord, Evals, type NewExperiment, variantRecord } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
@@ -9,7 +9,16 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { Api } from "../Api.ts"
-import { caseFromWire, caseToWire, experimentToWire, feedbackToWire, resultToWire } from "../encoding/EncodeEvals.ts"
+import {
+  caseFromWire,
+  caseToWire,
+  experimentToWire,
+  feedbackToWire,
+  judgeToWire,
+  onlineReportToWire,
+  onlineScoreToWire,
+  resultToWire
+} from "../encoding/EncodeEvals.ts"
 import { evalBodies } from "../endpoints/EvalsApi.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
@@ -151,9 +160,11 @@ export const layer = HttpApiBuilder.group(
       )
       .handle("summarizeExperiment", ({ params }) =>
         Effect.gen(function* () {
-          const { summarizeExperiment } = yield* evals
-          const variants = yield* Effect.mapError(summarizeExperiment(idFrom(params)), toWireError)
-          return { variants: variants.map(variantRecord) }
+          const { calibrateExperiment, summarizeExperiment } = yield* evals
+          const id = idFrom(params)
+          const variants = yield* Effect.mapError(summarizeExperiment(id), toWireError)
+          const judges = yield* Effect.mapError(calibrateExperiment(id), toWireError)
+          return { variants: variants.map(variantRecord), judges: judges.map(judgeToWire) }
         })
       )
       .handle("compareVariants", ({ params, query: { a, b } }) =>
@@ -196,6 +207,29 @@ export const layer = HttpApiBuilder.group(
           })
           const { feedback, next } = yield* Effect.mapError(listFeedback({ limit, ...page }), toWireError)
           return { feedback: feedback.map(feedbackToWire), next_cursor: next }
+        })
+      )
+      .handle("onlineReport", ({ query: { assistant_id, from, to } }) =>
+        Effect.gen(function* () {
+          const { onlineReport } = yield* evals
+          const range = compact({
+            from: from === undefined ? undefined : new Date(from),
+            to: to === undefined ? undefined : new Date(to),
+            assistantId: assistant_id === undefined ? undefined : AssistantId.make(assistant_id)
+          })
+          return onlineReportToWire(yield* Effect.mapError(onlineReport(range), toWireError))
+        })
+      )
+      .handle("listOnlineScores", ({ query: { assistant_id, cursor, limit = 20, rated } }) =>
+        Effect.gen(function* () {
+          const { listOnlineScores } = yield* evals
+          const page = compact({
+            after: cursor === undefined ? undefined : RunId.make(cursor),
+            assistantId: assistant_id === undefined ? undefined : AssistantId.make(assistant_id),
+            rated: rated === "true" ? true : undefined
+          })
+          const { next, scores } = yield* Effect.mapError(listOnlineScores({ limit, ...page }), toWireError)
+          return { scores: scores.map(onlineScoreToWire), next_cursor: next }
         })
       )
       .handle("removeExperiment", ({ params }) =>

@@ -9,6 +9,7 @@ import {
   type Message,
   type MessageId,
   type Principal,
+  type RunId,
   type StoreUnavailable,
   type Thread,
   Threads
@@ -24,6 +25,7 @@ import {
   Evals,
   Memories,
   type MemoryRecord,
+  type RatedScore,
   scheduleRecord,
   Schedules,
   type ScheduleWithTimes,
@@ -35,7 +37,13 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { assistantToWire, messageToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { documentToWire } from "../encoding/EncodeDocuments.ts"
-import { caseToWire, experimentToWire, feedbackToWire, resultToWire } from "../encoding/EncodeEvals.ts"
+import {
+  caseToWire,
+  experimentToWire,
+  feedbackToWire,
+  onlineScoreToWire,
+  resultToWire
+} from "../encoding/EncodeEvals.ts"
 import { memoryToWire } from "../encoding/EncodeMemories.ts"
 import { webhookToWire } from "../encoding/EncodeWebhooks.ts"
 import { usageToWire } from "../encoding/EncodeModels.ts"
@@ -162,6 +170,15 @@ export const ownerExport = Effect.gen(function* () {
             (found) => [found.feedback, Option.fromNullishOr(found.next)] as const
           )
         )
+  const onlineScores: Stream.Stream<RatedScore, StoreUnavailable, Principal> =
+    evals === null
+      ? Stream.empty
+      : Stream.paginate(undefined, (after: RunId | undefined) =>
+          Effect.map(
+            evals.listOnlineScores({ limit: atOnce, ...compact({ after }) }),
+            (found) => [found.scores, Option.fromNullishOr(found.next)] as const
+          )
+        )
   type NumberedResult = { readonly experimentId: ExperimentId; readonly result: ExperimentResult }
   const resultsIn = ({
     experiment: { id: experimentId }
@@ -256,6 +273,9 @@ export const ownerExport = Effect.gen(function* () {
       Stream.concat(webhooks === null ? Stream.empty : file("webhooks.jsonl", jsonLines(allWebhooks, webhookToWire))),
       Stream.concat(evals === null ? Stream.empty : file("evals.jsonl", jsonLines(evalCases, caseToWire))),
       Stream.concat(evals === null ? Stream.empty : file("feedback.jsonl", jsonLines(allFeedback, feedbackToWire))),
+      Stream.concat(
+        evals === null ? Stream.empty : file("online_scores.jsonl", jsonLines(onlineScores, onlineScoreToWire))
+      ),
       Stream.concat(
         evals === null ? Stream.empty : file("experiments.jsonl", jsonLines(experiments, experimentToWire))
       ),

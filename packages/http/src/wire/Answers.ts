@@ -61,7 +61,7 @@ export const OutcomeResponse = Schema.Struct({
 
 const Interval = Schema.Struct({ low: share, high: share }).annotate({ identifier: "Interval" })
 
-const ReliabilityBin = Schema.Struct({
+export const ReliabilityBin = Schema.Struct({
   from: share,
   to: share,
   cases: Schema.Int,

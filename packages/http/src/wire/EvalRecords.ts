@@ -9,6 +9,7 @@ import {
   Score
 } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
+import { ReliabilityBin } from "./Answers.ts"
 import { ModelOptions } from "./MessageBody.ts"
 import { maybe, maybeOr, Timestamp, Uuid } from "./Fields.ts"
 
@@ -219,6 +220,24 @@ export const ExperimentResults = Schema.Struct({
 
 const Interval = Schema.Struct({ low: Schema.Finite, high: Schema.Finite })
 
+const Calibration = Schema.Struct({
+  cases: Schema.Int,
+  brier_score: Schema.Finite,
+  calibration_error: Schema.Finite,
+  reliability: Schema.Array(ReliabilityBin)
+}).annotate({ identifier: "EvalCalibration" })
+
+const Judge = Schema.Struct({
+  /** The question and the expected answer, in a few words. */
+  expected: Schema.String,
+  /** Equal for equal questions. */
+  question_set: Schema.String,
+  /** Its probabilities against the feedback on turns that it judged; null: there is none. */
+  feedback: Schema.NullOr(Calibration),
+  /** Its answers against what persons said is true; null: nobody did. */
+  outcomes: Schema.NullOr(Calibration)
+}).annotate({ identifier: "EvalJudge" })
+
 export const ExperimentSummary = Schema.Struct({
   variants: Schema.Array(
     Schema.Struct({
@@ -250,7 +269,9 @@ export const ExperimentSummary = Schema.Struct({
         })
       )
     })
-  )
+  ),
+  /** How far each judge of the results can be believed. */
+  judges: Schema.Array(Judge)
 }).annotate({ identifier: "ExperimentSummary" })
 
 const Compared = Schema.Struct({
@@ -307,3 +328,74 @@ export const FeedbackList = Schema.Struct({
   feedback: Schema.Array(Feedback),
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "FeedbackList" })
+
+const group = {
+  assistant_id: Id,
+  assistant_version: Schema.NullOr(Schema.Int),
+  turns: Schema.Int,
+  /** Those of the turns that could not be scored. */
+  unscored: Schema.Int,
+  passed: Schema.Int,
+  pass_rate: NullableNumber,
+  /** 95 percent (Wilson). */
+  interval: Schema.NullOr(Interval),
+  score: NullableNumber,
+  /** One for each expectation. */
+  scorers: Schema.Array(
+    Schema.Struct({
+      scorer: Schema.String,
+      expected: Schema.String,
+      scores: Schema.Int,
+      passed: Schema.Int,
+      mean: Schema.Finite
+    })
+  ),
+  cost_usd: NullableNumber,
+  judges_cost_usd: NullableNumber,
+  tokens: Schema.Int,
+  median_ms: Schema.Finite
+}
+
+export const OnlineReport = Schema.Struct({
+  /** Of all turns, from 0 to 1. */
+  share: Schema.Finite,
+  expectations: Expectations,
+  from: Schema.String,
+  to: Schema.String,
+  days: Schema.Array(Schema.Struct({ day: Schema.String, ...group }).annotate({ identifier: "OnlineDay" })),
+  /** The same over all days. */
+  versions: Schema.Array(Schema.Struct(group).annotate({ identifier: "OnlineVersion" })),
+  judges: Schema.Array(Judge),
+  /** True: there are more turns, and these are the newest. */
+  is_partial: Schema.Boolean
+}).annotate({ identifier: "OnlineReport" })
+export type OnlineReport = typeof OnlineReport.Type
+
+const OnlineScore = Schema.Struct({
+  run_id: Id,
+  thread_id: Id,
+  /** The last answer of the turn. */
+  message_id: Schema.NullOr(Id),
+  assistant_id: Id,
+  assistant_version: Schema.NullOr(Schema.Int),
+  passed: Schema.Boolean,
+  scores: Schema.Array(Score),
+  /** Why the turn could not be scored. */
+  error: NullableText,
+  model_provider: NullableText,
+  model_name: NullableText,
+  prompt_hash: NullableText,
+  cost_usd: NullableNumber,
+  judges_cost_usd: NullableNumber,
+  ms: Schema.Finite,
+  tokens: Schema.Int,
+  /** The last feedback on the turn. */
+  feedback: NullableNumber,
+  ended_at: Timestamp
+}).annotate({ identifier: "OnlineScore" })
+export type OnlineScore = typeof OnlineScore.Type
+
+export const OnlineScoreList = Schema.Struct({
+  scores: Schema.Array(OnlineScore),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "OnlineScoreList" })

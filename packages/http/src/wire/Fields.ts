@@ -143,6 +143,15 @@ const isDateTime = (text: string): boolean =>
 /** The platform makes the 2nd of March of the 30th of February. */
 const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)
 
+/** A day of a calendar, such as 2026-11-24. */
+export const Day = Schema.String.annotate({ format: "date" }).check(
+  Schema.makeFilter(
+    (text: string) =>
+      (/^[12]\d{3}-\d{2}-\d{2}$/u.test(text) && !Number.isNaN(Date.parse(text)) && isDay(text)) ||
+      "Expected a day such as 2026-11-24"
+  )
+)
+
 /** The moment that such a text means; one without a zone is in UTC. */
 export const readInstant = (text: string): Date => {
   const spaced = text.replace(" ", "T")

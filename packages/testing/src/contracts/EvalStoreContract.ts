@@ -1,5 +1,5 @@
 /** The contract of `EvalStore`, as a separate suite: only hosts with the wing `evals` need the store. */
-import { AssistantId, MessageId, type Principal, type Thread, ThreadId } from "@colloquy/core"
+import { AssistantId, MessageId, type Principal, RunId, type Thread, ThreadId } from "@colloquy/core"
 import {
   type AssistantStore,
   CaseId,
@@ -17,7 +17,9 @@ import {
   EvalStore,
   type Experiment,
   type ExperimentResult,
-  type Feedback
+  type Feedback,
+  type OnlinePage,
+  type OnlineScore
 } from "@colloquy/core/wings"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -385,6 +387,108 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         yield* (yield* ThreadStore).remove(other.id)
         assert.deepStrictEqual(yield* store.listFeedback({ limit: 10 }), [changed])
         yield* refusedWhileErasing(store.putFeedback(one, null))
+      })
+    )
+
+    test(
+      "MUST keep the first online score of each run until its thread goes, and list the newest first with the feedback on them",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const thread = yield* openThread
+        const other = yield* openThread
+        const awkward = "nul \0 and half a pair \ud800"
+        const onlineScore = Effect.fnUntraced(function* (place: Thread, fields: Partial<OnlineScore> = {}) {
+          const made: OnlineScore = {
+            runId: yield* newId(RunId),
+            threadId: place.id,
+            messageIds: [yield* newId(MessageId), yield* newId(MessageId)],
+            assistantId: place.assistantId,
+            passed: true,
+            scores: [],
+            error: null,
+            provider: null,
+            model: null,
+            assistantVersion: null,
+            promptHash: null,
+            costUsd: null,
+            millis: 0,
+            tokens: 0,
+            judgesCostUsd: null,
+            endedAt: moment(5),
+            ...fields
+          }
+          return made
+        })
+        const one = yield* onlineScore(thread, {
+          passed: false,
+          scores: [
+            { scorer: "judge", expected: awkward, value: 0.5, passed: false, reason: awkward, detail: awkwardJson }
+          ],
+          error: awkward,
+          provider: "p",
+          model: "m",
+          assistantVersion: 3,
+          promptHash: "h",
+          costUsd: 0.25,
+          millis: 1.5,
+          tokens: 7,
+          judgesCostUsd: 0.5,
+          endedAt: moment(1)
+        })
+        const stored = yield* tenTimes(store.putOnlineScore(one))
+        assert.strictEqual(stored.filter(Boolean).length, 1)
+        assert.isFalse(yield* store.putOnlineScore({ ...one, passed: true }))
+        const two = yield* onlineScore(other)
+        assert.isTrue(yield* store.putOnlineScore(two))
+        assert.deepStrictEqual(
+          [yield* store.hasOnlineScore(one.runId), yield* store.hasOnlineScore(RunId.make("no id of ours"))],
+          [true, false]
+        )
+        const list = (page: Partial<OnlinePage> = {}) => store.listOnlineScores({ limit: 10, ...page })
+        const [first, second] = [
+          { score: one, feedback: null },
+          { score: two, feedback: null }
+        ]
+        assert.deepStrictEqual(yield* list(), [second, first])
+        assert.deepStrictEqual(yield* list({ limit: 1 }), [second])
+        assert.deepStrictEqual(yield* list({ after: two.runId }), [first])
+        assert.deepStrictEqual(yield* list({ after: RunId.make("no id of ours") }), [])
+        assert.deepStrictEqual(yield* list({ assistantId: thread.assistantId, limit: 1 }), [first])
+        assert.deepStrictEqual(yield* list({ from: moment(5) }), [second])
+        assert.deepStrictEqual(yield* list({ before: moment(5), limit: 1 }), [first])
+        assert.deepStrictEqual(yield* list({ rated: true }), [])
+        const thumb = (messageId: MessageId, score: number) => {
+          const given = {
+            runId: null,
+            assistantVersion: null,
+            model: null,
+            comment: null,
+            tags: [],
+            createdAt: moment(1)
+          }
+          return store.putFeedback(
+            { ...given, threadId: thread.id, assistantId: thread.assistantId, messageId, score },
+            null
+          )
+        }
+        yield* thumb(one.messageIds[1]!, 1)
+        yield* thumb(one.messageIds[0]!, -0.5)
+        yield* thumb(yield* newId(MessageId), 1)
+        const rated = { score: one, feedback: -0.5 }
+        assert.deepStrictEqual(yield* list(), [second, rated])
+        assert.deepStrictEqual(yield* list({ rated: true, limit: 1 }), [rated])
+        const nowhere = yield* onlineScore({ ...thread, id: yield* newId(ThreadId) })
+        assert.isFalse(yield* store.putOnlineScore(nowhere))
+        yield* asNewOwner(
+          Effect.gen(function* () {
+            assert.deepStrictEqual(yield* list(), [])
+            assert.isFalse(yield* store.hasOnlineScore(one.runId))
+            assert.isFalse(yield* store.putOnlineScore({ ...one, runId: yield* newId(RunId) }))
+          })
+        )
+        yield* (yield* ThreadStore).remove(thread.id)
+        assert.deepStrictEqual(yield* list(), [second])
+        yield* refusedWhileErasing(store.putOnlineScore(yield* onlineScore(other)))
       })
     )
 

@@ -154,4 +154,27 @@ begin
 end $$`
 )
 
+/** A row is deleted with its thread. `message_ids` are the answers of the turn. */
+export const onlineTables: Migration = {
+  name: "online scores",
+  tables: ["eval_online_scores"],
+  statements: [
+    `create table {schema}.eval_online_scores (
+      owner text collate "C" not null,
+      run_id uuid not null,
+      thread_id uuid not null,
+      assistant_id uuid not null,
+      message_ids uuid[] not null,
+      ended_at timestamptz not null,
+      ordinal bigint generated always as identity,
+      body text not null,
+      primary key (owner, run_id),
+      foreign key (owner, thread_id) references {schema}.threads (owner, id) on delete cascade
+    )`,
+    `create index eval_online_scores_of_owner on {schema}.eval_online_scores (owner, ordinal)`,
+    `create index eval_online_scores_of_thread on {schema}.eval_online_scores (owner, thread_id)`,
+    ...refusedWhileErasing([["eval_online_scores", "insert"]])
+  ]
+}
+
 export const evalFunctions: ReadonlyArray<SqlFunction> = [insertCases, insertExperiment, recordResult, putFeedback]

@@ -90,6 +90,7 @@ export const erasedTables = [
   "memories",
   "memory_runs",
   "memory_forgotten",
+  "eval_online_scores",
   "eval_feedback",
   "eval_results",
   "eval_experiments",

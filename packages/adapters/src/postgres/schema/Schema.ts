@@ -6,7 +6,7 @@ import { auditTables } from "./AuditLog.ts"
 import { branchFunctions, branchTables, draftRevisions, keptKeys, threadsOfKeys } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
-import { evalFunctions, evalTables, experimentTables, feedbackTables } from "./Evals.ts"
+import { evalFunctions, evalTables, experimentTables, feedbackTables, onlineTables } from "./Evals.ts"
 import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
@@ -95,7 +95,8 @@ export const schemaOfThisVersion: Schema = {
     scratchThreads,
     experimentTables,
     feedbackTables,
-    threadsOfKeys
+    threadsOfKeys,
+    onlineTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
