@@ -435,8 +435,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
           judgesCostUsd: 0.5,
           endedAt: moment(1)
         })
-        const stored = yield* tenTimes(store.putOnlineScore(one))
-        assert.strictEqual(stored.filter(Boolean).length, 1)
+        const kept = yield* tenTimes(store.putOnlineScore(one))
+        assert.strictEqual(kept.filter(Boolean).length, 1)
         assert.isFalse(yield* store.putOnlineScore({ ...one, passed: true }))
         const two = yield* onlineScore(other)
         assert.isTrue(yield* store.putOnlineScore(two))
