@@ -40,6 +40,17 @@ describe("the guide", () => {
     }
   })
 
+  it("has the titles of its pages in its contents, and the contents in llms.txt", () => {
+    const listed = [...read("docs/README.md").matchAll(/^\| \[([^\]]*)\]\(([^)]*)\) \| (.*) \|$/gmu)].map(
+      ([, title = "", link = "", about = ""]) => ({ title, path: join("docs", link), about })
+    )
+    const ours = listed.filter(({ path }) => /^docs\/[^/]*\.md$/u.test(path))
+    for (const { path, title } of ours) assert.strictEqual(/^# (.*)$/mu.exec(read(path))?.[1], title, path)
+    const texts = listed.filter(({ path }) => path.endsWith(".md"))
+    for (const { about, path, title } of texts) assert.include(read("llms.txt"), `- [${title}](${path}): ${about}\n`)
+    assert.strictEqual(new Set(listed.map(({ path }) => path)).size, listed.length)
+  })
+
   it("has no link that leads nowhere", () => {
     const broken = pages.flatMap((page) =>
       [...withoutCode(read(page)).matchAll(/\]\((?!https?:)([^)\s]*)\)/gu)].flatMap(([, link = ""]) => {

@@ -74,6 +74,36 @@ export const frames: ReadonlyArray<Frame> = [
     has: "ScriptedModel.layer([",
     prints: "REQUIRES_ACTION get_weather\nCOMPLETED It is sunny in Paris.\n"
   },
+  ...(
+    [
+      ["await Colloquy.open(", "Hello again."],
+      ["webHandler({ kernel", null]
+    ] as const
+  ).map(([has, own]): Frame => ({
+    page: "docs/express.md",
+    has,
+    instead: [["3000", "0"]],
+    before: 'import assert from "node:assert"\n',
+    after: `
+await new Promise((resolve) => server.once("listening", resolve))
+const address = server.address()
+const url = "http://127.0.0.1:" + (typeof address === "object" ? address?.port : "")
+const headers = { "content-type": "application/json" }
+const events = await fetch(url + "/ai/threads/messages", { method: "POST", headers, body: '{"content": "Hi", "stream": true}' })
+assert.match(await events.text(), /Hello, [^]*Ada\\./)
+${own === null ? "" : `assert.strictEqual(await (await fetch(url + "/hello")).text(), "${own}")`}
+server.close()
+`
+  })),
+  { page: "docs/own-model.md", has: "provider({", prints: "I have read 1 message.\n" },
+  { page: "docs/own-model.md", has: "const parrot: Provider", prints: "1 message\n" },
+  {
+    page: "docs/costs.md",
+    has: "quota: (owner)",
+    prints: /^Hello\.\nThe limit of 1 turns a minute is reached/u
+  },
+  { page: "docs/costs.md", has: "Layer.succeed(Quotas", prints: /^The limit of 1 turns a minute is reached/u },
+  { page: "docs/delete-a-user.md", has: "await Colloquy.open(", prints: "0 threads are left\n" },
   {
     page: "docs/studio.md",
     has: "authorize:",

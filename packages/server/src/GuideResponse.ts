@@ -26,6 +26,7 @@ export const isGuidePath = (pathname: string, basePath: string): boolean =>
 
 const policy = [
   "default-src 'none'",
+  "script-src 'self'",
   "style-src 'self'",
   "img-src data:",
   "form-action 'self'",
@@ -49,7 +50,12 @@ export const guideResponse = async (request: Request, basePath: string): Promise
   const { guideAnswer, guideList } = await import("./guide/Guide.ts")
   const { pathname, searchParams } = new URL(request.url)
   const rest = pathUnder(pathname, basePath)
-  const answer = rest === null ? guideList() : guideAnswer({ ...rest, query: searchParams.get("q") })
+  const list = rest === null ? guideList() : null
+  const answer =
+    rest === null ? list && { ...list, status: 200 } : guideAnswer({ ...rest, query: searchParams.get("q") })
   if (answer === null) return Response.json({ detail: "The guide has no such page" }, { status: 404, headers })
+  if (answer.status === 404) {
+    return new Response(answer.text, { status: 404, headers: { ...headers, "content-type": answer.type } })
+  }
   return packedResponse(request, await pack(answer.text, answer.type), headers)
 }

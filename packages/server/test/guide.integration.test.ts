@@ -8,6 +8,42 @@ import type { RunningServer } from "../src/Server.ts"
 import { faults, visit } from "../../studio/test/StudioVisit.ts"
 import { startDemo } from "./TestServer.ts"
 
+/** Questions as a person types them, by the page that must be found first. */
+const asked: Readonly<Record<string, ReadonlyArray<string>>> = {
+  express: ["express streaming", "how to stream an answer into express"],
+  cookbook: ["example app to copy"],
+  "without-effect": ["use without effect promises"],
+  testing: ["unit test with a fake model", "how do I test a conversation"],
+  migration: ["openai assistants api migration", "import threads from assistants api"],
+  http: ["mount in fastify", "cors origins", "idempotency key"],
+  "use-chat": ["usechat react", "next.js chat page"],
+  conversations: ["edit a message and regenerate"],
+  providers: ["anthropic api key", "set temperature"],
+  "own-model": ["custom model provider", "bring my own llm"],
+  tools: ["function calling"],
+  approvals: ["human approval before a tool runs", "refund approval"],
+  objects: ["structured output zod", "json schema response"],
+  documents: ["rag", "upload a file"],
+  citations: ["cite pdf page"],
+  memory: ["remember user preferences"],
+  "web-search": ["web search"],
+  realtime: ["live voice session websocket"],
+  voice: ["text to speech"],
+  helpers: ["multi agent handoff"],
+  background: ["cron schedule", "webhook signature"],
+  guards: ["redact personal data moderation"],
+  evals: ["evaluate prompts in ci"],
+  "mcp-server": ["expose assistants as mcp tools"],
+  storage: ["which database postgres or pglite", "pgvector"],
+  operations: ["deploy with docker"],
+  costs: ["limit cost per user", "token budget"],
+  "delete-a-user": ["delete all data of a user", "gdpr erase"],
+  backup: ["restore a backup"],
+  telemetry: ["opentelemetry traces"],
+  settings: ["environment variables"],
+  studio: ["debug a turn"]
+}
+
 const root = join(import.meta.dirname, "../../..")
 
 let server: RunningServer
@@ -87,14 +123,15 @@ describe("the guide", () => {
     }
   })
 
-  it("runs nothing and stands in no frame", async () => {
+  it("runs its own script alone and stands in no frame", async () => {
     const { headers, text } = await get("/docs/guide/http")
     const policy = headers.get("content-security-policy") ?? ""
     assert.include(policy, "default-src 'none'")
-    assert.notInclude(policy, "script-src")
+    assert.include(policy, "script-src 'self';")
     assert.notInclude(policy, "unsafe-inline")
     assert.include(policy, "frame-ancestors 'none'")
-    assert.notInclude(text, "<script")
+    assert.deepStrictEqual(text.match(/<script[^>]*>/gu), ['<script type="module" src="./guide.js">'])
+    assert.match((await get("/docs/guide/guide.js")).headers.get("content-type") ?? "", /^text\/javascript/u)
     assert.notInclude(text, "style=")
     assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
   })
@@ -108,6 +145,26 @@ describe("the guide", () => {
     const refused = await get("/docs/guide", { method: "POST", body: "x" })
     assert.strictEqual(refused.status, 405)
     assert.strictEqual(refused.headers.get("allow"), "GET, HEAD")
+  })
+
+  it("answers a wrong address with a page that searches for its words", async () => {
+    const { headers, status, text } = await get("/docs/guide/delete-user")
+    assert.strictEqual(status, 404)
+    assert.match(headers.get("content-type") ?? "", /^text\/html/u)
+    assert.include(text, "<h1>There is no such page</h1>")
+    assert.include(text, 'value="delete user"')
+    assert.match(text, /<ol class="hits"><li><h2><a href="\.\/delete-a-user[#"]/u)
+    assert.notInclude((await get("/docs/guide/%3Cimg%20src=x%3E")).text, "<img")
+  })
+
+  it("lists its pages in four parts, and the sections of a long page", async () => {
+    const { text } = await get("/docs/guide/storage")
+    const [, contents = ""] = text.split('<nav id="contents"')
+    assert.deepStrictEqual(
+      [...contents.matchAll(/<p>(\w+)<\/p>/gu)].map(([, name]) => name),
+      ["Start", "Build", "Run", "Understand"]
+    )
+    assert.match(text, /<nav class="places" aria-label="On this page"><ul><li><a href="#a-postgres-server">/u)
   })
 
   it("tells programs where its pages are", async () => {
@@ -132,7 +189,7 @@ describe("its search", () => {
 
   it("finds the place that answers a question, first", async () => {
     for (const [query, place] of [
-      ["prepare false PgBouncer", "guide/storage#a-postgres-server"],
+      ["prepare false PgBouncer", "guide/scale#pgbouncer"],
       ["assistants api status requires_action", "guide/migration#call-by-call"],
       ["mcp servers tools", "guide/tools#tools-of-mcp-servers"],
       ["rolling restart drain sigterm", "guide/operations#starting-and-stopping"],
@@ -142,6 +199,15 @@ describe("its search", () => {
       assert.include(links.slice(0, 3), place, query)
     }
   })
+
+  for (const [page, queries] of Object.entries(asked)) {
+    it(`finds the page ${page} first`, async () => {
+      for (const query of queries) {
+        const [first = ""] = (await hits(query)).links
+        assert.strictEqual(first.replace(/#.*$/u, "").replace("guide/", ""), page, query)
+      }
+    })
+  }
 
   it("finds words by their stems and by how they begin", async () => {
     assert.include((await hits("migrate")).links.join(" "), "guide/storage#migrations")
@@ -180,8 +246,12 @@ inChromium((launch) => {
         const { complaints, page } = visitor
         const inOrder = async () => assert.deepStrictEqual(await faults(page), [])
         await inOrder()
-        await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Storage" }).click()
-        await page.getByRole("heading", { level: 1, name: "Storage" }).waitFor()
+        await page
+          .getByRole("navigation", { name: "Contents" })
+          .getByRole("link", { name: "Choose a database" })
+          .click()
+        await page.getByRole("heading", { level: 1, name: "Choose a database" }).waitFor()
+        assert.isAbove(await page.getByRole("button", { name: "Copy" }).count(), 5)
         await inOrder()
         const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
         assert.isAtMost(wide, 0, "only code and tables are scrolled sideways")

@@ -25,7 +25,7 @@ const ofVoices = (["OPENAI", "GEMINI", "XAI"] as const).flatMap((vendor) => [
   priceVariables[vendor]
 ])
 
-const page = `# Settings of the server
+const page = `# Set the environment variables of the server
 
 The variables of the [standalone server](standalone-server.md), made from its source. None is required. An empty variable counts as not set, except \`BASE_PATH\`. If variables are wrong, the server does not start and lists all of them, without their values.
 

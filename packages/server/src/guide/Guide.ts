@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { filesOf, findFiles, type GuideFiles, isFolder, linkTarget, read } from "./GuideFiles.ts"
-import { type Frame, layout, type PageLink, searchResults } from "./GuideLayout.ts"
+import { type Frame, layout, lostPage, type PageLink, searchResults, withPlaces } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch, splitSections } from "./GuideSearch.ts"
 
@@ -23,33 +23,63 @@ interface Way {
 const html = "text/html; charset=utf-8"
 const markdown = "text/markdown; charset=utf-8"
 
+/** Files of the pages themselves. */
+const served: ReadonlyMap<string, string> = new Map([
+  ["guide.css", "text/css; charset=utf-8"],
+  ["guide.js", "text/javascript; charset=utf-8"]
+])
+
 const pageTitle = (text: string, path: string): string => /^# (.*)$/mu.exec(text)?.[1]?.replaceAll("`", "") ?? path
 
 interface Chapter {
   readonly path: string
   readonly title: string
+  /** What the page answers, in the words of the table. */
+  readonly about: string
 }
 
-/** The pages in the order of the table in `docs/README.md`. */
-const makeBook = (files: GuideFiles): ReadonlyArray<Chapter> => {
+interface Part {
+  readonly title: string
+  readonly chapters: ReadonlyArray<Chapter>
+}
+
+/** The parts of `docs/README.md`: its headings, and the pages in the order of the table below each of them. */
+const makeBook = (files: GuideFiles): ReadonlyArray<Part> => {
   const start = files.pages[0]
   if (start === undefined) return []
-  const named = [...read(start).matchAll(/^\| \[([^\]]*)\]\(([^)]*)\)/gmu)].flatMap(([, words = "", link = ""]) => {
-    const path = linkTarget(start, link)?.path
-    return path === undefined ? [] : { path, title: words.replaceAll("`", "") }
-  })
-  return [{ path: start, title: "The guide" }, ...named.filter(({ path }) => files.addressOf(path) !== undefined)]
+  const parts = read(start)
+    .split(/^## /mu)
+    .slice(1)
+    .map((text) => ({
+      title: text.slice(0, text.indexOf("\n")),
+      chapters: [...text.matchAll(/^\| \[([^\]]*)\]\(([^)]*)\) \| (.*) \|$/gmu)].flatMap(
+        ([, words = "", link = "", about = ""]) => {
+          const path = linkTarget(start, link)?.path
+          return path === undefined || files.addressOf(path) === undefined
+            ? []
+            : { path, title: words.replaceAll("`", ""), about }
+        }
+      )
+    }))
+  const first = { path: start, title: "The guide", about: "" }
+  return [{ title: "", chapters: [first] }, ...parts.filter(({ chapters }) => chapters.length > 0)]
 }
 
 const makeGuide = () => {
   const files = findFiles()
   const book = makeBook(files)
   const titles = new Map(files.pages.map((path) => [path, pageTitle(read(path), path)]))
-  const search = makeSearch(files.pages.flatMap((path) => splitSections(path, read(path))))
+  const abouts = new Map(book.flatMap(({ chapters }) => chapters.map(({ about, path }) => [path, about])))
+  const search = makeSearch(
+    files.pages.map((path) => ({ path, about: abouts.get(path) ?? "", sections: splitSections(path, read(path)) }))
+  )
 
   const makeFrame = ({ api, up }: Way, title: string, path: string | null, query = ""): Frame => {
     const pageHref = (page: string) => up + (files.addressOf(page) ?? "")
-    const contents = book.map((chapter): PageLink => ({ title: chapter.title, href: pageHref(chapter.path) }))
+    const contents = book.map(({ chapters, title: name }) => ({
+      title: name,
+      pages: chapters.map((chapter): PageLink => ({ title: chapter.title, href: pageHref(chapter.path) }))
+    }))
     return { up, api, title, query, contents, current: path === null ? null : pageHref(path) }
   }
 
@@ -68,13 +98,15 @@ const makeGuide = () => {
     return { type: html, text: layout(makeFrame(way, title, path), content) }
   }
 
-  const pageContent = (path: string, up: string): string =>
-    toHtml(read(path), (link) => {
+  const pageContent = (path: string, up: string): string => {
+    const content = toHtml(read(path), (link) => {
       const target = linkTarget(path, link)
       if (target === null) return /^https?:/u.test(link) ? link : null
       const address = files.addressOf(target.path)
       return address === undefined ? null : up + address + target.anchor
     })
+    return withPlaces(content)
+  }
 
   /** An example, or a folder of examples. */
   const fileContent = (path: string, up: string): string => {
@@ -90,11 +122,9 @@ const makeGuide = () => {
   const pages = new Map<string, GuideAnswer | null>()
 
   const made = (address: string, way: Way): GuideAnswer | null => {
-    if (address === "guide.css") {
-      return {
-        type: "text/css; charset=utf-8",
-        text: readFileSync(new URL("../../src/guide/guide.css", import.meta.url), "utf8")
-      }
+    const type = served.get(address)
+    if (type !== undefined) {
+      return { type, text: readFileSync(new URL(`../../src/guide/${address}`, import.meta.url), "utf8") }
     }
     const source = address.endsWith(".md") ? files.byAddress.get(address.replace(/\.md$/u, "")) : undefined
     if (source !== undefined && titles.has(source)) return { type: markdown, text: read(source) }
@@ -123,7 +153,19 @@ const makeGuide = () => {
     return { type: "text/plain; charset=utf-8", text }
   }
 
-  return { answer, list }
+  /** A page for a reader who followed a wrong address: the search with the words of that address. */
+  const lost = (address: string, way: Way): GuideAnswer | null => {
+    if (files.pages.length === 0) return null
+    const query = address
+      .replaceAll(/\.md$|[^\p{L}\p{N}]+/gu, " ")
+      .trim()
+      .slice(0, 100)
+    const hits = search(query).slice(0, 5)
+    const content = lostPage(hits, ({ anchor, page }) => way.up + (files.addressOf(page) ?? "") + anchor)
+    return { type: html, text: layout(makeFrame(way, "There is no such page", null, query), content) }
+  }
+
+  return { answer, list, lost }
 }
 
 let guide: ReturnType<typeof makeGuide> | undefined
@@ -136,12 +178,17 @@ interface GuideRequest {
   readonly query: string | null
 }
 
-/** Links are relative, so that a proxy may add a path of its own before them. */
-export const guideAnswer = ({ api, path, query }: GuideRequest): GuideAnswer | null => {
+/** Links are relative, so that a proxy may add a path of its own before them. Null: there is no guide. */
+export const guideAnswer = ({ api, path, query }: GuideRequest): (GuideAnswer & { readonly status: number }) | null => {
   guide ??= makeGuide()
   const depth = path.split("/").length - 2
   const up = path === "" ? "guide/" : "../".repeat(depth) || "./"
-  return guide.answer(decoded(path).replaceAll(/^\/|\/$/gu, ""), { up, api: `${up}../../${api}` }, query)
+  const way = { up, api: `${up}../../${api}` }
+  const address = decoded(path).replaceAll(/^\/|\/$/gu, "")
+  const found = guide.answer(address, way, query)
+  if (found !== null) return { ...found, status: 200 }
+  const lost = guide.lost(address, way)
+  return lost === null ? null : { ...lost, status: 404 }
 }
 
 export const guideList = (): GuideAnswer | null => (guide ??= makeGuide()).list()

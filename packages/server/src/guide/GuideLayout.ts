@@ -1,4 +1,7 @@
-/** The frame of each page of the guide: contents, search, links to the previous and the next page. No script. */
+/**
+ * The frame of each page of the guide: contents, search, links to the previous and the next page. Everything but the buttons that copy code
+ * works without its script.
+ */
 import { escaped } from "./GuideMarkdown.ts"
 import type { GuideHit } from "./GuideSearch.ts"
 
@@ -7,12 +10,18 @@ export interface PageLink {
   readonly href: string
 }
 
+export interface PagePart {
+  /** Empty: the beginning, which is in no part. */
+  readonly title: string
+  readonly pages: ReadonlyArray<PageLink>
+}
+
 export interface Frame {
   readonly title: string
   /** The relative path from this page to the folder of all pages. */
   readonly up: string
   readonly api: string
-  readonly contents: ReadonlyArray<PageLink>
+  readonly contents: ReadonlyArray<PagePart>
   /** The page itself, among the contents. */
   readonly current: string | null
   readonly query: string
@@ -23,16 +32,35 @@ const linkTo = ({ href, title }: PageLink, rel = ""): string =>
 
 const contentsHtml = ({ contents, current }: Frame): string =>
   contents
-    .map((page) => {
-      const mark = page.href === current ? ' aria-current="page"' : ""
-      return `<li><a href="${escaped(page.href)}"${mark}>${escaped(page.title)}</a></li>`
+    .map(({ pages, title }) => {
+      const items = pages.map((page) => {
+        const mark = page.href === current ? ' aria-current="page"' : ""
+        return `<li><a href="${escaped(page.href)}"${mark}>${escaped(page.title)}</a></li>`
+      })
+      const heading = title === "" ? "" : `<p>${escaped(title)}</p>`
+      return `${heading}<ol>${items.join("\n")}</ol>`
     })
     .join("\n")
 
+/** How many sections a page has before its list of them is shown. */
+const fewestPlaces = 3
+
+/** The page with the list of its sections behind its title. */
+export const withPlaces = (html: string): string => {
+  const places = [...html.matchAll(/<h2 id="([^"]*)">(.*?)<\/h2>/gu)]
+  if (places.length < fewestPlaces) return html
+  const items = places.map(
+    ([, id = "", words = ""]) => `<li><a href="#${id}">${words.replaceAll(/<[^>]*>/gu, "")}</a></li>`
+  )
+  const list = `<nav class="places" aria-label="On this page"><ul>${items.join("\n")}</ul></nav>`
+  return html.replace("</h1>", () => `</h1>\n${list}`)
+}
+
 const neighboursHtml = ({ contents, current }: Frame): string => {
-  const index = contents.findIndex(({ href }) => href === current)
-  const before = index > 0 ? contents[index - 1] : undefined
-  const behind = index >= 0 ? contents[index + 1] : undefined
+  const all = contents.flatMap(({ pages }) => pages)
+  const index = all.findIndex(({ href }) => href === current)
+  const before = index > 0 ? all[index - 1] : undefined
+  const behind = index >= 0 ? all[index + 1] : undefined
   if (before === undefined && behind === undefined) return ""
   const back = before === undefined ? "<span></span>" : `<span>Before: ${linkTo(before, "prev")}</span>`
   const on = behind === undefined ? "" : `<span>Next: ${linkTo(behind, "next")}</span>`
@@ -47,6 +75,7 @@ export const layout = (frame: Frame, content: string): string => `<!doctype html
     <title>${escaped(frame.title)} · Colloquy</title>
     <link rel="stylesheet" href="${frame.up}guide.css" />
     <link rel="icon" href="data:," />
+    <script type="module" src="${frame.up}guide.js"></script>
   </head>
   <body>
     <a class="skip" href="#content">To the text</a>
@@ -65,9 +94,9 @@ export const layout = (frame: Frame, content: string): string => `<!doctype html
 ${content}
 ${neighboursHtml(frame)}
       </main>
-      <nav id="contents" aria-label="Contents"><ol>
+      <nav id="contents" aria-label="Contents"><div>
 ${contentsHtml(frame)}
-      </ol></nav>
+      </div></nav>
     </div>
   </body>
 </html>
@@ -80,11 +109,21 @@ export const searchResults = (
 ): string => {
   const words = escaped(query)
   if (hits.length === 0) return `<h1>Search</h1><p role="status">Nothing in the guide has “${words}”.</p>`
+  const count = hits.length === 1 ? "One section" : `${hits.length} sections`
+  return `<h1>Search</h1><p role="status">${count} for “${words}”, best first.</p>${hitList(hits, href)}`
+}
+
+/** For an address that names no page: the pages whose words are like those of the address. */
+export const lostPage = (hits: ReadonlyArray<GuideHit>, href: (section: GuideHit["section"]) => string): string => {
+  const near = hits.length === 0 ? "" : `<p>These sections have words of it:</p>${hitList(hits, href)}`
+  return `<h1>There is no such page</h1><p role="status">The guide has no page at this address. Search for it above, or look in the contents.</p>${near}`
+}
+
+const hitList = (hits: ReadonlyArray<GuideHit>, href: (section: GuideHit["section"]) => string): string => {
   const items = hits.map(({ excerpt, section }) => {
     const name = section.heading === "" ? section.title : `${section.title}: ${section.heading}`
     const text = excerpt.map((word) => (word.isFound ? `<mark>${escaped(word.text)}</mark>` : escaped(word.text)))
     return `<li><h2><a href="${escaped(href(section))}">${escaped(name)}</a></h2><p>${text.join(" ")}</p></li>`
   })
-  const count = hits.length === 1 ? "One section" : `${hits.length} sections`
-  return `<h1>Search</h1><p role="status">${count} for “${words}”, best first.</p><ol class="hits">${items.join("\n")}</ol>`
+  return `<ol class="hits">${items.join("\n")}</ol>`
 }

@@ -1,4 +1,7 @@
-/** The search in sections of the guide, by minisearch over stems: headings before texts, pages of use before those about the code. */
+/**
+ * The search in sections of the guide, by minisearch over stems. A section counts by its own words and by those of its page: the title of the
+ * page and the line about it in the contents say what the page is for. Pages of use come before those about the code.
+ */
 import { splitTerms } from "@colloquy/core/retrieval"
 import { lexer } from "marked"
 import MiniSearch from "minisearch"
@@ -35,31 +38,68 @@ export const splitSections = (page: string, markdown: string): ReadonlyArray<Gui
   return sections.map((section) => ({ page, title, ...section }))
 }
 
+export interface GuidePage {
+  readonly path: string
+  /** The line about the page in the contents. */
+  readonly about: string
+  readonly sections: ReadonlyArray<GuideSection>
+}
+
 const mostHits = 20
+/** So that one page does not hide the others. */
+const mostOfPage = 2
 const longestQuery = 200
 const isAboutCode = (page: string): boolean => !page.startsWith("docs/") || page.startsWith("docs/decisions/")
 
 const stems = (word: string): Array<string> => [...splitTerms(word, "en")]
 
-export const makeSearch = (sections: ReadonlyArray<GuideSection>): ((query: string) => ReadonlyArray<GuideHit>) => {
-  const pieces = sections.flatMap((section) => ["", ...section.lines].map((text) => ({ section, text })))
-  const index = new MiniSearch({
-    fields: ["title", "heading", "text"],
+const searchOptions = { prefix: (term: string) => term.length >= 3 }
+
+export const makeSearch = (all: ReadonlyArray<GuidePage>): ((query: string) => ReadonlyArray<GuideHit>) => {
+  const pieces = all.flatMap(({ about, sections }) =>
+    sections.flatMap((section, index) =>
+      ["", ...(index === 0 ? [plain(about)] : []), ...section.lines].map((text) => ({ section, text }))
+    )
+  )
+  const inSections = new MiniSearch({ fields: ["title", "heading", "text"], processTerm: stems, searchOptions })
+  inSections.addAll(pieces.map(({ section: { heading, title }, text }, id) => ({ id, title, heading, text })))
+  const inPages = new MiniSearch({
+    fields: ["title", "about", "headings", "text"],
     processTerm: stems,
-    searchOptions: {
-      prefix: (term) => term.length >= 3,
-      boostDocument: (id: number) => (isAboutCode(pieces[id]?.section.page ?? "") ? 0.5 : 1)
-    }
+    searchOptions: { ...searchOptions, boost: { title: 6, about: 4, headings: 2 } }
   })
-  index.addAll(pieces.map(({ section: { heading, title }, text }, id) => ({ id, title, heading, text })))
+  inPages.addAll(
+    all.map(({ about, path, sections }) => ({
+      id: path,
+      title: sections[0]?.title ?? "",
+      about: plain(about),
+      headings: sections.map(({ heading }) => heading).join(" "),
+      text: sections.flatMap(({ lines }) => lines).join(" ")
+    }))
+  )
   return (query) => {
+    const asked = query.slice(0, longestQuery)
+    const weights = new Map(
+      inPages.search(asked).map(({ id, score }) => [String(id), isAboutCode(String(id)) ? score / 4 : score])
+    )
+    const found = inSections
+      .search(asked)
+      .flatMap(({ id, score, terms }) => {
+        const piece = pieces[id]
+        return piece === undefined ? [] : { ...piece, terms, score: score * (weights.get(piece.section.page) ?? 0) }
+      })
+      .toSorted((a, b) => b.score - a.score)
     const best = new Map<GuideSection, GuideHit>()
-    for (const { id, terms } of index.search(query.slice(0, longestQuery))) {
-      const { section, text } = pieces[id] ?? {}
-      if (section === undefined || text === undefined || best.has(section)) continue
-      best.set(section, { section, excerpt: makeExcerpt(text, new Set(terms)) })
+    for (const { section, terms, text } of found) {
+      if (!best.has(section)) best.set(section, { section, excerpt: makeExcerpt(text, new Set(terms)) })
     }
-    return [...best.values()].slice(0, mostHits)
+    const shown = new Map<string, number>()
+    const isShown = ({ section: { page } }: GuideHit) => {
+      const count = (shown.get(page) ?? 0) + 1
+      shown.set(page, count)
+      return count <= mostOfPage
+    }
+    return [...best.values()].filter(isShown).slice(0, mostHits)
   }
 }
 
