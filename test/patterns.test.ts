@@ -25,7 +25,8 @@ const ownText: Readonly<Record<string, string>> = {
   [String.raw`packages/studio/src/PageFiles.ts /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm`]:
     "the source of the page, which is built at the start",
   [String.raw`packages/server/src/Settings.ts /\/+$/`]: "settings of the server",
-  [String.raw`packages/server/src/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\)/gmu`]: "pages of the documentation",
+  [String.raw`packages/server/src/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\) \| (.*) \|$/gmu`]:
+    "pages of the documentation",
   [String.raw`packages/server/src/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation"
 }
 

@@ -50,7 +50,7 @@ export const withPlaces = (html: string): string => {
   const places = [...html.matchAll(/<h2 id="([^"]*)">(.*?)<\/h2>/gu)]
   if (places.length < fewestPlaces) return html
   const items = places.map(
-    ([, id = "", words = ""]) => `<li><a href="#${id}">${words.replaceAll(/<[^>]*>/gu, "")}</a></li>`
+    ([, id = "", words = ""]) => `<li><a href="#${id}">${words.replaceAll(/<[^<>]*>/gu, "")}</a></li>`
   )
   const list = `<nav class="places" aria-label="On this page"><ul>${items.join("\n")}</ul></nav>`
   return html.replace("</h1>", () => `</h1>\n${list}`)
