@@ -9,7 +9,7 @@ import { faults, visit } from "../../studio/test/StudioVisit.ts"
 import { startDemo } from "./TestServer.ts"
 
 /** Questions as a person types them, by the page that must be found first. */
-const asked: Readonly<Record<string, ReadonlyArray<string>>> = {
+const questions: Readonly<Record<string, ReadonlyArray<string>>> = {
   express: ["express streaming", "how to stream an answer into express"],
   cookbook: ["example app to copy"],
   "without-effect": ["use without effect promises"],
@@ -200,7 +200,7 @@ describe("its search", () => {
     }
   })
 
-  for (const [page, queries] of Object.entries(asked)) {
+  for (const [page, queries] of Object.entries(questions)) {
     it(`finds the page ${page} first`, async () => {
       for (const query of queries) {
         const [first = ""] = (await hits(query)).links
