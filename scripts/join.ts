@@ -1,10 +1,11 @@
 // Joins the files of each package into a few, in addition to those that `tsc` has built. The start of a process is faster with few files, because
 // most of its time is spent for each file and each import. Node.js loads the joined files (the condition `node` of `exports`); bundlers load the
 // single files, of which they leave out unused ones.
-import { rmSync } from "node:fs"
+import { rmSync, writeFileSync } from "node:fs"
 import { dirname, join, sep } from "node:path"
 import { type OutputOptions, type Plugin, rolldown } from "rolldown"
 import { joinTypes } from "./PlainTypes.ts"
+import { buildPage, pageModule } from "./StudioPage.ts"
 import { type Package, packages } from "./Workspace.ts"
 
 /** The name stands in what Node says when it finds another Effect: the modules do not link then, and nothing of ours can say it. */
@@ -72,4 +73,6 @@ const joinFiles = async (each: Package): Promise<void> => {
 for (const each of packages) {
   await joinFiles(each)
   if (each.manifest.name === "colloquy") await joinTypes(each)
+  if (each.manifest.name === "@colloquy/studio")
+    writeFileSync(join(each.folder, "dist/PageFiles.js"), pageModule(await buildPage()))
 }

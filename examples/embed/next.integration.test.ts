@@ -126,6 +126,19 @@ const countThreads = async (call: Call, headers: Readonly<Record<string, string>
   return Array.isArray(threads) ? threads.length : Number.NaN
 }
 
+/** The page behind the session, and a file of it, from where Next has bundled them. */
+const opensStudio = async (call: Call, headers: Readonly<Record<string, string>>): Promise<void> => {
+  assert.strictEqual((await call("/admin/studio/")).status, 403)
+  const redirect = await call("/admin/studio", { headers, redirect: "manual" })
+  assert.deepStrictEqual([redirect.status, redirect.headers.get("location")], [308, "studio/"])
+  const html = await (await call("/admin/studio/", { headers })).text()
+  assert.include(html, '<meta name="api-base" content="/ai" />')
+  const [, script = ""] = /<script type="module" src="(studio\/main-[\w-]+\.js)">/u.exec(html) ?? []
+  const answer = await call(`/admin/studio/${script}`, { headers })
+  assert.strictEqual(answer.headers.get("content-type"), "text/javascript; charset=utf-8")
+  assert.include(await answer.text(), "import")
+}
+
 const tries = async (call: Call): Promise<void> => {
   assert.strictEqual(await (await call("/hello")).text(), "Hello from Next")
   const headers = await login(call)
@@ -135,6 +148,8 @@ const tries = async (call: Call): Promise<void> => {
   assert.include(events.at(-1), '"content":"1 2 3"')
   assert.strictEqual(await countThreads(call, headers), 1)
   assert.strictEqual((await call("/ai/threads", { method: "HEAD", headers })).status, 200)
+  assert.property(await (await call("/ai/openapi.json", { headers })).json(), "openapi")
+  await opensStudio(call, headers)
   const options = await call("/ai/threads", { method: "OPTIONS", headers })
   assert.deepStrictEqual([options.status, await options.json()], [405, { detail: "Method Not Allowed" }])
 }

@@ -25,7 +25,8 @@ export const packedResponse = (
 ): Response => {
   const all = { ...headers, etag, "content-type": type, vary: "accept-encoding" }
   if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: all })
-  const takesZip = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")
+  // Next keeps the compressed body and takes away the header that says so; it compresses by itself.
+  const takesZip = !("nextUrl" in request) && /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")
   const body = takesZip ? zipped : plain
   return new Response(body, {
     headers: {

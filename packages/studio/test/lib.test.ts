@@ -165,6 +165,13 @@ describe("code in colours", () => {
     }
   })
 
+  it("takes no selector of styles for a comment, and no lifetime of Rust for a string", () => {
+    const shaded = (code: string, language: string) =>
+      highlight(code, language).flatMap(({ shade, text }) => (shade === "comment" || shade === "string" ? [text] : []))
+    assert.deepStrictEqual(shaded("#main { color: red } /* why */", "css"), ["/* why */"])
+    assert.deepStrictEqual(shaded("fn f<'a>(x: &'a str) { let c = 'x'; }", "rust"), ["'x'"])
+  })
+
   it("knows strings, comments, numbers and words", () => {
     const shades = highlight("const n = 42 // note", "ts").filter(({ shade }) => shade !== "plain")
     assert.deepStrictEqual(shades, [

@@ -37,8 +37,9 @@ export const packed = Effect.fnUntraced(function* (whole: HttpServerResponse.Htt
     status: 304,
     headers: { "cache-control": "no-cache", etag, vary: "accept-encoding" }
   })
-  return Effect.map(HttpServerRequest.HttpServerRequest, ({ headers: given }) => {
+  return Effect.map(HttpServerRequest.HttpServerRequest, ({ headers: given, source }) => {
     if (names(given["if-none-match"], etag)) return known
-    return /\bgzip\b/u.test(given["accept-encoding"] ?? "") ? sent.zipped : sent.plain
+    // Next keeps the compressed body and takes away the header that says so; it compresses by itself.
+    return !("nextUrl" in source) && /\bgzip\b/u.test(given["accept-encoding"] ?? "") ? sent.zipped : sent.plain
   })
 })

@@ -38,15 +38,19 @@ const hashed = new Set([
   "make"
 ])
 const dashed = new Set(["sql", "lua", "haskell", "hs"])
+/** Languages in which a line may begin with `#` and be no comment. */
+const styled = new Set(["css", "scss", "less"])
 
 const rules = (language: string): RegExp => {
-  const comments = ["\\/\\*[\\s\\S]*?(?:\\*\\/|$)", "<!--[\\s\\S]*?(?:-->|$)", hashed.has(language) ? "#.*" : "^#.*"]
+  const comments = ["\\/\\*[\\s\\S]*?(?:\\*\\/|$)", "<!--[\\s\\S]*?(?:-->|$)"]
+  if (!styled.has(language)) comments.push(hashed.has(language) ? "#.*" : "^#.*")
   if (!hashed.has(language)) comments.push("(?<!:)\\/\\/.*")
   if (dashed.has(language)) comments.push("--.*")
   const strings = [
     '"""[\\s\\S]*?(?:"""|$)',
     '"(?:\\\\.|[^"\\\\\\n])*"?',
-    "'(?:\\\\.|[^'\\\\\\n])*'",
+    // In Rust, `'a` is the name of a lifetime.
+    language === "rust" || language === "rs" ? "'(?:\\\\.|[^'\\\\\\n])'" : "'(?:\\\\.|[^'\\\\\\n])*'",
     "`(?:\\\\.|[^`\\\\])*`?"
   ]
   const numbers = "\\b(?:0x[\\da-f]+|\\d[\\d_]*(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b"
