@@ -15,7 +15,7 @@ export {
 } from "./Ports.ts"
 
 /** Tools that run on the server. */
-export { HostedToolFailed, type HostedTool } from "@colloquy/core"
+export { HostedToolFailed, type HostedTool, PersonAsked, type PersonsAnswer } from "@colloquy/core"
 export { tool, type ToolContext, type ToolOptions } from "@colloquy/core/promises"
 
 /** Providers, parts of turns and guards from plain async code. */

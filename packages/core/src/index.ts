@@ -30,7 +30,7 @@ export { ToolDefinition } from "./tools/ToolDefinition.ts"
 export { ToolCall, ToolOutput } from "./tools/ToolCall.ts"
 export { AlreadyDecided, DecisionsRejected, ToolOutputsRejected } from "./tools/ToolRoundTrip.ts"
 export type { LiveTurn } from "./tools/LiveTurn.ts"
-export { type HostedTool, HostedToolFailed, HostedTools } from "./tools/HostedTool.ts"
+export { type HostedTool, HostedToolFailed, HostedTools, PersonAsked, type PersonsAnswer } from "./tools/HostedTool.ts"
 
 /** models: what a provider implements, and how it is registered. */
 export { ModelInfo } from "./models/ModelInfo.ts"

@@ -1,6 +1,6 @@
 /** Approvals over HTTP: two kinds of open calls in one step, two people, wrong requests, repeats, foreign owners, OpenAI's clients. */
 import { callTool, callTools, say } from "@colloquy/testing"
-import type { HostedTool } from "@colloquy/core"
+import { type HostedTool, PersonAsked } from "@colloquy/core"
 import { tool as hostedTool } from "@colloquy/core/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { openai } from "../src/openai/index.ts"
@@ -38,6 +38,50 @@ const waiting = async (service: Service, fields: object = {}) => {
 
 const places = (body: { readonly detail: ReadonlyArray<{ readonly loc: ReadonlyArray<string | number> }> }) =>
   body.detail.map(({ loc }) => loc.join("."))
+
+it("a tool that asks in the middle of its call shows its form, and every place where an answer does not fit", async () => {
+  const form = {
+    type: "object",
+    properties: { seats: { type: "integer" }, name: { type: "string" } },
+    required: ["seats", "name"]
+  } as const
+  const book = hostedTool({
+    name: "book",
+    description: "Books a table",
+    parameters: { type: "object", properties: { day: { type: "string" } } },
+    execute: (_, { answer }) => {
+      if (answer === undefined) throw new PersonAsked({ message: "For how many?", schema: form, state: "secret" })
+      return `${answer.action} ${JSON.stringify(answer.content)}`
+    }
+  })
+  const script = [callTool("book", { day: "Friday" }, "a"), say("Booked."), callTool("book", {}, "b")]
+  await using service = await open(script, { hosted: [book] })
+  const run = await waiting(service)
+  assert.deepStrictEqual(run.asked.tool_calls, [
+    {
+      id: "a",
+      type: "function",
+      kind: "approval",
+      question: { message: "For how many?", schema: form },
+      function: { name: "book", arguments: '{"day":"Friday"}' }
+    }
+  ])
+  const wrong = await run.decide([approve("a", { arguments: { seats: "two" } })])
+  assert.deepStrictEqual(
+    [wrong.status, places(wrong.body).toSorted()],
+    [422, ["body.approvals.0.arguments.name", "body.approvals.0.arguments.seats"]]
+  )
+  assert.strictEqual(
+    (await run.decide([approve("a", { arguments: { seats: 2, name: "Ada" } })])).body.content,
+    "Booked."
+  )
+  const { messages } = await run.thread()
+  assert.deepInclude(messages[1].metadata_.tool_outputs[0], { output: 'accept {"seats":2,"name":"Ada"}' })
+  const streamed = await service.fetch("POST", "/threads/messages", { content: "Again", stream: true })
+  const asked = (await allEvents(streamed)).find(({ data }) => data.type === "approval_required")
+  assert.deepInclude(asked?.data, { name: "book", question: { message: "For how many?", schema: form } })
+  assert.notInclude(JSON.stringify([run.asked, messages, asked]), "secret")
+})
 
 describe("approvals", () => {
   it("wait beside the client's calls, and the run goes on when none is open", async () => {

@@ -4,6 +4,8 @@
  */
 import {
   Client,
+  ProtocolError,
+  ProtocolErrorCode,
   SdkError,
   SdkErrorCode,
   StreamableHTTPClientTransport,
@@ -15,6 +17,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { boundedFetch, countMessages, isTooLarge, type Misbehaved, mostBytes, problemOfProgram } from "./Bounds.ts"
+import { type Asked, type CallState, readQuestion } from "./Elicitation.ts"
 import type { AddressOptions, McpServer, ProgramOptions } from "./McpServer.ts"
 
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
@@ -25,6 +28,23 @@ export interface Connection {
   readonly client: Client
   /** What the server did against the bounds: the connection is closed for it. */
   problem: string | null
+  /** Questions of an older server that were refused, because they belong to one of many calls. */
+  refused: number
+  /** Null: the connection is shared by many calls. */
+  readonly questions: HeardQuestions | null
+}
+
+/** Answers to questions of an older server, on a connection for one call. */
+interface KnownAnswers {
+  /** Those to the first questions, in their order. */
+  readonly responses: CallState["responses"]
+}
+
+interface HeardQuestions extends KnownAnswers {
+  /** The first question that has no answer yet. */
+  asked: Asked | null
+  /** Aborted when there is such a question: the call cannot go on. */
+  readonly ended: AbortSignal
 }
 
 export type Change = "changed" | "closed"
@@ -40,13 +60,14 @@ const probeTimeout = 3000
 
 export const connect = (
   server: McpServer,
-  onChange: (change: Change) => void
+  onChange: (change: Change) => void,
+  answers: KnownAnswers | null = null
 ): Effect.Effect<Connection, ServerUnreachable, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: (signal) =>
-        open(server, onChange, signal, false).catch((error: unknown) => {
-          if (endsAtProbe(error)) return open(server, onChange, signal, true)
+        open(server, { onChange, answers, signal, isOlder: false }).catch((error: unknown) => {
+          if (endsAtProbe(error)) return open(server, { onChange, answers, signal, isOlder: true })
           throw error
         }),
       catch: (cause) => new ServerUnreachable({ cause })
@@ -58,21 +79,43 @@ export const connect = (
 const endsAtProbe = (error: unknown): boolean =>
   error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed && error.message.includes("closed")
 
-const open = async (
-  server: McpServer,
-  onChange: (change: Change) => void,
-  signal: AbortSignal,
-  isOlder: boolean
-): Promise<Connection> => {
+interface Opening {
+  readonly onChange: (change: Change) => void
+  readonly answers: KnownAnswers | null
+  readonly signal: AbortSignal
+  readonly isOlder: boolean
+}
+
+const open = async (server: McpServer, { answers, isOlder, onChange, signal }: Opening): Promise<Connection> => {
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => onChange("changed") }
   const client = new Client(
     { name: "colloquy", version: "1.0.0" },
     {
       versionNegotiation: { mode: isOlder ? "legacy" : "auto", probe: { timeoutMs: probeTimeout } },
+      capabilities: { elicitation: { form: {} } },
+      inputRequired: { autoFulfill: false },
       listChanged: { tools: listChanged }
     }
   )
-  const connection: Connection = { client, problem: null }
+  const ended = new AbortController()
+  const questions: HeardQuestions | null = answers === null ? null : { ...answers, asked: null, ended: ended.signal }
+  const connection: Connection = { client, problem: null, refused: 0, questions }
+  let heard = 0
+  client.setRequestHandler("elicitation/create", (request) => {
+    const key = String(heard)
+    heard += 1
+    const known = questions?.responses[key]
+    if (known !== undefined) return known
+    connection.refused += 1
+    if (questions !== null) {
+      questions.asked ??= readQuestion(key, request)
+      ended.abort("a person is asked first")
+    }
+    throw new ProtocolError(
+      ProtocolErrorCode.InternalError,
+      "A person is asked, and the call is made again with the answer."
+    )
+  })
   const misbehaved: Misbehaved = (problem) => {
     if (connection.problem !== null) return
     connection.problem = problem

@@ -162,7 +162,7 @@ const serverTools = (
       ? { needsApproval: true, check: argumentCheck(tool.definition.parameters) }
       : {}),
     ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
-    run: (args) => callTool(server, connection, tool, args)
+    run: (args, call) => callTool(server, connection, tool, args, call)
   }))
 
 const needsApproval = ({ approval = [] }: McpServer, name: string): boolean =>

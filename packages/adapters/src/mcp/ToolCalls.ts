@@ -1,52 +1,149 @@
-/** Calls of a server's tools, whose results and failures become text for the model. */
-import { HostedToolFailed } from "@colloquy/core"
-import { type CallToolResult, ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/client"
+/** Calls of a server's tools, whose results and failures become text for the model, and whose questions go to a person. */
+import { HostedToolFailed, type PersonAsked } from "@colloquy/core"
+import type { HostedCall } from "@colloquy/core/adapters"
+import {
+  type CallToolResult,
+  isInputRequiredResult,
+  type InputRequiredResult,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode
+} from "@modelcontextprotocol/client"
 import * as Effect from "effect/Effect"
-import { type Connection, ServerUnreachable } from "./Connection.ts"
+import * as Exit from "effect/Exit"
+import { connect, type Connection, ServerUnreachable } from "./Connection.ts"
+import { askFirst, type CallState, noQuestions, readQuestions, withAnswer } from "./Elicitation.ts"
+import type { McpServer } from "./McpServer.ts"
 import { asSentence, type OfferedTool, resultText } from "./McpTools.ts"
 
 /** The kernel limits the time of a call, so the SDK's own timeout is set to its maximum. */
 const noTimeout = 2 ** 31 - 1
 
-/** The definition goes along, so that the SDK need not list the tools again to know which arguments are headers of the request. */
+/** How often a server may want a call again without asking anything. */
+const mostRepeats = 8
+
+type Arguments = Readonly<Record<string, unknown>>
+type Called = Effect.Effect<string, HostedToolFailed | PersonAsked>
+
 export const callTool = (
-  server: { readonly name: string },
+  server: McpServer,
+  connection: Connection,
+  tool: OfferedTool,
+  args: Arguments,
+  { answer }: Pick<HostedCall, "answer">
+): Called => {
+  const state = withAnswer(answer)
+  // What the server has asked at once is asked one by one.
+  if (state.asked.length > 0) return askFirst(state)
+  return connection.client.getProtocolEra() === "modern"
+    ? callStateless(server, connection, tool, args, state)
+    : callOlder(server, connection, tool, args, state)
+}
+
+const callStateless = Effect.fnUntraced(function* (
+  server: McpServer,
+  connection: Connection,
+  tool: OfferedTool,
+  args: Arguments,
+  answered: CallState
+) {
+  let state = answered
+  for (let repeats = 0; repeats < mostRepeats; repeats++) {
+    const result = yield* request(server, connection, tool, args, state)
+    if (!isInputRequiredResult(result)) return yield* outcome(result)
+    const next = readQuestions(result, state.count)
+    if (next === null) return yield* failed("the tool asks a person for what is no form, or too large.")
+    if (next.asked.length > 0) return yield* askFirst(next)
+    state = next
+  }
+  return yield* failed("the tool wants its call again and again.")
+})
+
+/**
+ * Many calls share a connection, and a question of an older server does not say to which of them it belongs. So it is refused there, and a
+ * call that fails for it is made once more, on a connection of its own.
+ */
+const callOlder = Effect.fnUntraced(function* (
+  server: McpServer,
+  connection: Connection,
+  tool: OfferedTool,
+  args: Arguments,
+  state: CallState
+) {
+  if (state !== noQuestions || connection.refused > 0) return yield* callAlone(server, tool, args, state)
+  const ended = yield* Effect.exit(Effect.flatMap(request(server, connection, tool, args, state), complete))
+  return yield* Exit.isFailure(ended) && connection.refused > 0 ? callAlone(server, tool, args, state) : ended
+})
+
+const callAlone = (server: McpServer, tool: OfferedTool, args: Arguments, state: CallState): Called =>
+  Effect.gen(function* () {
+    const questions = { responses: state.responses, asked: null, heard: 0 }
+    const own = yield* connect(server, () => {}, questions).pipe(
+      Effect.mapError(() => new HostedToolFailed({ message: unreachable(server.name) }))
+    )
+    const result = yield* request(server, own, tool, args, noQuestions).pipe(
+      Effect.catch((error) => (own.questions?.asked === null ? Effect.fail(error) : Effect.succeed(null)))
+    )
+    const asked = own.questions?.asked ?? null
+    if (asked !== null) return yield* askFirst({ ...state, asked: [asked] })
+    return yield* complete(result)
+  }).pipe(Effect.scoped)
+
+/** The definition goes along, so that the SDK need not list the tools again to know which arguments are headers of the request. */
+const request = (
+  server: McpServer,
   connection: Connection,
   { definition, name }: OfferedTool,
-  args: Readonly<Record<string, unknown>>
-) =>
-  asked(server, connection, (signal) => {
+  args: Arguments,
+  { requestState, responses: inputResponses }: CallState
+): Effect.Effect<CallToolResult | InputRequiredResult, HostedToolFailed> =>
+  ask(server, connection, (signal) => {
     const inputSchema = Object.assign({}, definition.parameters, { type: "object" as const })
-    const toolDefinition = { name, inputSchema }
-    return connection.client.callTool({ name, arguments: args }, { signal, timeout: noTimeout, toolDefinition })
-  }).pipe(Effect.flatMap(outcome))
+    const again = Object.keys(inputResponses).length === 0 ? {} : { inputResponses }
+    return connection.client.callTool(
+      { name, arguments: args, ...again, ...(requestState === null ? {} : { requestState }) },
+      {
+        signal: connection.questions === null ? signal : AbortSignal.any([signal, connection.questions.ended]),
+        timeout: noTimeout,
+        toolDefinition: { name, inputSchema },
+        allowInputRequired: true
+      }
+    )
+  })
+
+/** An older server cannot ask for anything by a result. */
+const complete = (result: CallToolResult | InputRequiredResult | null) =>
+  result === null || isInputRequiredResult(result) ? failed("the tool gave a malformed result.") : outcome(result)
 
 const outcome = (result: CallToolResult) => {
   const text = resultText(result)
   if (result.isError !== true) return Effect.succeed(text)
-  return Effect.fail(new HostedToolFailed({ message: text || "the tool failed without giving a reason." }))
+  return failed(text || "the tool failed without giving a reason.")
 }
 
+const failed = (message: string) => Effect.fail(new HostedToolFailed({ message }))
+
 /** One request to the server. What goes wrong with it becomes a sentence for the model. */
-const asked = <A>(
+const ask = <A>(
   server: { readonly name: string },
   connection: Connection,
-  request: (signal: AbortSignal) => Promise<A>
+  send: (signal: AbortSignal) => Promise<A>
 ): Effect.Effect<A, HostedToolFailed> =>
-  Effect.tryPromise({ try: request, catch: (cause) => new ServerUnreachable({ cause }) }).pipe(
+  Effect.tryPromise({ try: send, catch: (cause) => new ServerUnreachable({ cause }) }).pipe(
     Effect.catchTag("ServerUnreachable", ({ cause }) => connectionFailure(server.name, connection, cause))
   )
 
 /** After a lost connection the client is closed, so that it is opened again. */
 const connectionFailure = (name: string, { client, problem }: Connection, cause: unknown) => {
-  const failed = (message: string) => Effect.fail(new HostedToolFailed({ message }))
   if (problem !== null) return failed(`the server of this tool (${name}) ${problem}. Continue without this tool.`)
   if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult)
     return failed("the tool gave a malformed result.")
   if (ProtocolError.isInstance(cause)) return failed(asSentence(cause.message.replace(sdkPrefix, "")))
-  const message = `the server of this tool (${name}) cannot be reached. Continue without this tool.`
-  return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(message))
+  return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(unreachable(name)))
 }
+
+const unreachable = (name: string): string =>
+  `the server of this tool (${name}) cannot be reached. Continue without this tool.`
 
 /** The prefix that older SDKs add to a server's message. */
 const sdkPrefix = /^(?:MCP error -?\d+: )+/u

@@ -1,5 +1,11 @@
 /** An MCP server of the official SDK of 2026, which speaks the revision of its client: the stateless one, or those that begin with `initialize`. */
-import { createMcpHandler, McpServer, type McpRequestContext } from "@modelcontextprotocol/server"
+import {
+  createMcpHandler,
+  inputRequired,
+  inputResponse,
+  McpServer,
+  type McpRequestContext
+} from "@modelcontextprotocol/server"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
@@ -11,11 +17,46 @@ export interface SeenRequest {
   readonly authorization: string | undefined
 }
 
+const seatsForm = {
+  type: "object" as const,
+  properties: { seats: { type: "integer" as const, minimum: 1 } },
+  required: ["seats"]
+}
+const ask = (message: string) => inputRequired.elicit({ message, requestedSchema: seatsForm })
+const said = (words: string) => ({ content: [{ type: "text" as const, text: words }] })
+
+/** Tools that ask a person: one form, two at once, and one after the other. */
+const registerQuestions = (server: McpServer): void => {
+  server.registerTool("book", {}, (context) => {
+    const view = inputResponse(context.mcpReq.inputResponses, "seats")
+    if (view.kind === "missing")
+      return inputRequired({ inputRequests: { seats: ask("How many seats?") }, requestState: "kept" })
+    return said(JSON.stringify([context.mcpReq.requestState(), view]))
+  })
+  server.registerTool("both", {}, ({ mcpReq }) => {
+    const views = ["a", "b"].map((key) => inputResponse(mcpReq.inputResponses, key))
+    if (views.some(({ kind }) => kind === "missing"))
+      return inputRequired({ inputRequests: { a: ask("Seats at noon?"), b: ask("Seats at night?") } })
+    return said(JSON.stringify(views.map((view) => (view.kind === "elicit" ? view.content : view.kind))))
+  })
+  server.registerTool("twice", {}, ({ mcpReq }) => {
+    const first = inputResponse(mcpReq.inputResponses, "first")
+    const second = inputResponse(mcpReq.inputResponses, "second")
+    if (second.kind === "elicit") return said(JSON.stringify([mcpReq.requestState(), second.content]))
+    if (first.kind === "elicit")
+      return inputRequired({ inputRequests: { second: ask("Second?") }, requestState: JSON.stringify(first.content) })
+    return inputRequired({ inputRequests: { first: ask("First?") } })
+  })
+  server.registerTool("endless", {}, () => inputRequired({ requestState: "more" }))
+  server.registerTool("sample", {}, () => inputRequired({ inputRequests: { a: { method: "roots/list" } } }))
+}
+
 export const makeDesk = ({ era }: McpRequestContext): McpServer => {
   const server = new McpServer({ name: "desk", version: "1.0.0" })
   server.registerTool("revision", { description: "Says which kind of revision is spoken." }, () => ({
     content: [{ type: "text", text: era }]
   }))
+  registerQuestions(server)
   return server
 }
 

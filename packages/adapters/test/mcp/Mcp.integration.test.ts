@@ -99,6 +99,7 @@ describe("a program's tools", () => {
     [callTool("desk_echo", { text: "hello" }), say("Done.")],
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* names, [
+        "desk_book",
         "desk_break",
         "desk_echo",
         "desk_leave",

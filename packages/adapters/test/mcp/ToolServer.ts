@@ -18,6 +18,7 @@ const tool = (name: string, description: string): Tool => ({
 const pages = (more: ReadonlyArray<Tool>): ReadonlyArray<ReadonlyArray<Tool>> => [
   [tool("echo", "Says what it was told."), tool("break", "Fails."), tool("look.at", "Shows a picture.")],
   [
+    tool("book", "Asks a person."),
     tool("wait", "Never answers."),
     tool("refuse", "Refuses its arguments."),
     tool("leave", "Ends the program."),
@@ -53,6 +54,23 @@ export const makeToolServer = (seen = { waiting: false, cancelled: false }) => {
             reject(new Error("cancelled"))
           })
         })
+      case "book": {
+        const answers = new Array<unknown>()
+        const rounds = Number(params.arguments?.["text"] ?? 1)
+        for (let round = 0; round < rounds; round++) {
+          const requestedSchema = {
+            type: "object" as const,
+            properties: { seats: { type: "integer" as const } },
+            required: ["seats"]
+          }
+          const answer = await server.elicitInput(
+            { message: `How many seats? (${round})`, requestedSchema },
+            { signal }
+          )
+          answers.push([answer.action, answer.content ?? null])
+        }
+        return { content: [{ type: "text", text: JSON.stringify(answers) }] }
+      }
       case "leave":
         return process.exit(1)
       default:

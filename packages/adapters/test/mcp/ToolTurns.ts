@@ -1,5 +1,5 @@
 /** Kernels with MCP servers whose model is scripted, for the tests of this folder. */
-import { HostedTools, Kernel, Turns } from "@colloquy/core"
+import { HostedTools, Kernel, type Principal, Turns } from "@colloquy/core"
 import { ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -32,3 +32,5 @@ export const send = Turns.use((turns) => turns.send({ content: "?" }))
 
 export const untilOffered = (wanted: (all: ReadonlyArray<string>) => boolean) =>
   Effect.repeat(toolNames, { until: wanted, schedule: Schedule.spaced("10 millis") })
+
+export type ToolTurn = Turns | HostedTools | ScriptedModel | Principal

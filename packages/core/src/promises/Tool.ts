@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
 import { Principal } from "../access/Principal.ts"
-import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import { type HostedCall, type HostedTool, HostedToolFailed, PersonAsked } from "../tools/HostedTool.ts"
 import { ToolName } from "../tools/ToolDefinition.ts"
 import { type ArgumentsOf, type ReadParameters, readParameters, type ToolParameters } from "./ToolParameters.ts"
 
@@ -40,8 +40,8 @@ export interface ToolOptions<Parameters extends ToolParameters> extends Omit<
     | boolean
     | ((args: ArgumentsOf<Parameters>, context: Omit<ToolContext, "signal">) => boolean | Promise<boolean>)
   /**
-   * A text goes to the model unchanged, nothing as `null`, any other value as JSON. Throw `HostedToolFailed` to tell the model what failed.
-   * For any other error the model only learns that the tool failed; the error is logged.
+   * A text goes to the model unchanged, nothing as `null`, any other value as JSON. Throw `HostedToolFailed` to tell the model what failed,
+   * and `PersonAsked` to ask a person: the tool is called again with `context.answer`. For any other error the model only learns that the tool failed; the error is logged.
    */
   readonly execute: (args: ArgumentsOf<Parameters>, context: ToolContext) => unknown
 }
@@ -96,9 +96,9 @@ const condition =
       })
     )
 
-/** `HostedToolFailed` goes to the model. Any other error is a defect of the tool. */
-const failureForModel = (error: unknown): Effect.Effect<never, HostedToolFailed> => {
-  if (error instanceof HostedToolFailed) return Effect.fail(error)
+/** `HostedToolFailed` goes to the model, `PersonAsked` to a person. Any other error is a defect of the tool. */
+const failureForModel = (error: unknown): Effect.Effect<never, HostedToolFailed | PersonAsked> => {
+  if (error instanceof HostedToolFailed || error instanceof PersonAsked) return Effect.fail(error)
   throw error
 }
 

@@ -17,7 +17,7 @@ const approvedCall = {
 
 /** The model reads which arguments ran, if they are not its own. */
 export const promptOutput = ({ decided, output }: ToolResult): string =>
-  decided?.arguments === undefined
+  decided?.arguments === undefined || decided.isAnswer === true
     ? output
     : `(Who approved this call changed its arguments to ${decided.arguments}.)\n${output}`
 

@@ -104,7 +104,10 @@ export class SessionTools extends Context.Service<
             const limits = { deadlines, settings }
             return Effect.flatMap(needsApproval(answerer, from, limits), (by) => {
               if (by._tag === "Approval") return Effect.succeed(withoutApproval)
-              return by._tag === "Refused" ? Effect.succeed(by.output) : runHosted(by.tool, by.args, from, limits)
+              if (by._tag === "Refused") return Effect.succeed(by.output)
+              return Effect.map(runHosted(by.tool, by.args, from, limits), (output) =>
+                typeof output === "string" ? output : withoutAnswer
+              )
             })
           }
           const stop = (ids: ReadonlyArray<string>): void => {
@@ -135,6 +138,9 @@ export class SessionTools extends Context.Service<
 /** A session goes on while it speaks, so nothing in it waits for a person. */
 const withoutApproval =
   "Error: not run. A person has to approve this call first, and that is not possible in a voice session. Tell the user to ask for it in writing."
+
+const withoutAnswer =
+  "Error: not done. The tool asks a person for something in writing, and that is not possible in a voice session. Tell the user to ask for it in writing."
 
 /** The event by which a part announces a medium, as in a turn. */
 const mediaGenerated = "media_generated"

@@ -12,14 +12,27 @@ import type * as Scope from "effect/Scope"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { LiveTurn } from "./LiveTurn.ts"
+import { Question } from "./ToolCall.ts"
 import type { ToolDefinition } from "./ToolDefinition.ts"
 
 /** What the host's own tools tell and keep stands under this name, where that of a part would stand. */
 export const hostToolsName = "tools"
 
+/** What a person answered to the question of a tool. */
+export interface PersonsAnswer {
+  /** `cancel`: nobody answered in time. */
+  readonly action: "accept" | "decline" | "cancel"
+  /** It fits the schema of the question. Empty unless accepted. */
+  readonly content: Schema.JsonObject
+  /** That of the question. */
+  readonly state: Schema.Json
+}
+
 /** One call of a hosted tool, with the turn that it belongs to. */
 export interface HostedCall extends LiveTurn {
   readonly toolCallId: string
+  /** Set when the tool has asked a person (`PersonAsked`) and is called again with what became of the question. */
+  readonly answer?: PersonsAnswer
 }
 
 /** What a hosted tool knows of a turn when it decides whether to be offered. */
@@ -39,6 +52,12 @@ export class HostedToolFailed extends Schema.TaggedError<HostedToolFailed>()("Ho
   message: Schema.String
 }) {}
 
+/**
+ * The tool asks a person before it can go on. The run waits as for an approval, for days, over restarts; then the tool is called again, with
+ * the same arguments and the answer. What it has done before it asked, it must not do again.
+ */
+export class PersonAsked extends Schema.TaggedError<PersonAsked>()("PersonAsked", Question.fields) {}
+
 /** `path` is the place inside the arguments; empty: the whole object. */
 export interface ArgumentProblem {
   readonly path: ReadonlyArray<string | number>
@@ -48,7 +67,10 @@ export interface ArgumentProblem {
 export interface HostedTool {
   readonly definition: ToolDefinition
   /** Gets the parsed arguments. The result goes to the model: text unchanged, other values as JSON. */
-  readonly run: (args: Schema.JsonObject, call: HostedCall) => Effect.Effect<Schema.Json, HostedToolFailed, Principal>
+  readonly run: (
+    args: Schema.JsonObject,
+    call: HostedCall
+  ) => Effect.Effect<Schema.Json, HostedToolFailed | PersonAsked, Principal>
   /**
    * Which calls wait until a person approves them. A function that fails refuses the arguments, with a text for the model; one with a defect
    * makes the call wait. Absent: no call waits. A voice session does not run calls that would have to wait.

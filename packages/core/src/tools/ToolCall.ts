@@ -14,11 +14,32 @@ export type ToolCall = typeof ToolCall.Type
 export const RunPlace = Schema.Struct({ threadId: ThreadId, runId: RunId })
 export type RunPlace = typeof RunPlace.Type
 
+/** What a hosted tool asks a person in the middle of its call. */
+export const Question = Schema.Struct({
+  message: Schema.String,
+  /** JSON Schema of the answer, which is an object. */
+  schema: Schema.JsonObject,
+  /** What the tool needs to go on, in whatever process. It is shown to nobody. */
+  state: Schema.Json
+})
+export type Question = typeof Question.Type
+
+/** A question without what only its tool reads. */
+export const shownQuestion = ({ message, schema }: Question): Pick<Question, "message" | "schema"> => ({
+  message,
+  schema
+})
+
 /** A call that is answered from outside of the kernel. */
 const AskedCall = Schema.Struct({
   ...ToolCall.fields,
-  /** Set for a call of a hosted tool that a person approves or rejects before it runs. Absent: the client runs the call. */
-  approval: Schema.optionalKey(Schema.Struct({ expiresAt: Schema.NullOr(Schema.String) })),
+  /**
+   * Set for a call of a hosted tool that a person approves or rejects before it runs. Absent: the client runs the call. With a `question` the
+   * tool has begun and waits for an answer: who approves gives it as arguments, and the tool learns of a rejection.
+   */
+  approval: Schema.optionalKey(
+    Schema.Struct({ expiresAt: Schema.NullOr(Schema.String), question: Schema.optionalKey(Question) })
+  ),
   /** The run of a helper that waits for this call. Absent: the run that names the call. */
   of: Schema.optionalKey(RunPlace)
 })
@@ -43,6 +64,8 @@ export const Decision = Schema.Struct({
   /** JSON text that replaces the model's arguments. Absent: the call runs as the model wrote it. */
   arguments: Schema.optionalKey(Schema.String),
   reason: Schema.optionalKey(Schema.String),
+  /** True: a question of the tool was answered. `arguments` are the answer, and the call runs as the model wrote it. */
+  isAnswer: Schema.optionalKey(Schema.Boolean),
   at: Schema.String
 })
 export type Decision = typeof Decision.Type
@@ -59,7 +82,7 @@ export const ToolResult = Schema.Struct({
   hosted: Schema.Boolean,
   /** Absent: nobody was asked. */
   decided: Schema.optionalKey(Decision),
-  /** True as long as an approved call has no output yet. */
+  /** True as long as a call that was approved, or whose question was decided, has no output yet. */
   isPending: Schema.optionalKey(Schema.Boolean)
 })
 export type ToolResult = typeof ToolResult.Type

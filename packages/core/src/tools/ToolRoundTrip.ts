@@ -97,7 +97,9 @@ export class DecisionsRejected extends Schema.TaggedError<DecisionsRejected>()("
 export class AlreadyDecided extends Schema.TaggedError<AlreadyDecided>()("AlreadyDecided", {
   toolCallId: Schema.String,
   /** How the call was decided. Null: nobody decided it, and the run does not wait for it any more. */
-  decided: Schema.NullOr(Schema.Literals(["approved", "approved with other arguments", "rejected", "expired"]))
+  decided: Schema.NullOr(
+    Schema.Literals(["approved", "approved with other arguments", "answered", "rejected", "expired"])
+  )
 }) {
   override get message() {
     return this.decided === null
@@ -164,26 +166,44 @@ const isExpired = ({ approval }: OpenCall, now: Date): boolean =>
 
 /** The reason is no part of a decision: who rejects a call once more says nothing new. */
 const isSame = (decided: Decision, given: CallDecision): boolean =>
-  decided.decision === given.decision && decided.arguments === argumentsText(given.arguments)
+  decided.decision === given.decision &&
+  decided.arguments === argumentsText(givenArguments(given, decided.isAnswer === true))
+
+/** Who accepts a question without an answer gives an empty one. */
+const givenArguments = (
+  { arguments: args, decision }: CallDecision,
+  isAnswer: boolean
+): Schema.JsonObject | undefined => (isAnswer && decision === "approve" ? (args ?? {}) : args)
 
 const argumentsText = (args: Schema.JsonObject | undefined): string | undefined =>
   args === undefined ? undefined : JSON.stringify(args)
 
-const wordFor = ({ arguments: args, decision, reason }: Decision): NonNullable<AlreadyDecided["decided"]> => {
-  if (decision === "reject") return reason === expiredReason ? "expired" : "rejected"
+const wordFor = (decided: Decision): NonNullable<AlreadyDecided["decided"]> => {
+  const { arguments: args, decision, isAnswer } = decided
+  if (decision === "reject") return hasExpired(decided) ? "expired" : "rejected"
+  if (isAnswer === true) return "answered"
   return args === undefined ? "approved" : "approved with other arguments"
 }
 
-const toResult = ({ id, name }: OpenCall, given: CallDecision, now: Date): ToolResult => {
-  const { arguments: args, decision, reason } = given
+/** Whether nobody has decided in time. */
+export const hasExpired = ({ decision, reason }: Decision): boolean => decision === "reject" && reason === expiredReason
+
+/** A tool that has asked something learns what became of it, so its call runs again whatever was decided. */
+const toResult = ({ approval, id, name }: OpenCall, given: CallDecision, now: Date): ToolResult => {
+  const { decision, reason } = given
+  const isAnswer = approval?.question !== undefined
+  const args = givenArguments(given, isAnswer)
   const decided: Decision = {
     decision,
     ...(args === undefined ? {} : { arguments: JSON.stringify(args) }),
     ...(reason === undefined ? {} : { reason }),
+    ...(isAnswer ? { isAnswer } : {}),
     at: now.toISOString()
   }
   const result = { toolCallId: id, toolName: name, hosted: true, decided }
-  return decision === "approve" ? { ...result, output: "", isPending: true } : { ...result, output: rejection(reason) }
+  return decision === "approve" || isAnswer
+    ? { ...result, output: "", isPending: true }
+    : { ...result, output: rejection(reason) }
 }
 
 const rejection = (reason: string | undefined): string => {

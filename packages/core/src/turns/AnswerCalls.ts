@@ -1,7 +1,8 @@
 /**
  * Answers the calls of one model step as far as the kernel can: it runs hosted tools in parallel and refuses what cannot be run. What is left
- * waits: calls of the client's tools, calls that a person must approve, and calls of helpers that wait for a person. At the beginning of a later leg it runs the calls that were
- * approved.
+ * waits: calls of the client's tools, calls that a person must approve, and calls of helpers that
+ * wait for a person, and calls whose tool asks a person something. At the beginning of a later leg it runs the calls that were approved or
+ * answered.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -11,19 +12,29 @@ import * as Layer from "effect/Layer"
 import type { Principal } from "../access/Principal.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
+import { MessageId, newId } from "../primitives/Ids.ts"
 import type { History } from "../threads/Message.ts"
-import type { HostedCall } from "../tools/HostedTool.ts"
+import { type HostedCall, PersonAsked } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { approvedResults, withResults } from "./ApprovedCalls.ts"
 import { type Answerer, findAnswerer, needsApproval, runHosted } from "./HostedCalls.ts"
 import type { Leg } from "./Leg.ts"
+import { goesOnInNextCall, recordStep, requireAnswer, toAnswer } from "./Questions.ts"
 import { rewriteBy } from "./Rewriting.ts"
 import type { Rewrite } from "./TurnPart.ts"
 import { recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
 type FindTurn = (part: string) => LiveTurn
+
+interface RanCalls {
+  readonly history: History
+  readonly open: ReadonlyArray<ToolCall>
+}
+
+/** The output of a call, or what its tool asks a person first. */
+type Ran = string | PersonAsked
 
 export class AnswerCalls extends Context.Service<
   AnswerCalls,
@@ -35,8 +46,11 @@ export class AnswerCalls extends Context.Service<
       calls: ReadonlyArray<ToolCall>,
       given: { readonly clientTools: ReadonlySet<string>; readonly mayRun: boolean }
     ) => Effect.Effect<ReadonlyArray<ToolCall>, never, Principal>
-    /** Runs the calls that were approved before this leg. Returns the history with their outputs. */
-    readonly runApproved: (leg: Leg, findTurn: FindTurn, history: History) => Effect.Effect<History, never, Principal>
+    /**
+     * Runs the calls that were approved or answered before this leg. Returns the history with their outputs, and the calls that are left open:
+     * a tool that asks a person has the answer in a call of its own.
+     */
+    readonly runApproved: (leg: Leg, findTurn: FindTurn, history: History) => Effect.Effect<RanCalls, never, Principal>
   }
 >()("@colloquy/core/turns/AnswerCalls") {
   static readonly layer: Layer.Layer<AnswerCalls, never, Deadlines> = Layer.effect(
@@ -53,15 +67,21 @@ export class AnswerCalls extends Context.Service<
         return checked(rewrite, runHosted(by.tool, by.args, call, { deadlines, settings }))
       }
 
-      /** False: the call has begun a run that waits for approvals, so there is no output yet. */
+      /** Says what the call waits for, if there is no output yet: a run that it has begun, or the answer to a question. */
       const answer = Effect.fnUntraced(function* (
         leg: Leg,
         call: ToolCall,
-        output: Effect.Effect<string, never, Principal>
+        output: Effect.Effect<Ran, never, Principal>
       ) {
         const startedAt = yield* Clock.currentTimeMillis
         const text = yield* output
-        if (hasWaitingChild(leg, call)) return false
+        if (hasWaitingChild(leg, call)) return "child"
+        if (typeof text !== "string") return text
+        yield* tell(leg, call, text, startedAt)
+        return "nobody"
+      })
+
+      const tell = Effect.fnUntraced(function* (leg: Leg, call: ToolCall, text: string, startedAt: number) {
         const at = yield* Clock.currentTimeMillis
         leg.log.push((sequence) => ({
           _tag: "HostedResult",
@@ -74,7 +94,6 @@ export class AnswerCalls extends Context.Service<
         }))
         leg.tail.writeSoon()
         leg.log.wake()
-        return true
       })
 
       /** Answers the call, or says what it waits for. */
@@ -83,7 +102,7 @@ export class AnswerCalls extends Context.Service<
         const hostedCall = { toolCallId: call.id, ...findTurn(found._tag === "Hosted" ? found.part : "") }
         const by = found._tag === "Hosted" ? yield* needsApproval(found, hostedCall, { deadlines, settings }) : found
         if (by._tag === "Approval") return "approval"
-        return (yield* answer(leg, call, runAnswerer(leg, by, hostedCall))) ? "nobody" : "child"
+        return yield* answer(leg, call, runAnswerer(leg, by, hostedCall))
       })
 
       return AnswerCalls.of({
@@ -96,8 +115,9 @@ export class AnswerCalls extends Context.Service<
           )
           const expiresAt = expiryTime(settings, yield* Clock.currentTimeMillis)
           calls.forEach((call, index) => {
-            if (waits[index] === "approval")
-              leg.log.push((sequence) => ({ _tag: "ApprovalRequired", sequence, call, expiresAt }))
+            const wait = waits[index]
+            if (wait === "approval") requireAnswer(leg.log, call, expiresAt, null)
+            else if (wait instanceof PersonAsked) requireAnswer(leg.log, call, expiresAt, wait)
           })
           return calls.filter((_, index) => waits[index] !== "nobody")
         }),
@@ -105,23 +125,36 @@ export class AnswerCalls extends Context.Service<
         runApproved: Effect.fnUntraced(function* (leg, findTurn, history) {
           const { answered } = leg
           const approved = answered?.results.filter(({ isPending }) => isPending === true) ?? []
-          if (answered === undefined || approved.length === 0) return history
+          if (answered === undefined || approved.length === 0) return { history, open: [] }
           leg.log.push((sequence) => ({ _tag: "ApprovedCallsBegan", sequence }))
           yield* leg.tail.stored
-          yield* Effect.forEach(
+          const asked = yield* Effect.forEach(
             approved,
-            ({ decided, toolCallId, toolName: name }) => {
-              const written = answered.calls.find(({ id }) => id === toolCallId)?.arguments ?? ""
-              const call = { id: toolCallId, name, arguments: decided?.arguments ?? written }
+            Effect.fnUntraced(function* ({ decided, toolCallId, toolName: name }) {
+              const written = answered.calls.find(({ id }) => id === toolCallId)
+              const question = written?.approval?.question
+              const changed = question === undefined ? decided?.arguments : undefined
+              const call = { id: toolCallId, name, arguments: changed ?? written?.arguments ?? "" }
               const by = findAnswerer(call, noTools, leg.hosted, true)
-              if (by._tag === "Client") return Effect.void
-              const part = by._tag === "Hosted" ? by.part : ""
-              return answer(leg, call, runAnswerer(leg, by, { toolCallId, ...findTurn(part) }))
-            },
-            { concurrency: settings.hostedConcurrency, discard: true }
+              if (by._tag === "Client") return null
+              const from = { toolCallId, ...findTurn(by._tag === "Hosted" ? by.part : "") }
+              const again = question && decided ? { ...from, answer: toAnswer(question, decided) } : from
+              const wait = yield* answer(leg, call, runAnswerer(leg, by, again))
+              if (!(wait instanceof PersonAsked)) return null
+              yield* tell(leg, call, goesOnInNextCall, yield* Clock.currentTimeMillis)
+              return { call: { ...call, id: yield* newId(MessageId) }, question: wait }
+            }),
+            { concurrency: settings.hostedConcurrency }
           )
           const ran = recordLeg(leg.log.events, counter).approvedResults
-          return withResults(history, leg.lease.runId, approvedResults(answered.results, ran, counter))
+          const now = withResults(history, leg.lease.runId, approvedResults(answered.results, ran, counter))
+          const questions = asked.filter((each) => each !== null)
+          const open = questions.map(({ call }) => call)
+          if (open.length === 0) return { history: now, open }
+          const at = yield* Clock.currentTimeMillis
+          recordStep(leg.log, open, at)
+          for (const { call, question } of questions) requireAnswer(leg.log, call, expiryTime(settings, at), question)
+          return { history: now, open }
         })
       })
     })
@@ -146,13 +179,19 @@ const expiryTime = ({ approvalTimeout }: TurnSettings, now: number): string | nu
 /** An output that a part could not rewrite is withheld from the model. */
 const checked = (
   rewrite: Rewrite | null,
-  output: Effect.Effect<string, never, Principal>
-): Effect.Effect<string, never, Principal> =>
+  output: Effect.Effect<Ran, never, Principal>
+): Effect.Effect<Ran, never, Principal> =>
   rewrite === null
     ? output
-    : Effect.catchCause(Effect.flatMap(output, rewrite), (cause) =>
+    : Effect.catchCause(Effect.flatMap(output, rewritten(rewrite)), (cause) =>
         Effect.as(
           Effect.logError("The output of a hosted tool could not be rewritten", cause),
           "Error: the output of this tool could not be checked and is withheld. Answer without it."
         )
       )
+
+/** What a tool asks is for a person, and not for the model. */
+const rewritten =
+  (rewrite: Rewrite) =>
+  (ran: Ran): Effect.Effect<Ran, unknown, Principal> =>
+    typeof ran === "string" ? rewrite(ran) : Effect.succeed(ran)

@@ -15,6 +15,7 @@ import { typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
+import { argumentCheck } from "../tools/ArgumentCheck.ts"
 import type { RunPlace, ToolResult } from "../tools/ToolCall.ts"
 import {
   type AlreadyDecided,
@@ -250,15 +251,18 @@ const askedCalls = ({ messages, run }: AskedRun): ReadonlyArray<AskedCalls> =>
       isOpen: run.status === "REQUIRES_ACTION" && run.answerId === id
     }))
 
-/** What is wrong with changed arguments. A tool that is gone says it to the model. */
+/** What is wrong with changed arguments, or with the answer to a question. A tool that is gone says it to the model. */
 const argumentProblems = (
   { hosted }: PlannedLeg,
   { calls }: AskedRun,
   decisions: ReadonlyArray<CallDecision>
 ): Effect.Effect<ReadonlyArray<DecisionProblem>> =>
   Effect.map(
-    Effect.forEach(decisions, ({ arguments: args, toolCallId }, index) => {
-      const check = hosted.get(calls.find(({ id }) => id === toolCallId)?.name ?? "")?.tool.check
+    Effect.forEach(decisions, ({ arguments: given, decision, toolCallId }, index) => {
+      const call = calls.find(({ id }) => id === toolCallId)
+      const question = call?.approval?.question
+      const check = question === undefined ? hosted.get(call?.name ?? "")?.tool.check : argumentCheck(question.schema)
+      const args = question !== undefined && decision === "approve" ? (given ?? {}) : given
       if (args === undefined || check === undefined) return Effect.succeed([])
       return Effect.map(check(args), (problems) =>
         problems.map(({ message, path }): DecisionProblem => ({

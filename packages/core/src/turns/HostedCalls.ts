@@ -12,7 +12,7 @@ import type { Principal } from "../access/Principal.ts"
 import { annotateContent } from "../models/SpanContent.ts"
 import { cutTo } from "../models/ReportedFigures.ts"
 import type { DeadlinesPort } from "../primitives/Deadlines.ts"
-import type { ArgumentProblem, HostedCall, HostedTool } from "../tools/HostedTool.ts"
+import { type ArgumentProblem, type HostedCall, type HostedTool, PersonAsked } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { OfferedTool } from "./Leg.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
@@ -98,16 +98,16 @@ const parseArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.J
 const callTimeout = ({ timeout }: HostedTool, args: Schema.JsonObject, settings: TurnSettings): Duration.Duration =>
   Duration.fromInputUnsafe((typeof timeout === "function" ? timeout(args) : timeout) ?? settings.hostedToolTimeout)
 
-/** Runs one hosted call and returns its result text. */
+/** Runs one hosted call and returns its result text, or what it asks a person before it can have one. */
 export const runHosted = (
   tool: HostedTool,
   args: Schema.JsonObject,
   call: HostedCall,
   { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
-): Effect.Effect<string, never, Principal> => {
-  const result = Effect.map(
-    Effect.suspend(() => tool.run(args, call)),
-    (output) => cutTo(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)
+): Effect.Effect<string | PersonAsked, never, Principal> => {
+  const result = Effect.suspend(() => tool.run(args, call)).pipe(
+    Effect.map((output) => cutTo(typeof output === "string" ? output : JSON.stringify(output), settings.maxToolResult)),
+    Effect.catchTag("PersonAsked", (question) => Effect.succeed(question))
   )
   return Effect.suspend(() => {
     const time = callTimeout(tool, args, settings)
@@ -123,7 +123,10 @@ export const runHosted = (
       )
     ),
     Effect.tap((output) =>
-      annotateContent(() => ({ [genAi.toolArguments]: JSON.stringify(args), [genAi.toolResult]: output }))
+      annotateContent(() => ({
+        [genAi.toolArguments]: JSON.stringify(args),
+        ...(output instanceof PersonAsked ? {} : { [genAi.toolResult]: output })
+      }))
     ),
     traced(`execute_tool ${tool.definition.name}`, {
       attributes: {

@@ -112,7 +112,8 @@ export class LiveTurns extends Context.Service<
                 calls.release()
                 own?.ended(runId, end.usage)
                 for (const { approval, of: place, ...call } of open ?? []) {
-                  const required = { call, expiresAt: approval?.expiresAt ?? null, ...(place && { of: place }) }
+                  const { expiresAt = null, question } = approval ?? {}
+                  const required = { call, expiresAt, ...(question && { question }), ...(place && { of: place }) }
                   push((sequence) => ({ _tag: "ApprovalRequired", sequence, ...required }))
                 }
                 const waits = open === undefined ? {} : { calls: open }

@@ -28,7 +28,7 @@ import { AnswerByPart } from "./AnswerByPart.ts"
 import { EndLeg, type LeaseLost, type Withdrawn } from "./EndLeg.ts"
 import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
-import { type LegError, type LegOutcome, ModelLoop, type Reading } from "./ModelLoop.ts"
+import { type LegError, LegOutcome, ModelLoop, type Reading } from "./ModelLoop.ts"
 import { Recall } from "./Recall.ts"
 import { LegScope, RunningTurns, TurnLogs } from "./RunningTurns.ts"
 import { Speaking } from "./Speaking.ts"
@@ -80,7 +80,8 @@ export class RunLeg extends Context.Service<
       const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
         const found = yield* texts.history(yield* awaitTurn, leg.lease.runId)
         const findTurn = (part: string) => liveTurns.of(leg, part, found)
-        const history = yield* runApproved(leg, findTurn, found)
+        const { history, open } = yield* runApproved(leg, findTurn, found)
+        if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
         const review = yield* makeReview(leg, findTurn)
         const recalled = yield* recall(leg, history)
         const { chat } = leg.model

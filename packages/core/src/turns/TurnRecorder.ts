@@ -12,7 +12,7 @@ import { MessageId, type ThreadId } from "../primitives/Ids.ts"
 import { addUsage, noUsage, totalTokens, type Usage } from "../primitives/Usage.ts"
 import type { AnsweringAssistant, Step, StopReason, Supplements } from "../threads/Message.ts"
 import { type Supplement, makeSupplements } from "../threads/Supplement.ts"
-import type { OpenCall, ToolCall, ToolResult } from "../tools/ToolCall.ts"
+import type { OpenCall, Question, ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import { childrenKey, type ChildRun, withChildren } from "./ChildRuns.ts"
 import type { RunStarted, TurnEvent } from "./TurnEvent.ts"
 
@@ -125,7 +125,8 @@ export const recordLeg = (events: ReadonlyArray<TurnEvent>, counter: TokenCounte
         ;(step?.results ?? approvedResults).push({ ...toolResult(event), hosted: true })
         break
       case "ApprovalRequired":
-        if (event.of === undefined) marks.set(event.call.id, { approval: { expiresAt: event.expiresAt } })
+        if (event.of === undefined)
+          marks.set(event.call.id, { approval: { expiresAt: event.expiresAt, ...asking(event.question) } })
         break
       case "Charged":
         charges.push(event.charge)
@@ -271,6 +272,8 @@ const toolResult = (event: { readonly toolCallId: string; readonly toolName: str
   toolName: event.toolName,
   output: event.output
 })
+
+const asking = (question: Question | undefined) => (question === undefined ? {} : { question })
 
 const saysSomething = (step: OpenStep): boolean =>
   !step.withdrawn && (step.text !== "" || step.calls.length > 0 || step.providerData !== null)

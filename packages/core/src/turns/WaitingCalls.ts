@@ -9,7 +9,7 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import type { OpenCall, RunPlace } from "../tools/ToolCall.ts"
+import { type OpenCall, type Question, type RunPlace, shownQuestion } from "../tools/ToolCall.ts"
 import { unanswered } from "../threads/InnerCalls.ts"
 
 /** A call that waits for a person's decision. */
@@ -24,6 +24,8 @@ export interface WaitingCall {
   /** JSON text, as the model wrote it. */
   readonly arguments: string
   readonly askedAt: Date
+  /** What the tool asks in the middle of the call: the answer is given as the arguments of an approval. Null: the call has not begun. */
+  readonly question: Pick<Question, "message" | "schema"> | null
   /** Null: it waits as long as its run does. */
   readonly expiresAt: Date | null
   /** The uppermost run that waits for this one, whose helper made the call. Null: none does. */
@@ -97,6 +99,7 @@ const waitingCall = (
   name,
   arguments: args,
   askedAt,
+  question: approval?.question === undefined ? null : shownQuestion(approval.question),
   expiresAt: approval?.expiresAt == null ? null : new Date(approval.expiresAt),
   above
 })

@@ -348,10 +348,10 @@ export const outcomeOfCalls = (calls: OpenCalls): Outcome => {
       : [
           {
             id,
-            reason: "tool_call",
-            message: `May the tool ${name} run with these arguments?`,
+            reason: approval.question === undefined ? "tool_call" : "input_required",
+            message: approval.question?.message ?? `May the tool ${name} run with these arguments?`,
             toolCallId: id,
-            responseSchema,
+            responseSchema: approval.question === undefined ? responseSchema : answerSchema(approval.question.schema),
             ...(approval.expiresAt === null ? {} : { expiresAt: approval.expiresAt })
           }
         ]
@@ -370,6 +370,12 @@ const responseSchema = {
   },
   required: ["approved"]
 }
+
+/** A tool asks in the middle of its call: its form stands where an approval has other arguments. */
+const answerSchema = (form: Schema.JsonObject) => ({
+  ...responseSchema,
+  properties: { ...responseSchema.properties, editedArgs: form }
+})
 
 const toUsage = ({ model, provider, usage }: End) => ({
   provider,

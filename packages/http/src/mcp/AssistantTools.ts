@@ -20,6 +20,7 @@ import {
   inputRequired,
   type InputRequiredResult,
   inputResponse,
+  isSpecType,
   type ServerContext,
   type Tool
 } from "@modelcontextprotocol/server"
@@ -77,7 +78,11 @@ const toTool = (assistant: Assistant): Tool => ({
 const Arguments = Schema.Struct({ message: Schema.String, thread_id: Schema.optionalKey(Schema.String) })
 const readArguments = Schema.decodeUnknownResult(Arguments, { errors: "all", onExcessProperty: "error" })
 
-const State = Schema.fromJsonString(Schema.Struct({ thread: ThreadId, run: RunId }))
+/** `questions` are the calls whose tool asks something: their answers are the tool's own. */
+const State = Schema.fromJsonString(
+  Schema.Struct({ thread: ThreadId, run: RunId, questions: Schema.optionalKey(Schema.Array(Schema.String)) })
+)
+const readObject = Schema.decodeUnknownOption(Schema.JsonObject)
 const readState = Schema.decodeUnknownOption(State)
 
 export interface Asked {
@@ -122,9 +127,14 @@ export const makeAssistantTools = Effect.gen(function* () {
   })
 
   /** The person has been asked: the decisions, and what follows of them. */
-  const resume = Effect.fnUntraced(function* ({ run, thread }: typeof State.Type, context: ServerContext) {
+  const resume = Effect.fnUntraced(function* (
+    { questions = [], run, thread }: typeof State.Type,
+    context: ServerContext
+  ) {
     const { inputResponses = {} } = context.mcpReq
-    const decisions = Object.keys(inputResponses).flatMap((id) => decisionIn(id, inputResponses))
+    const decisions = Object.keys(inputResponses).flatMap((id) =>
+      decisionIn(id, inputResponses, questions.includes(id))
+    )
     return yield* turns.decide({ threadId: thread, runId: run, decisions, stream: true })
   })
 
@@ -189,11 +199,26 @@ const toResult = (reply: TurnReply, canAsk: boolean): Answer => {
 const question = ({ runId, threadId, toolCalls }: TurnReply): InputRequiredResult =>
   inputRequired({
     inputRequests: Object.fromEntries(toolCalls.map((call) => [call.id, elicitation(call)])),
-    requestState: JSON.stringify({ thread: threadId, run: runId })
+    requestState: JSON.stringify({
+      thread: threadId,
+      run: runId,
+      questions: toolCalls.filter((call) => readForm(call) !== null).map(({ id }) => id)
+    })
   })
 
-const elicitation = ({ arguments: args, name }: OpenCall) =>
-  inputRequired.elicit({
+/** What a tool asks, where a client can show it as a form. */
+const readForm = ({ approval }: OpenCall) => {
+  if (approval?.question === undefined) return null
+  const { message, schema: requestedSchema } = approval.question
+  const form: unknown = { message, requestedSchema }
+  return isSpecType.ElicitRequestFormParams(form) ? form : null
+}
+
+const elicitation = (call: OpenCall) => {
+  const { arguments: args, name } = call
+  const form = readForm(call)
+  if (form !== null) return inputRequired.elicit(form)
+  return inputRequired.elicit({
     message: `May the tool ${name} run with these arguments? ${args}`,
     requestedSchema: {
       type: "object",
@@ -204,13 +229,20 @@ const elicitation = ({ arguments: args, name }: OpenCall) =>
       required: ["approved"]
     }
   })
+}
 
 /** Who declines, rejects; an answer in another form decides nothing, and is asked for again. */
-const decisionIn = (toolCallId: string, responses: Record<string, unknown>): ReadonlyArray<CallDecision> => {
+const decisionIn = (
+  toolCallId: string,
+  responses: Record<string, unknown>,
+  isAnswer: boolean
+): ReadonlyArray<CallDecision> => {
   const view = inputResponse(responses, toolCallId)
   if (view.kind !== "elicit") return []
   const { approved, reason } = view.content ?? {}
   if (view.action !== "accept") return [{ toolCallId, decision: "reject" }]
+  if (isAnswer)
+    return [{ toolCallId, decision: "approve", arguments: Option.getOrElse(readObject(view.content), () => ({})) }]
   if (typeof approved !== "boolean") return []
   const why = typeof reason === "string" && reason !== "" ? { reason: reason.slice(0, 10_000) } : {}
   return [{ toolCallId, ...(approved ? { decision: "approve" } : { decision: "reject", ...why }) }]

@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Stream from "effect/Stream"
 import { deltaTypes } from "../wire/StreamEvents.ts"
-import { openCallToWire, toolCallToWire } from "../wire/Tools.ts"
+import { openCallToWire, questionToWire, toolCallToWire } from "../wire/Tools.ts"
 import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
 import { withHeartbeat } from "./Heartbeat.ts"
@@ -74,7 +74,8 @@ const rareEventFields = (event: Rare, wings: Shown, runId: string) => {
       return { type: "tool_call_ready", tool_call: toolCallToWire(event.call) }
     case "ApprovalRequired": {
       const { arguments: args, id, name } = event.call
-      return { type: "approval_required", tool_call_id: id, name, arguments: args, expires_at: event.expiresAt }
+      const asked = { tool_call_id: id, name, arguments: args, expires_at: event.expiresAt }
+      return { type: "approval_required", ...asked, ...questionToWire(event.question) }
     }
     case "ToolSubmitRequired":
       return {

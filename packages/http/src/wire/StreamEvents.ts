@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import { citationFields, ContextUsage, GeneratedMedia, IgnoredOptions, RetrievedMemory, StopReason } from "./Records.ts"
-import { OpenToolCall, ToolCall } from "./Tools.ts"
+import { OpenToolCall, Question, ToolCall } from "./Tools.ts"
 
 const sequence = { sequence: Schema.Int }
 
@@ -48,7 +48,8 @@ export const StreamEvent = Schema.Union([
     tool_call_id: text,
     name: text,
     arguments: text,
-    expires_at: Schema.NullOr(text)
+    expires_at: Schema.NullOr(text),
+    question: Schema.optionalKey(Question)
   }),
   event("tool_submit_required", {
     tool_calls: Schema.Array(OpenToolCall),

@@ -1,6 +1,6 @@
 /** Tool definitions, calls and outputs as they travel, and the way to the kernel's own. */
-import { type ToolCall as KernelToolCall, type ToolDefinition } from "@colloquy/core"
-import { type OpenCall, ToolName } from "@colloquy/core/adapters"
+import type { ToolCall as KernelToolCall, ToolDefinition } from "@colloquy/core"
+import { type OpenCall, type Question as KernelQuestion, ToolName } from "@colloquy/core/adapters"
 import * as Schema from "effect/Schema"
 import { isRecord } from "./Json.ts"
 import type { ValidationError } from "./Errors.ts"
@@ -30,10 +30,17 @@ export const ToolCall = Schema.Struct({
 }).annotate({ identifier: "ToolCall" })
 export type ToolCall = typeof ToolCall.Type
 
+/** What a tool asks a person in the middle of its call; the answer, an object that fits the schema, goes into the `arguments` of an approval. */
+export const Question = Schema.Struct({
+  message: Schema.String,
+  schema: Schema.JsonObject
+}).annotate({ identifier: "Question" })
+
 /** A call that is answered from outside: by the client's tool, or by a person who approves or rejects it. */
 export const OpenToolCall = Schema.Struct({
   ...ToolCall.fields,
   kind: Schema.Literals(["client", "approval"]),
+  question: Schema.optionalKey(Question),
   /** The run of a helper that waits for the call; absent: the run of the message. */
   helper_thread_id: Schema.optionalKey(Schema.String),
   helper_run_id: Schema.optionalKey(Schema.String)
@@ -62,9 +69,13 @@ export const toolCallToWire = (call: KernelToolCall): ToolCall => ({
   function: { name: call.name, arguments: call.arguments }
 })
 
+export const questionToWire = (question: KernelQuestion | undefined) =>
+  question === undefined ? {} : { question: { message: question.message, schema: question.schema } }
+
 export const openCallToWire = (call: OpenCall): OpenToolCall => ({
   ...toolCallToWire(call),
   kind: call.approval === undefined ? "client" : "approval",
+  ...questionToWire(call.approval?.question),
   ...(call.of === undefined ? {} : { helper_thread_id: call.of.threadId, helper_run_id: call.of.runId })
 })
 

@@ -1,6 +1,8 @@
 /** An owner's assistants, threads and documents over MCP: the official client, in the stateless revision and in those before it. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { InMemory } from "@colloquy/adapters/in-memory"
+import { PersonAsked } from "@colloquy/core"
+import type { HostedCall } from "@colloquy/core/adapters"
 import { callTool, callTools, fail, gate, say, type ScriptStep } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -23,7 +25,7 @@ interface Connecting {
   readonly key?: string
   readonly answer?: (message: string) => {
     readonly action: "accept" | "decline"
-    readonly content?: Record<string, string | boolean>
+    readonly content?: Record<string, string | boolean | number>
   }
 }
 
@@ -168,6 +170,35 @@ describe("a call that needs an approval", () => {
       await service.call("GET", `/threads/${(result.structuredContent as { thread_id: string }).thread_id}`)
     ).body
     assert.lengthOf(messages, 3)
+  })
+
+  it("hands on the form of a tool that asks in the middle of its call", async () => {
+    const seats = { type: "object", properties: { seats: { type: "integer" } }, required: ["seats"] } as const
+    const book = {
+      definition: { name: "book", description: null, parameters: null },
+      run: (_: object, { answer }: HostedCall) =>
+        answer === undefined
+          ? Effect.fail(new PersonAsked({ message: "How many?", schema: seats, state: null }))
+          : Effect.succeed(`${answer.action} ${JSON.stringify(answer.content)}`)
+    }
+    const script = [callTool("book", {}, "a"), say("Booked."), callTool("book", {}, "b"), say("Not booked.")]
+    await using service = await openMcp(script, { hosted: [book] })
+    await newAssistant(service, { name: "a" })
+    const asked: Array<string> = []
+    const client = await connect(service, {
+      answer: (message) =>
+        asked.push(message) === 1 ? { action: "accept", content: { seats: 2 } } : { action: "decline" }
+    })
+    const { name } = await firstTool(client)
+    const call = { name, arguments: { message: "Book" } }
+    assert.deepStrictEqual(
+      [textOf(await client.callTool(call)), textOf(await client.callTool(call)), asked],
+      ["Booked.", "Not booked.", ["How many?", "How many?"]]
+    )
+    const outputs = service.model.requests.flatMap(({ messages }) =>
+      messages.flatMap((message) => (message.role === "tool" ? [message.output] : []))
+    )
+    assert.deepStrictEqual(outputs, ['accept {"seats":2}', "decline {}"])
   })
 
   it.each(revisions)("where nobody can be asked (%s), it waits, and the result says where", async (_, revision) => {

@@ -3,6 +3,7 @@
  * person writes. Who shows the form sends what was decided.
  */
 import { prettyJson } from "../lib/format.ts"
+import { textToDecide } from "../lib/questions.ts"
 import { html, useState, type View } from "../view.ts"
 import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
 
@@ -49,23 +50,25 @@ const typedText = (event: Event): string =>
     : ""
 
 const Approval = ({ call, onDecide }: ApprovalProps): View => {
-  const { arguments: given, name } = call.function
-  const [text, setText] = useState(prettyJson(given))
+  const { name } = call.function
+  const { question } = call
+  const asked = textToDecide(call)
+  const [text, setText] = useState(asked)
   const [reason, setReason] = useState("")
-  const [isEdited, setEdited] = useState(false)
+  const [isEdited, setEdited] = useState(question !== undefined)
   const [isRejected, setRejected] = useState(false)
   const read = readArguments(text)
-  const isChanged = text !== prettyJson(given)
+  const isChanged = question !== undefined || text !== asked
   const approve = () =>
     onDecide({ tool_call_id: call.id, decision: "approve", ...(isChanged && read !== null ? { arguments: read } : {}) })
   const reject = () =>
     onDecide({ tool_call_id: call.id, decision: "reject", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
   return html`<fieldset class="call-decision">
-    <legend>May <code>${name}</code> run?</legend>
+    <legend>${question === undefined ? html`May <code>${name}</code> run?` : html`<code>${name}</code> asks: ${question.message}`}</legend>
     ${
       isEdited
         ? html`<label>
-            Arguments of ${name}
+            ${question === undefined ? "Arguments" : "Answer"} of ${name}
             <textarea rows=${Math.min(10, text.split("\n").length + 1)} spellcheck=${false} value=${text} onInput=${(event: Event) => setText(typedText(event))}></textarea>
           </label>`
         : html`<${Given} call=${call} />`
@@ -81,7 +84,7 @@ const Approval = ({ call, onDecide }: ApprovalProps): View => {
         : html`<div class="actions">
             ${!isEdited && html`<button type="button" class="quiet" onClick=${() => setEdited(true)}>Change the arguments</button>`}
             <button type="button" class="danger" onClick=${() => setRejected(true)}>Reject</button>
-            <button type="button" class="primary" disabled=${read === null} onClick=${approve}>${isChanged ? "Approve as changed" : "Approve"}</button>
+            <button type="button" class="primary" disabled=${read === null} onClick=${approve}>${question !== undefined ? "Answer" : isChanged ? "Approve as changed" : "Approve"}</button>
           </div>`
     }
   </fieldset>`

@@ -1,5 +1,6 @@
 /** The calls that a run waits for, in the conversation: approvals, each with its own decision, and the client's tools, answered by hand. */
-import { plural, prettyJson } from "../lib/format.ts"
+import { plural } from "../lib/format.ts"
+import { textToDecide } from "../lib/questions.ts"
 import type { Decision, Waiting } from "../state/conversation.ts"
 import { act, conversation } from "../state/place.ts"
 import { html, useState, type View } from "../view.ts"
@@ -31,7 +32,7 @@ const readObject = (text: string): JsonRecord | undefined => {
 
 const Approval = ({ call }: { readonly call: ToolCall }): View => {
   const { name } = call.function
-  const asked = prettyJson(call.function.arguments)
+  const asked = textToDecide(call)
   const [text, setText] = useState(asked)
   const [reason, setReason] = useState("")
   const [problem, setProblem] = useState<string | null>(null)
@@ -43,15 +44,15 @@ const Approval = ({ call }: { readonly call: ToolCall }): View => {
   const approve = (event: Event) => {
     event.preventDefault()
     const given = readObject(text)
-    if (text === asked) decide({ decision: "approve" })
+    if (text === asked && call.question === undefined) decide({ decision: "approve" })
     else if (given === undefined) setProblem("The arguments must be a JSON object.")
     else decide({ decision: "approve", arguments: given })
   }
   const reject = () => decide({ decision: "reject", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
   return html`<form class="approval" aria-label="Approve ${name}" onSubmit=${approve}>
-    <h4><${Icon} name="warning" /> <span>May it call <code>${name}</code>?</span></h4>
+    <h4><${Icon} name="warning" /> ${call.question === undefined ? html`<span>May it call <code>${name}</code>?</span>` : html`<span><code>${name}</code> asks: ${call.question.message}</span>`}</h4>
     <label>
-      Arguments of ${name}
+      ${call.question === undefined ? "Arguments" : "Answer"} of ${name}
       <textarea
         rows=${Math.min(12, text.split("\n").length)}
         spellcheck=${false}
@@ -75,7 +76,7 @@ const Approval = ({ call }: { readonly call: ToolCall }): View => {
         />
       </label>
       <button type="button" class="danger" disabled=${isBusy} onClick=${reject}>Reject</button>
-      <button class="primary" disabled=${isBusy}><${Icon} name="check" /> ${text === asked ? "Approve" : "Approve as changed"}</button>
+      <button class="primary" disabled=${isBusy}><${Icon} name="check" /> ${call.question !== undefined ? "Answer" : text === asked ? "Approve" : "Approve as changed"}</button>
     </div>
   </form>`
 }
