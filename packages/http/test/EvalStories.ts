@@ -72,6 +72,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       expectations,
       tags: ["weather"],
       tools: [{ name: "weather", arguments: tool_calls[0].function.arguments, output: "sun \0 \ud800" }],
+      tool_definitions: [tool("weather")],
       source: { thread_id, message_id: question.message_id }
     })
     const last = await service.call("POST", "/evals/cases", { thread_id, message_id: messages.at(-2).message_id })
@@ -113,7 +114,12 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const headers = { "idempotency-key": "case-of-1" }
     const given = { question: "Capital of France?", expectations: [{ kind: "contains", text: "Paris" }], tags: ["geo"] }
     const made = await service.call("POST", "/evals/cases", given, { headers })
-    assert.deepInclude(made.body, { ...given, name: null, assistant_id: null, messages: [], tools: [], source: null })
+    const usual = { name: null, assistant_id: null, messages: [], tools: [], tool_definitions: null, source: null }
+    assert.deepInclude(made.body, { ...given, ...usual })
+    const twiceNamed = { ...given, tool_definitions: [tool("a"), tool("a")] }
+    assert.deepStrictEqual(refusedPlaces(await service.call("POST", "/evals/cases", twiceNamed)), [
+      "tool_definitions.1.function.name"
+    ])
     const again = await service.call("POST", "/evals/cases", given, { headers })
     assert.deepStrictEqual([again.status, again.body], [201, made.body])
     const other = await service.call("POST", "/evals/cases", { question: "Other?" }, { headers })

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import { AssistantId, CaseId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { ToolCall } from "../tools/ToolCall.ts"
+import { ToolList } from "../tools/ToolDefinition.ts"
 import { Expectations } from "./Expectation.ts"
 
 /** A message before the question, in the form in which threads are imported. */
@@ -50,6 +51,8 @@ export const EvalCase = Schema.Struct({
   question: Schema.String,
   /** What tools answer when they are answered from the record. */
   tools: Schema.Array(RecordedTool),
+  /** The tools that the question brought in the place of the assistant's; absent: those of the assistant. */
+  toolDefinitions: Schema.optionalKey(ToolList),
   /** The question's place when the case was made; null: it was written by hand. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ threadId: ThreadId, messageId: MessageId })),
   createdAt: Schema.Date,
@@ -73,7 +76,8 @@ export const NewCase = Schema.Struct({
   assistantId: Schema.optionalKey(Schema.NullOr(AssistantId)),
   messages: Schema.optionalKey(Schema.Array(CaseMessage)),
   question: CaseQuestion,
-  tools: Schema.optionalKey(Schema.Array(RecordedTool).check(Schema.isMaxLength(1000)))
+  tools: Schema.optionalKey(Schema.Array(RecordedTool).check(Schema.isMaxLength(1000))),
+  toolDefinitions: Schema.optionalKey(ToolList)
 })
 export type NewCase = typeof NewCase.Type
 

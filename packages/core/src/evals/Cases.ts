@@ -11,11 +11,14 @@ import { CaseId, type MessageId, newId, ThreadId } from "../primitives/Ids.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
+import type { AnsweringAssistant } from "../threads/Message.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
+import { hostedMark, type ToolDefinition } from "../tools/ToolDefinition.ts"
 import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { readImport } from "../turns/Import.ts"
 import { MessageNotFound } from "../turns/TurnErrors.ts"
+import { decodePlan, type TurnPlan } from "../turns/TurnPlan.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import {
   CaseChange,
@@ -33,6 +36,14 @@ import { EvalSettings } from "./EvalSettings.ts"
 import { type CasePage, EvalStore } from "./EvalStore.ts"
 import type { CaseCalls } from "./Evals.ts"
 import { type GivenProblem, readerFor } from "./ReadGiven.ts"
+import { isSameJson } from "./Recorded.ts"
+
+/** In any order: a list of tools has each name once. */
+const isSameTools = (one: ReadonlyArray<ToolDefinition>, other: ReadonlyArray<ToolDefinition>): boolean => {
+  const byName = (tools: ReadonlyArray<ToolDefinition>) =>
+    JSON.stringify(Object.fromEntries(tools.map((tool) => [tool.name, tool])))
+  return isSameJson(byName(one), byName(other))
+}
 
 /** How many messages are read of a turn: a question and its answers. */
 const mostOfTurn = 200
@@ -95,6 +106,7 @@ export const makeCases = Effect.gen(function* () {
       expectations: asked.expectations ?? [],
       tags: asked.tags ?? [],
       tools: asked.tools ?? [],
+      ...(asked.toolDefinitions === undefined ? {} : { toolDefinitions: asked.toolDefinitions }),
       source: null,
       createdAt: at,
       updatedAt: at
@@ -115,13 +127,30 @@ export const makeCases = Effect.gen(function* () {
     const later = yield* threads.messages(threadId, question.sequence, mostOfTurn)
     const nextQuestion = later.findIndex(({ role }) => role === "user")
     const answers = later.slice(0, nextQuestion === -1 ? later.length : nextQuestion)
-    return { thread, question, earlier, answers }
+    const run = question.runId === null ? undefined : Option.getOrUndefined(yield* runs.get(question.runId))
+    return { thread, question, earlier, answers, plan: run === undefined ? null : decodePlan(run.plan) }
+  })
+
+  /** The tools that a message brought in the place of the assistant's; undefined: it brought none. */
+  const broughtTools = Effect.fnUntraced(function* (
+    { hosted, tools }: TurnPlan,
+    answering: AnsweringAssistant | null | undefined
+  ) {
+    const found = answering && Option.getOrUndefined(yield* assistants.version(answering.id, answering.version))
+    const own = found?.assistant.tools ?? []
+    const had = [...tools, ...own.filter((tool) => hostedMark(tool) && hosted.includes(tool.name))]
+    return isSameTools(had, own) ? undefined : had
   })
 
   const fromTurn = Effect.fnUntraced(function* ({ messageId, threadId, ...fields }: CaseOfTurn) {
-    const { answers, earlier, question, thread } = yield* findTurn(threadId, messageId)
+    const { answers, earlier, plan, question, thread } = yield* findTurn(threadId, messageId)
+    const toolDefinitions = plan === null ? undefined : yield* broughtTools(plan, answers.at(-1)?.assistant)
     const made: EvalCase = {
-      ...(yield* fromHand({ ...fields, question: question.content ?? "" })),
+      ...(yield* fromHand({
+        ...fields,
+        question: question.content ?? "",
+        ...(toolDefinitions === undefined ? {} : { toolDefinitions })
+      })),
       assistantId: answers.at(-1)?.assistant?.id ?? thread.assistantId,
       messages: caseMessages(earlier),
       tools: recordedTools(answers),
@@ -206,8 +235,10 @@ export const makeCases = Effect.gen(function* () {
       if (!(yield* store.removeCase(id))) return yield* new CaseNotFound({ caseId: id })
     }),
     copyTurn: tracedFn("Evals.copyTurn")(function* (threadId: ThreadId, messageId: MessageId) {
-      const { answers, earlier, question } = yield* findTurn(threadId, messageId)
-      return copyAsTest([...earlier, question, ...answers], question.id) ?? (yield* new MessageNotFound({ messageId }))
+      const { answers, earlier, plan, question } = yield* findTurn(threadId, messageId)
+      const given = { instructions: plan?.system, tools: plan?.tools }
+      const file = copyAsTest([...earlier, question, ...answers], question.id, given)
+      return file ?? (yield* new MessageNotFound({ messageId }))
     })
   }
   return calls

@@ -5,6 +5,7 @@
 import { noUsage } from "../primitives/Usage.ts"
 import type { Message } from "../threads/Message.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import type { ToolDefinition } from "../tools/ToolDefinition.ts"
 import { caseMessages, recordedTools } from "./CaseFromTurn.ts"
 import { describeExpectation, type Expectation, type PlainExpectation, shorten } from "./Expectation.ts"
 import type { JudgedTurn } from "./JudgedTurn.ts"
@@ -17,6 +18,8 @@ export interface CopyOptions {
   /** Default: the answer as it was, and its calls. */
   readonly expectations?: ReadonlyArray<Expectation> | undefined
   readonly instructions?: string | null | undefined
+  /** The definitions of the client's tools. Of other tools that were called, the file has the names. */
+  readonly tools?: ReadonlyArray<ToolDefinition> | undefined
   /** The module with the tools of tests. Default: `colloquy/testing`. */
   readonly testing?: string | undefined
 }
@@ -50,7 +53,7 @@ export const copyAsTest = (
 const testFile = (
   testCase: TestCase,
   answers: ReadonlyArray<Message>,
-  { instructions = null, testing = "colloquy/testing" }: CopyOptions
+  { instructions = null, testing = "colloquy/testing", tools: defined = [] }: CopyOptions
 ): string => {
   const steps = answers.flatMap(recordedSteps)
   const turn = playedTurn(testCase, steps)
@@ -58,15 +61,17 @@ const testFile = (
   const expectations = given.length === 0 ? usualExpectations(turn) : given.filter(isPlayed)
   const left = given.filter((each) => !isPlayed(each))
   const missed = expectations.filter((each) => !scorePlain(each, turn).passed)
-  const tools = [...new Set(turn.toolCalls.map(({ name }) => name))]
+  const called = [...new Set(turn.toolCalls.map(({ name }) => name))]
+  const unknown = called.filter((name) => defined.every((tool) => tool.name !== name))
+  const tools = [...defined, ...unknown.map((name) => ({ name, description: null, parameters: null }))]
   const variant = {
     name: "recorded",
     ...(instructions === null ? {} : { systemPrompt: instructions }),
-    ...(tools.length === 0 ? {} : { tools: tools.map((name) => ({ name, description: null, parameters: null })) })
+    ...(tools.length === 0 ? {} : { tools })
   }
   const isWhole = answers.at(-1)?.status === "COMPLETED"
   const lines: ReadonlyArray<string | null> = [
-    `import { ${tools.length === 0 ? "" : "callTools, "}evaluate, say, TestKernel } from ${literal(testing)}`,
+    `import { ${called.length === 0 ? "" : "callTools, "}evaluate, say, TestKernel } from ${literal(testing)}`,
     'import { expect, it } from "vitest"',
     "",
     isWhole ? null : "// The recorded turn has no whole answer. The script says what was said until then.",

@@ -150,7 +150,7 @@ const answerCase = async (testCase: TestCase, place: number, trying: Trying): Pr
 
 /** The answer of one variant, on a thread of its own. */
 const answerOnce = async (
-  { messages = [], question, tools = [] }: TestCase,
+  { messages = [], question, toolDefinitions, tools = [] }: TestCase,
   { name: _name, ...request }: Trying["request"],
   kernel: EvaluatedKernel
 ): Promise<JudgedTurn> => {
@@ -159,7 +159,8 @@ const answerOnce = async (
   const place = before === null ? {} : { threadId: before.id }
   let threadId: string | undefined = before?.id
   try {
-    let reply = await kernel.send({ ...request, ...place, content: question })
+    const ofCase = toolDefinitions === undefined ? {} : { tools: toolDefinitions }
+    let reply = await kernel.send({ ...ofCase, ...request, ...place, content: question })
     threadId = reply.threadId
     const answers = recordedOutputs(tools)
     for (let outputs = answers(reply); outputs !== null; outputs = answers(reply)) {

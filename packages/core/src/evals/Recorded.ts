@@ -44,7 +44,7 @@ const takeRecorded = (
 }
 
 /** Arguments that differ in blanks or in the order of their fields are the same. */
-const isSameJson = (one: string, other: string): boolean => one === other || normal(one) === normal(other)
+export const isSameJson = (one: string, other: string): boolean => one === other || normal(one) === normal(other)
 
 const normal = (text: string): string => {
   try {

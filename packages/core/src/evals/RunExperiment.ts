@@ -167,6 +167,7 @@ export const registerAttempts = Effect.gen(function* () {
         threadId,
         content: evalCase.question,
         idempotency: { key: `experiment:${threadId}`, fingerprint: experiment.id },
+        ...(evalCase.toolDefinitions === undefined ? {} : { tools: evalCase.toolDefinitions }),
         ...(assistantVersion === undefined ? {} : { assistantVersion }),
         ...(instructions === undefined ? {} : { systemPrompt: instructions }),
         ...(provider === undefined ? {} : { provider }),

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { ImportedMessage } from "../turns/Import.ts"
+import { type ToolDefinition, ToolName } from "../tools/ToolDefinition.ts"
 import { Expectations, type Expectation } from "./Expectation.ts"
 
 /** What a tool returned when the question was answered. */
@@ -26,6 +27,8 @@ export interface TestCase {
   readonly tags?: ReadonlyArray<string>
   /** Answers to calls of the client's tools. A call of these arguments gets its output, any other call of the tool the next one. */
   readonly tools?: ReadonlyArray<RecordedOutput>
+  /** The client's tools in this case, unless the variant has some. */
+  readonly toolDefinitions?: ReadonlyArray<ToolDefinition>
 }
 
 const text = Schema.String
@@ -35,6 +38,20 @@ const optionalText = Schema.optionalKey(text)
 const LineCall = Schema.Union([
   Schema.Struct({ id: text, function: Schema.Struct({ name: text, arguments: text }) }),
   Schema.Struct({ id: text, name: text, arguments: text })
+])
+
+/** A tool as records of the API have it. One that only the server has is left out. */
+const LineTool = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("function"),
+    function: Schema.Struct({
+      name: ToolName,
+      description: Schema.optionalKey(Schema.NullOr(text)),
+      parameters: Schema.optionalKey(Schema.NullOr(Schema.JsonObject)),
+      strict: Schema.optionalKey(Schema.NullOr(Schema.Boolean))
+    })
+  }),
+  Schema.Struct({ type: Schema.Literal("web_search") })
 ])
 
 /** A case on a line. What else a record of the API has is not needed here. */
@@ -53,7 +70,8 @@ const CaseLine = Schema.Struct({
   ),
   expectations: Schema.optionalKey(Expectations),
   tags: Schema.optionalKey(Schema.Array(text)),
-  tools: Schema.optionalKey(Schema.Array(Schema.Struct({ name: text, arguments: text, output: text })))
+  tools: Schema.optionalKey(Schema.Array(Schema.Struct({ name: text, arguments: text, output: text }))),
+  tool_definitions: Schema.optionalKey(Schema.NullOr(Schema.Array(LineTool)))
 })
 
 /** A file of cases cannot be read. No case of it counts. */
@@ -92,8 +110,15 @@ export const readCases = (file: string): ReadonlyArray<TestCase> => {
 const parse = (line: string): Result.Result<unknown, null> =>
   Result.try({ try: (): unknown => JSON.parse(line), catch: () => null })
 
-const fromLine = ({ messages, ...rest }: typeof CaseLine.Type): TestCase => ({
+const toolFromLine = (line: typeof LineTool.Type): ReadonlyArray<ToolDefinition> => {
+  if (line.type !== "function") return []
+  const { description = null, name, parameters = null, strict = null } = line.function
+  return [{ name, description, parameters, ...(strict === null ? {} : { strict }) }]
+}
+
+const fromLine = ({ messages, tool_definitions: tools = null, ...rest }: typeof CaseLine.Type): TestCase => ({
   ...rest,
+  ...(tools === null ? {} : { toolDefinitions: tools.flatMap(toolFromLine) }),
   ...(messages === undefined
     ? {}
     : {

@@ -1,6 +1,6 @@
 /** Experiments in virtual time: attempts are answered, scored and compared, stop when they should, and leave no thread behind. */
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads } from "@colloquy/core"
+import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads, Turns } from "@colloquy/core"
 import { Evals, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
 import { callTool, fail, hang, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
@@ -248,3 +248,38 @@ it.live("an experiment that cannot be is refused with every problem and its plac
     })
   )
 )
+
+it.live("a case has the tools that its message brought, and the assistant's own are left to the assistant", () => {
+  const definition = (name: string) => ({ name, description: `About ${name}`, parameters: { type: "object" } })
+  const own = [definition("own")]
+  const brought = [definition("weather"), definition("time")]
+  return inWorld(
+    { steps: [callTool("weather", {}), say("Sun."), say("Hi."), say("None."), callTool("weather", {}), say("Sun!")] },
+    Effect.gen(function* () {
+      const assistant = yield* (yield* Assistants).create({ name: "A", tools: own })
+      const turns = yield* Turns
+      const { createCase, createExperiment } = yield* Evals
+      const first = yield* turns.send({ content: "Weather?", assistantId: assistant.id, tools: brought })
+      const [call] = first.toolCalls
+      const next = yield* turns.submitToolOutputs({
+        threadId: first.threadId,
+        outputs: [{ toolCallId: call!.id, output: "sun" }]
+      })
+      yield* next.reply
+      const place = { threadId: first.threadId, messageId: first.messageId }
+      const second = yield* turns.send({ content: "Hi", threadId: first.threadId })
+      const third = yield* turns.send({ content: "None", threadId: first.threadId, tools: [] })
+      const made = yield* createCase({ ...place, expectations: [{ kind: "contains", text: "Sun" }] })
+      assert.deepStrictEqual(made.toolDefinitions, brought)
+      assert.isUndefined((yield* createCase({ ...place, messageId: second.messageId })).toolDefinitions)
+      assert.deepStrictEqual((yield* createCase({ ...place, messageId: third.messageId })).toolDefinitions, [])
+      const { experiment } = yield* createExperiment({ caseIds: [made.id], variants: [{ name: "now" }] })
+      yield* pass
+      const [result] = (yield* look(experiment.id)).results
+      assert.deepInclude(result, { passed: true, content: "Sun!" })
+      assert.deepStrictEqual(result?.toolCalls, [{ name: "weather", arguments: "{}", result: "sun" }])
+      const { requests } = yield* ScriptedModel
+      assert.deepStrictEqual(requests.at(-1)?.tools, brought)
+    })
+  )
+})

@@ -34,7 +34,7 @@ const caseRules: BodyRules = ({ value }) => {
   const isTurn = isGiven("thread_id") || isGiven("message_id")
   const problem = (name: string, msg: string, type: string): ValidationError => ({ loc: ["body", name], msg, type })
   const needed = isTurn ? ["thread_id", "message_id"] : ["question"]
-  const others = isTurn ? ["question", "messages", "tools", "assistant_id"] : []
+  const others = isTurn ? ["question", "messages", "tools", "tool_definitions", "assistant_id"] : []
   return [
     ...needed.filter((name) => !isGiven(name)).map((name) => problem(name, "Field required", "missing")),
     ...others

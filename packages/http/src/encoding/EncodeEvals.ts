@@ -14,6 +14,7 @@ import {
   resultRecord
 } from "@colloquy/core/wings"
 import { compact, given, writeTimestamp } from "../wire/Fields.ts"
+import { toolFromWire, toolToWire } from "../wire/Tools.ts"
 import { modelOptionsToWire } from "./Encode.ts"
 import type * as Wire from "../wire/EvalRecords.ts"
 
@@ -50,6 +51,7 @@ export const caseToWire = (evalCase: EvalCase): Wire.EvalCase => ({
   expectations: evalCase.expectations,
   tags: evalCase.tags,
   tools: evalCase.tools,
+  tool_definitions: evalCase.toolDefinitions?.map(toolToWire) ?? null,
   source:
     evalCase.source === null ? null : { thread_id: evalCase.source.threadId, message_id: evalCase.source.messageId },
   created_at: writeTimestamp(evalCase.createdAt),
@@ -65,7 +67,8 @@ export const caseFromWire = (body: Wire.GivenCase): NewCase => ({
     messages: given(body.messages)?.map(messageFromWire),
     expectations: given(body.expectations),
     tags: given(body.tags),
-    tools: given(body.tools)
+    tools: given(body.tools),
+    toolDefinitions: given(body.tool_definitions)?.map(toolFromWire)
   })
 })
 

@@ -263,10 +263,18 @@ export const webhookProblem = ({ field, message }: WebhookRefused["problems"][nu
 
 /** An import names its cases by their index. */
 const caseProblem = ({ index, message, path }: CaseRefused["problems"][number]): ValidationError => ({
-  loc: ["body", ...(index === null ? [] : ["cases", index]), ...wirePath(path)],
+  loc: ["body", ...(index === null ? [] : ["cases", index]), ...casePath(path)],
   msg: message,
   type: "value_error"
 })
+
+const casePath = (path: ReadonlyArray<string | number>): ReadonlyArray<string | number> => {
+  const [first, index, ...inside] = path
+  if (first === "messages") return wirePath(path)
+  if (first !== "toolDefinitions" || index === undefined)
+    return path.map((name) => (typeof name === "string" ? snakeCase(name) : name))
+  return ["tool_definitions", index, "function", ...inside]
+}
 
 const experimentFields: Readonly<Record<string, string>> = { provider: "llm_provider", model: "model_name" }
 

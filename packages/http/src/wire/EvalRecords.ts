@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import { ReliabilityBin } from "./Answers.ts"
 import { ModelOptions } from "./MessageBody.ts"
 import { maybe, maybeOr, Timestamp, Uuid } from "./Fields.ts"
+import { Tool } from "./Tools.ts"
 
 const Id = Schema.String.annotate({ format: "uuid" })
 
@@ -49,7 +50,9 @@ const byHand = {
   /** What was said before the question, oldest first. */
   messages: maybe(Schema.Array(GivenMessage)),
   /** What tools answer when they are answered from the record. */
-  tools: maybe(Schema.Array(Recorded).check(Schema.isMaxLength(1000)))
+  tools: maybe(Schema.Array(Recorded).check(Schema.isMaxLength(1000))),
+  /** The tools that the question brings in the place of the assistant's, as `tools` of a message. */
+  tool_definitions: maybe(Schema.Array(Tool))
 }
 
 const GivenCase = Schema.Struct({ ...byHand, question: CaseQuestion }).annotate({ identifier: "EvalCaseGiven" })
@@ -87,6 +90,8 @@ export const EvalCase = Schema.Struct({
   expectations: Expectations,
   tags: Schema.Array(Schema.String),
   tools: Schema.Array(Recorded),
+  /** What the question brings in the place of the assistant's tools; null: the assistant's. */
+  tool_definitions: Schema.NullOr(Schema.Array(Tool)),
   /** The question's place when the case was made of a stored turn. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ thread_id: Id, message_id: Id })),
   created_at: Timestamp,

@@ -135,6 +135,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
           ],
           tags: ["a", awkward],
           tools: [{ name: "look", arguments: "{}", output: awkward }],
+          toolDefinitions: [{ name: "look", description: awkward, parameters: { type: "object" }, strict: true }],
           source: { threadId: yield* newId(ThreadId), messageId: yield* newId(MessageId) },
           updatedAt: moment(2)
         })
