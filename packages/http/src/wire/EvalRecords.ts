@@ -90,7 +90,7 @@ export const EvalCase = Schema.Struct({
   expectations: Expectations,
   tags: Schema.Array(Schema.String),
   tools: Schema.Array(Recorded),
-  /** What the question brings in the place of the assistant's tools; null: the assistant's. */
+  /** Null: those of the assistant. */
   tool_definitions: Schema.NullOr(Schema.Array(Tool)),
   /** The question's place when the case was made of a stored turn. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ thread_id: Id, message_id: Id })),
