@@ -129,7 +129,7 @@ describe("the cookbook", () => {
     const answer = await POST(
       new Request("http://localhost/api/chat", {
         method: "POST",
-        headers: { "content-type": "application/json", cookie: "session=ada" },
+        headers: { "content-type": "application/json", "x-user": "ada" },
         body: JSON.stringify({ id: "chat-1", messages, trigger: "submit-message" })
       })
     )

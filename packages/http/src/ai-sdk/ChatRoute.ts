@@ -1,6 +1,6 @@
 /**
  * A route that speaks the UI message stream, for a `useChat` that is pointed at an address: `export const POST = chatRoute({ handler })`
- * beside the mounted service. It is the transport on the server's side: the request's own credentials go on to the handler, so it can do what
+ * beside the mounted service. It is the transport on the server's side: the request's own headers go on to the handler, so it can do what
  * its sender may do and nothing else.
  */
 import type { UIMessage } from "ai"
@@ -22,17 +22,12 @@ interface ChatRequest {
   readonly messageId: string | undefined
 }
 
-/** The headers that name the user, and those that name the page that sent the request: the API refuses a session from another site's page. */
-const forwarded = [
-  "authorization",
-  "cookie",
-  "x-api-key",
-  "origin",
-  "sec-fetch-site",
-  "host",
-  "x-forwarded-host",
-  "x-forwarded-proto"
-]
+/**
+ * The headers that say something about this one body, its answer or its connection. All others go on: a host's `authenticate` may read
+ * any of them, and the API refuses a session from another site's page.
+ */
+const ownHeaders =
+  /^(?:accept|accept-encoding|connection|content-.*|expect|idempotency-key|if-.*|keep-alive|last-event-id|range|te|trailer|transfer-encoding|upgrade)$/u
 
 const headers = {
   "content-type": "text/event-stream",
@@ -48,7 +43,7 @@ export const chatRoute =
     const transport = new ColloquyTransport({
       ...options,
       baseUrl: new URL(basePath === "" ? "/" : basePath, request.url).href.replace(/\/$/u, ""),
-      headers: Object.fromEntries(forwarded.flatMap((name) => presentHeader(name, request.headers.get(name)))),
+      headers: Object.fromEntries([...request.headers].filter(([name]) => !ownHeaders.test(name))),
       handler
     })
     if (request.method === "GET") {
@@ -73,9 +68,6 @@ export const chatRoute =
       return Response.json({ detail: failureText(error) }, { status: 422 })
     }
   }
-
-const presentHeader = (name: string, value: string | null): ReadonlyArray<readonly [string, string]> =>
-  value === null ? [] : [[name, value]]
 
 /** Of the messages only texts, files, outputs of tools and ids are read, and the API behind checks all of them. */
 const readChatRequest = (body: unknown): ChatRequest | null =>
