@@ -1,19 +1,20 @@
 /**
  * Regenerate and edit: a question is sent again, and the turn stands instead of it and of everything after it. In its place: the rewind is one
  * step with the beginning of the turn (`Begin.takesBack`), so a refused turn changes nothing. On a fork: the new thread is removed when the
- * turn is refused.
+ * turn is refused, and a repeat with the same idempotency key goes on with the fork of a process that died before its turn began.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { Assistant } from "../assistants/Assistant.ts"
 import { newId, ThreadId } from "../primitives/Ids.ts"
 import type { TakeBack } from "../runs/Branches.ts"
-import { RunStore } from "../runs/RunStore.ts"
+import { answeredBefore, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import type { Message } from "../threads/Message.ts"
 import { type Thread, ThreadNotFound } from "../threads/Thread.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
@@ -32,7 +33,7 @@ export interface Resent {
   readonly requestAt: (assistant: Assistant) => TurnRequest
 }
 
-export type InsteadError = Exclude<BranchError, { readonly _tag: "IdempotencyConflict" }> | MessageNotSendable
+export type InsteadError = BranchError | MessageNotSendable
 
 export class Instead extends Context.Service<
   Instead,
@@ -78,11 +79,19 @@ export class Instead extends Context.Service<
         return Object.fromEntries(left)
       }
 
-      const fork = Effect.fnUntraced(function* (
+      const fork: (
         source: Thread,
         messageId: Message["id"],
-        from: Omit<TakeBack, "keptAs">
-      ): Effect.fn.Return<ThreadId, InsteadError, Principal> {
+        from: Omit<TakeBack, "keptAs">,
+        once: IdempotencyKey | undefined
+      ) => Effect.Effect<Fork, InsteadError, Principal> = Effect.fnUntraced(function* (
+        source: Thread,
+        messageId: Message["id"],
+        from: Omit<TakeBack, "keptAs">,
+        once: IdempotencyKey | undefined
+      ): Effect.fn.Return<Fork, InsteadError, Principal> {
+        const before = yield* answeredBefore(runs, once, decodeThreadId)
+        if (before !== undefined && Option.isSome(yield* threads.get(before))) return { id: before, isNew: false }
         const at = new Date(yield* Clock.currentTimeMillis)
         const id = yield* newId(ThreadId)
         const forkedFrom = { threadId: source.id, messageId }
@@ -96,9 +105,15 @@ export class Instead extends Context.Service<
           updatedAt: at,
           forkedFrom
         }
-        const outcome = yield* runs.forkThread({ from: { ...from, threadId: source.id }, thread, once: null })
+        const outcome = yield* runs.forkThread({
+          from: { ...from, threadId: source.id },
+          thread,
+          // The fork of before was removed with a refused turn.
+          once: before === undefined ? keptAnswer(once, id) : null
+        })
+        if (outcome._tag === "Answered") return yield* fork(source, messageId, from, once)
         yield* acceptOutcome(source.id, outcome)
-        return id
+        return { id, isNew: true }
       })
 
       return Instead.of({
@@ -118,15 +133,27 @@ export class Instead extends Context.Service<
             const takesBack = { ...cut, keptAs: yield* newId(ThreadId) }
             return yield* rest({ threadId, takesBack, requestAt: requestAt(threadId) })
           }
-          const made = yield* fork(thread, instead.messageId, cut)
-          return yield* Effect.onError(rest({ threadId: made, takesBack: null, requestAt: requestAt(made) }), () =>
-            Effect.ignore(threads.remove(made))
+          const { id, isNew } = yield* fork(thread, instead.messageId, cut, forkKey(request.idempotency))
+          return yield* Effect.onError(rest({ threadId: id, takesBack: null, requestAt: requestAt(id) }), () =>
+            isNew ? Effect.ignore(threads.remove(id)) : Effect.void
           )
         })
       })
     })
   )
 }
+
+interface Fork {
+  readonly id: ThreadId
+  /** False: an earlier request with the same idempotency key has made it. */
+  readonly isNew: boolean
+}
+
+/** The turn has the key of the request; its fork has one of its own. */
+const forkKey = (idempotency: IdempotencyKey | undefined): IdempotencyKey | undefined =>
+  idempotency === undefined ? undefined : { ...idempotency, key: `fork of ${idempotency.key}` }
+
+const decodeThreadId = Schema.decodeUnknownOption(ThreadId)
 
 /** The question as it was sent the first time, with what the request changes. */
 const resent = (

@@ -187,8 +187,10 @@ export const layerWebhooks: Layer.Layer<
       problems,
       create: tracedFn("Webhooks.create")(function* (asked: NewWebhook, idempotency?: IdempotencyKey) {
         const answered = yield* answeredBefore(runs, idempotency, decodeWebhook)
-        if (answered !== undefined) return yield* shownAgain(answered)
         const { ownerId } = yield* Principal
+        // This process tells events from now on, also where another one has made the webhook.
+        owners.add(ownerId)
+        if (answered !== undefined) return yield* shownAgain(answered)
         const at = yield* now
         const id = yield* newId(WebhookId)
         const { kept, secret } = yield* sealed(id)
@@ -206,7 +208,6 @@ export const layerWebhooks: Layer.Layer<
         const stored = yield* store.insert(webhook, settings.most, keptAnswer(idempotency, encodeWebhook(webhook)))
         if (stored === "repeated") return yield* shownAgain(yield* firstAnswer(idempotency, decodeWebhook))
         if (stored === "too_many") return yield* new TooManyWebhooks({ limit: settings.most })
-        owners.add(ownerId)
         return { webhook, secret }
       }),
       get: tracedFn("Webhooks.get")(function* (id: WebhookId) {

@@ -1,4 +1,4 @@
-/** The process dies at every write of a rewind, a regeneration in place and a fork: nothing is lost, doubled or half done. */
+/** The process dies at every write of a rewind, a regeneration in place and on a fork, and a fork: nothing is lost, doubled or half done. */
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Crash } from "@colloquy/testing"
 import { Conversations, Kernel, Principal, Providers, Turns } from "@colloquy/core"
@@ -30,7 +30,7 @@ const kernelOf = (doom: Crash.Doom, state: InMemory.State) => {
 
 const keyed = (key: string) => ({ idempotency: { key, fingerprint: key } })
 
-/** Two questions; the second is sent again; the thread is rewound to its first answer, and forked. Each act has a key. */
+/** Two questions; the second is sent again, in its place and on a fork; the thread is rewound to its first answer, and forked. Each act has a key. */
 const story = Effect.gen(function* () {
   const [turns, conversations] = [yield* Turns, yield* Conversations]
   const first = yield* turns.send({ content: "1", ...keyed("one") })
@@ -38,10 +38,12 @@ const story = Effect.gen(function* () {
   const second = yield* turns.send({ content: "2", threadId, ...keyed("two") })
   const instead = { messageId: second.messageId, in: "place" } as const
   const again = yield* turns.send({ content: "", threadId, instead, ...keyed("again") })
+  const aside = { messageId: again.messageId, in: "fork" } as const
+  const branch = yield* turns.send({ content: "", threadId, instead: aside, ...keyed("aside") })
   const { messageId } = first
   const { keptAs } = yield* conversations.rewind({ threadId, messageId, ...keyed("rewind") })
   const fork = yield* conversations.fork({ threadId, ...keyed("fork") })
-  return [threadId, again.keptAs, keptAs, fork.id]
+  return [threadId, again.keptAs, branch.threadId, keptAs, fork.id]
 })
 
 const said = (state: InMemory.State) =>
@@ -74,8 +76,8 @@ describe("a conversation that is cut, when the process dies", () => {
     Effect.gen(function* () {
       const whole = InMemory.makeState()
       const { writes } = yield* livesAndDies(whole, {})
-      // The thread and its fork, what was sent again, and what was rewound.
-      const expected = ["1 1.", "1 1.", "1 1. 2 2.", "1 1. 2 2."]
+      // The thread and its fork, what was sent again in place and aside, and what was rewound.
+      const expected = ["1 1.", "1 1.", "1 1. 2 2.", "1 1. 2 2.", "1 1. 2 2."]
       assert.deepStrictEqual(said(whole), expected)
       assert.isAbove(writes, 8)
       for (let at = 1; at <= writes; at++) {
