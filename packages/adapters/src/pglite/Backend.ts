@@ -5,9 +5,14 @@
 import type { PGlite } from "@electric-sql/pglite"
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { FrameReader } from "./FrameReader.ts"
+import { executeRows, ListStatements, portionEnd, sync } from "./Portions.ts"
 
 /** For how many milliseconds statements follow one another before the event loop has its turn. */
 const longest = 5
+
+/** A portion of a list begins with so many rows, and grows while it has less than so many bytes. */
+const fewestRows = 4
+const usualPortion = 256 * 1024
 
 type NotificationListener = (notification: {
   readonly processId: number
@@ -21,6 +26,7 @@ export class Backend {
   private readonly database: PGlite
   /** When the first statement of this turn of the event loop was sent. */
   private turnBegan: number | undefined
+  private readonly lists = new ListStatements()
   private readonly listeners = new Map<string, Set<NotificationListener>>()
   private readonly frames = new FrameReader((type, body) => {
     if (type === notificationResponse) this.notify(body)
@@ -31,17 +37,49 @@ export class Backend {
   }
 
   /** Sends whole messages of a client. `answer` gets the answer in pieces, before the promise is resolved. */
-  readonly send = (messages: Uint8Array, answer: (bytes: Buffer) => void): Promise<void> =>
+  readonly send = (messages: Buffer, answer: (bytes: Buffer) => void): Promise<void> =>
     this.database.runExclusive(async () => {
-      if (this.hasHeldTheLoop()) await nextTurn()
+      await this.letOthersRun()
+      const beginning = this.lists.readBeginning(messages)
+      if (beginning !== null) return this.sendInPortions(beginning, answer)
       await this.database.execProtocolRawStream(messages, {
-        onRawData: (bytes) => {
-          const copy = Buffer.from(bytes)
-          this.frames.read(copy)
-          answer(copy)
-        }
+        onRawData: (bytes) => this.pass(Buffer.from(bytes), answer)
       })
     })
+
+  /** A list may have a hundred records of a megabyte: its rows are asked for a few at a time, and others have their turn in between. */
+  private async sendInPortions(beginning: Buffer, answer: (bytes: Buffer) => void): Promise<void> {
+    let rows = fewestRows
+    for (let messages: Uint8Array = Buffer.concat([beginning, executeRows(rows)]); ; messages = executeRows(rows)) {
+      let size = 0
+      // What ends the portion is not for the client, and may come in two pieces.
+      let last: Uint8Array = new Uint8Array()
+      await this.database.execProtocolRawStream(messages, {
+        onRawData: (bytes) => {
+          const all = Buffer.concat([last, bytes])
+          size += bytes.length
+          last = all.subarray(-portionEnd.length)
+          this.pass(all.subarray(0, -portionEnd.length), answer)
+        }
+      })
+      if (!portionEnd.equals(last)) {
+        this.pass(Buffer.from(last), answer)
+        break
+      }
+      if (size < usualPortion) rows *= 4
+      await this.letOthersRun()
+    }
+    await this.database.execProtocolRawStream(sync, { onRawData: (bytes) => this.pass(Buffer.from(bytes), answer) })
+  }
+
+  private pass(bytes: Buffer, answer: (bytes: Buffer) => void): void {
+    this.frames.read(bytes)
+    answer(bytes)
+  }
+
+  private async letOthersRun(): Promise<void> {
+    if (this.hasHeldTheLoop()) await nextTurn()
+  }
 
   /** The database computes on this thread, and its promises are resolved without a turn of the event loop. */
   private hasHeldTheLoop(): boolean {

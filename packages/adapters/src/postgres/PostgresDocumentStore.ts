@@ -5,6 +5,7 @@ import { type Attempt, type DocumentFilter, type DocumentListing, DocumentStore 
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
+import { decodeRows } from "./DecodedRows.ts"
 import { decodeDocument, documentColumns, type DocumentRow, insertArguments } from "./DocumentRecord.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { decodeGranted } from "./RunOutcomes.ts"
@@ -22,7 +23,9 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       query<Row>(`DocumentStore.${operation}`, statement, [toText(ownerId), ...parameters])
     )
   const found = (operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-    Effect.map(queryOwned<DocumentRow>(operation, statement, parameters), (rows) => rows.map(decodeDocument))
+    Effect.flatMap(queryOwned<DocumentRow>(operation, statement, parameters), (rows) =>
+      decodeRows(rows, decodeDocument)
+    )
   /** Holds only for the newest attempt to index the document, while the document is still being processed. */
   const whileCurrent = `d.owner = $1 and d.id = $2 and d.attempts = $3 and d.status = 'processing'`
   const change = (
@@ -228,7 +231,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
            returning ${documentColumns}`,
           [filterId(of)]
         ),
-        (documents) => documents.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
+        (documents) => documents.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
       ),
 
     unattended: (kind, limit) =>

@@ -15,6 +15,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { call, type Database } from "./Database.ts"
+import { decodeRows } from "./DecodedRows.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { onceArguments } from "./PostgresBranches.ts"
 import { knownId, newRowId } from "./StoredId.ts"
@@ -63,7 +64,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
 
     listCases: ({ after, limit, tag }) =>
       Principal.use(({ ownerId }) =>
-        Effect.map(
+        Effect.flatMap(
           query<Body>(
             "EvalStore.listCases",
             `select body from ${cases} where owner = $1
@@ -78,7 +79,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
               limit
             ]
           ),
-          (rows) => rows.map(readCase)
+          (rows) => decodeRows(rows, readCase)
         )
       ),
 
@@ -139,7 +140,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
 
     listExperiments: ({ after, limit }) =>
       Principal.use(({ ownerId }) =>
-        Effect.map(
+        Effect.flatMap(
           query<ExperimentRow>(
             "EvalStore.listExperiments",
             `select ${experimentColumns} from ${experiments} where owner = $1
@@ -147,7 +148,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
              order by ordinal desc limit $4`,
             [toText(ownerId), after === undefined ? null : knownId(after), after === undefined, limit]
           ),
-          (rows) => rows.map(readExperiment)
+          (rows) => decodeRows(rows, readExperiment)
         )
       ),
 
@@ -186,14 +187,14 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
 
     listResults: ({ after = -1, experimentId, limit }) =>
       Principal.use(({ ownerId }) =>
-        Effect.map(
+        Effect.flatMap(
           query<Body>(
             "EvalStore.listResults",
             `select body from ${schema}.eval_results where owner = $1 and experiment_id = $2 and number > $3
              order by number limit $4`,
             [toText(ownerId), knownId(experimentId), after, limit]
           ),
-          (rows) => rows.map(({ body }) => decodeResult(fromJson(body)))
+          (rows) => decodeRows(rows, ({ body }) => decodeResult(fromJson(body)))
         )
       ),
 

@@ -25,6 +25,7 @@ import {
   type MemoryRow,
   type VersionRow
 } from "./MemoryRow.ts"
+import { decodeRows } from "./DecodedRows.ts"
 import { searchArguments } from "./PostgresChunkIndex.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromTextOrNull, toText } from "./StoredText.ts"
@@ -126,7 +127,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     // A page after the last memory is one row that contains only the total.
     list: (assistantId, window) =>
-      Effect.map(
+      Effect.flatMap(
         queryOwned<{ readonly total: bigint } & (MemoryRow | { readonly id: null })>(
           "list",
           `with page as (
@@ -136,10 +137,11 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
            left join page m on true order by m.created_at, m.ordinal`,
           [knownId(assistantId), window?.skip ?? 0, window?.limit ?? null]
         ),
-        (rows) => ({
-          total: Number(rows[0]?.total ?? 0),
-          memories: rows.flatMap((row) => (row.id === null ? [] : [decodeMemory(row)]))
-        })
+        (rows) => {
+          const total = Number(rows[0]?.total ?? 0)
+          const found = rows.flatMap((row) => (row.id === null ? [] : [row]))
+          return Effect.map(decodeRows(found, decodeMemory), (memories) => ({ total, memories }))
+        }
       ),
 
     history: (assistantId, id) =>

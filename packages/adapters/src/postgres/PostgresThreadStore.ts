@@ -6,6 +6,7 @@ import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database, type Parameter } from "./Database.ts"
+import { decodeRows } from "./DecodedRows.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeListed } from "./ListedRecord.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
@@ -58,14 +59,14 @@ export const threadStore = (database: Database, histories: KnownHistories): type
       Principal.use(({ ownerId }) => {
         const ofAssistant = assistantId === undefined ? "" : "and t.assistant_id = $4"
         const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
-        return Effect.map(
+        return Effect.flatMap(
           query<ThreadRow>(
             "ThreadStore.list",
             `select ${threadColumns} from ${schema}.threads t where t.owner = $1 and not t.scratch ${ofAssistant}
              order by t.created_at, t.ordinal offset $2 limit $3`,
             assistantId === undefined ? parameters : [...parameters, knownId(assistantId)]
           ),
-          (rows) => rows.map(decodeThread)
+          (rows) => decodeRows(rows, decodeThread)
         )
       }),
 

@@ -89,14 +89,17 @@ function* textsOfThreads(threads: ReadonlyArray<ListedThread>, wings: Parts): Ge
   yield "]"
 }
 
-function* listPieces(records: ReadonlyArray<object>): Generator<string> {
-  yield "["
+function* textsOfList(records: ReadonlyArray<object>, before = "[", after = "]"): Generator<string> {
+  yield before
   for (const [index, record] of records.entries()) yield `${index > 0 ? "," : ""}${JSON.stringify(record)}`
-  yield "]"
+  yield after
 }
 
 /** Records that may be large, such as assistants with their instructions. */
-export const writeList = (records: ReadonlyArray<object>) => written(listPieces(records))
+export const writeList = (records: ReadonlyArray<object>) => written(textsOfList(records))
+/** The same under a name, with the fields of its page. */
+export const writePage = (name: string, records: ReadonlyArray<object>, page: object) =>
+  written(textsOfList(records, `{${JSON.stringify(name)}:[`, `],${JSON.stringify(page).slice(1)}`))
 export const writeThread = (thread: ListedThread, wings: Parts, fields?: object) =>
   written(textsOfThread(thread, wings, fields))
 export const writeThreads = (threads: ReadonlyArray<ListedThread>, wings: Parts) =>

@@ -17,6 +17,7 @@ import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given, readPage, writeTimestamp } from "../wire/Fields.ts"
 import { answerContent, type ContentRequest } from "./ContentAnswer.ts"
+import { writeList } from "../encoding/EncodeList.ts"
 import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "../encoding/EncodeDocuments.ts"
 import { readMetadata } from "./TurnOptions.ts"
 
@@ -51,7 +52,7 @@ export const layer = HttpApiBuilder.group(
         all.push(...found)
         isMore = found.length === maximumLimit
       }
-      return all.map(documentToWire)
+      return yield* writeList(all.map(documentToWire))
     })
 
     const search = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], place: DocumentPlace) {

@@ -19,6 +19,7 @@ import {
   onlineScoreToWire,
   resultToWire
 } from "../encoding/EncodeEvals.ts"
+import { writePage } from "../encoding/EncodeList.ts"
 import { evalBodies } from "../endpoints/EvalsApi.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
@@ -72,7 +73,7 @@ export const layer = HttpApiBuilder.group(
           const { listCases } = yield* evals
           const after = cursor === undefined ? undefined : CaseId.make(cursor)
           const { cases, next } = yield* Effect.mapError(listCases({ limit, ...compact({ after, tag }) }), toWireError)
-          return { cases: cases.map(caseToWire), next_cursor: next }
+          return yield* writePage("cases", cases.map(caseToWire), { next_cursor: next })
         })
       )
       .handle("getCase", ({ params }) =>
@@ -114,7 +115,7 @@ export const layer = HttpApiBuilder.group(
           const { listExperiments } = yield* evals
           const after = cursor === undefined ? undefined : ExperimentId.make(cursor)
           const found = yield* Effect.mapError(listExperiments({ limit, ...compact({ after }) }), toWireError)
-          return { experiments: found.experiments.map(experimentToWire), next_cursor: found.next }
+          return yield* writePage("experiments", found.experiments.map(experimentToWire), { next_cursor: found.next })
         })
       )
       .handle("getExperiment", ({ params }) =>
@@ -143,8 +144,7 @@ export const layer = HttpApiBuilder.group(
             toWireError
           )
           if (format !== "jsonl")
-            return HttpServerResponse.jsonUnsafe({
-              results: first.results.map(resultToWire),
+            return yield* writePage("results", first.results.map(resultToWire), {
               next_cursor: first.next === null ? null : String(first.next)
             })
           const lines = Stream.paginate(first, (page) => {

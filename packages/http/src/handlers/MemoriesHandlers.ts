@@ -11,6 +11,7 @@ import { NotFound, NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given, writeTimestamp } from "../wire/Fields.ts"
 import { type MemoryRequest, mostFound } from "../wire/Memories.ts"
+import { writePage } from "../encoding/EncodeList.ts"
 import { memoryToWire, operationToWire, versionToWire } from "../encoding/EncodeMemories.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -30,10 +31,12 @@ export const layer = HttpApiBuilder.group(
           const { list } = yield* memories
           const paged = readPage(query)
           const found = yield* Effect.mapError(list(assistantIdFrom(params), paged?.window ?? null), toWireError)
-          const all = { memories: found.memories.map((memory) => memoryToWire(memory)), total_count: found.total }
-          if (paged === null) return all
+          const all = found.memories.map((memory) => memoryToWire(memory))
+          const total_count = found.total
+          if (paged === null) return yield* writePage("memories", all, { total_count })
           const { page, page_size } = paged
-          return { ...all, page, page_size, total_pages: Math.ceil(found.total / page_size) }
+          const total_pages = Math.ceil(found.total / page_size)
+          return yield* writePage("memories", all, { total_count, page, page_size, total_pages })
         })
       )
       .handleRaw("add", (raw) =>

@@ -8,6 +8,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import { Api } from "../Api.ts"
+import { writePage } from "../encoding/EncodeList.ts"
 import { scheduleBodies } from "../endpoints/SchedulesApi.ts"
 import { checkedBodyReader } from "../wings/BodyReader.ts"
 import { NotImplemented } from "../wire/Errors.ts"
@@ -58,7 +59,7 @@ export const layer = HttpApiBuilder.group(
           const { list } = yield* schedules
           const page = { limit, ...compact({ after: cursor === undefined ? undefined : ScheduleId.make(cursor) }) }
           const found = yield* Effect.mapError(list(AssistantId.make(params.assistant_id), page), toWireError)
-          return { schedules: found.schedules.map(scheduleRecord), next_cursor: found.next }
+          return yield* writePage("schedules", found.schedules.map(scheduleRecord), { next_cursor: found.next })
         })
       )
       .handle("get", ({ params }) =>

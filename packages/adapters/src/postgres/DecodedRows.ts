@@ -1,0 +1,20 @@
+/** Rows of a list whose records may have a megabyte each: other fibers run while they are decoded. */
+import * as Effect from "effect/Effect"
+
+/** The milliseconds after which others run. */
+const longest = 5
+
+export const decodeRows = <Row, A>(
+  rows: ReadonlyArray<Row>,
+  decode: (row: Row) => A,
+  decoded: ReadonlyArray<A> = []
+): Effect.Effect<ReadonlyArray<A>> =>
+  Effect.suspend(() => {
+    const all = [...decoded]
+    const end = performance.now() + longest
+    for (const row of rows.slice(all.length)) {
+      all.push(decode(row))
+      if (performance.now() > end) return Effect.andThen(Effect.yieldNow, decodeRows(rows, decode, all))
+    }
+    return Effect.succeed(all)
+  })
