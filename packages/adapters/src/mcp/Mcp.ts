@@ -1,5 +1,5 @@
 /**
- * Offers the tools of MCP servers as hosted tools, through the official SDK. A host provides `Mcp.layer([{ name: "files", command: "npx",
+ * Offers the tools, resources and prompts of MCP servers as hosted tools, through the official SDK. A host provides `Mcp.layer([{ name: "files", command: "npx",
  * args: […] }])` over `Kernel.layer`. A server's tools are offered while the server is connected. If it is not reachable at the start,
  * disconnects or changes its list of tools, the offered tools follow; no turn and no start of the kernel fails because of a server.
  */
@@ -17,6 +17,7 @@ import { type Change, connect, type Connection, ServerUnreachable } from "./Conn
 import type { McpServer } from "./McpServer.ts"
 import { asSentence, fits, type OfferedTool, offeredTools } from "./McpTools.ts"
 import { readList, textField } from "./ServerLists.ts"
+import { sharedTools } from "./SharedContent.ts"
 import { callTool } from "./ToolCalls.ts"
 
 export type { AddressOptions, McpServer, ProgramOptions } from "./McpServer.ts"
@@ -122,6 +123,7 @@ const changeTeller = (changes: Queue.Queue<Change>) => (change: Change) => {
 }
 
 const listTools = Effect.fnUntraced(function* (server: McpServer, connection: Connection) {
+  if (connection.client.getServerCapabilities()?.tools === undefined) return []
   const isWanted = (entry: unknown) => server.tools?.(textField(entry, "name")) ?? true
   const { found, hasMore } = yield* readList(connection, "tools", mostTools, isWanted)
   if (hasMore)
@@ -153,17 +155,28 @@ const serverTools = (
   server: FollowedServer,
   connection: Connection,
   tools: ReadonlyArray<OfferedTool>
-): ReadonlyArray<HostedTool> =>
-  tools.map((tool) => ({
-    definition: tool.definition,
-    yields: true,
-    offered: ({ contextLimit }) => fits(tool.upTo, contextLimit, server.among),
-    ...(needsApproval(server, tool.name)
-      ? { needsApproval: true, check: argumentCheck(tool.definition.parameters) }
-      : {}),
-    ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
-    run: (args, call) => callTool(server, connection, tool, args, call)
-  }))
+): ReadonlyArray<HostedTool> => [
+  ...tools.map((tool) =>
+    hostedTool(server, tool, tool.upTo, (args, call) => callTool(server, connection, tool, args, call))
+  ),
+  ...sharedTools(server, connection)
+    .filter(({ name }) => server.tools?.(name) ?? true)
+    .map((tool) => hostedTool(server, tool, tools.at(-1)?.upTo ?? 0, tool.run))
+]
+
+const hostedTool = (
+  server: FollowedServer,
+  { definition, name }: Pick<OfferedTool, "definition" | "name">,
+  upTo: number,
+  run: HostedTool["run"]
+): HostedTool => ({
+  definition,
+  yields: true,
+  offered: ({ contextLimit }) => fits(upTo, contextLimit, server.among),
+  ...(needsApproval(server, name) ? { needsApproval: true, check: argumentCheck(definition.parameters) } : {}),
+  ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
+  run
+})
 
 const needsApproval = ({ approval = [] }: McpServer, name: string): boolean =>
   approval === true || approval.includes(name)

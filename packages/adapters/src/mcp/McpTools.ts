@@ -15,7 +15,7 @@ const mostInAll = 64_000
 const mostContents = 1_000
 
 /** `server_tool`, with only those characters that every model accepts. */
-const toolName = (server: string, tool: string): string =>
+export const toolName = (server: string, tool: string): string =>
   `${server}_${tool}`.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, longest.name)
 
 export interface OfferedTool {
@@ -78,14 +78,14 @@ const asJsonObject = Schema.decodeUnknownOption(Schema.JsonObject)
 
 /** The text of a result. Content of other types is only named, because the result of a hosted tool is text. */
 export const resultText = (result: CallToolResult): string => {
-  const parts = result.content.slice(0, mostContents).map(partText)
+  const parts = result.content.slice(0, mostContents).map(contentText)
   const more = result.content.length - parts.length
   if (more > 0) parts.push(`[${more} more contents were left out]`)
   if (parts.length > 0) return parts.join("\n")
   return result.structuredContent === undefined ? "" : JSON.stringify(result.structuredContent)
 }
 
-const partText = (part: CallToolResult["content"][number]): string => {
+export const contentText = (part: CallToolResult["content"][number]): string => {
   switch (part.type) {
     case "text":
       return part.text

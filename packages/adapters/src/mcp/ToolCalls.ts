@@ -124,7 +124,7 @@ const outcome = (result: CallToolResult) => {
 const failed = (message: string) => Effect.fail(new HostedToolFailed({ message }))
 
 /** One request to the server. What goes wrong with it becomes a sentence for the model. */
-const ask = <A>(
+export const ask = <A>(
   server: { readonly name: string },
   connection: Connection,
   send: (signal: AbortSignal) => Promise<A>
@@ -136,11 +136,13 @@ const ask = <A>(
 /** After a lost connection the client is closed, so that it is opened again. */
 const connectionFailure = (name: string, { client, problem }: Connection, cause: unknown) => {
   if (problem !== null) return failed(`the server of this tool (${name}) ${problem}. Continue without this tool.`)
-  if (cause instanceof SdkError && cause.code === SdkErrorCode.InvalidResult)
-    return failed("the tool gave a malformed result.")
+  if (cause instanceof SdkError && malformed.has(cause.code)) return failed("the tool gave a malformed result.")
   if (ProtocolError.isInstance(cause)) return failed(asSentence(cause.message.replace(sdkPrefix, "")))
   return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(unreachable(name)))
 }
+
+/** What the SDK says of an answer that is none, over a connection that is well. */
+const malformed: ReadonlySet<string> = new Set([SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType])
 
 const unreachable = (name: string): string =>
   `the server of this tool (${name}) cannot be reached. Continue without this tool.`

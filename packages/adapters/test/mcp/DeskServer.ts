@@ -6,6 +6,7 @@ import {
   McpServer,
   type McpRequestContext
 } from "@modelcontextprotocol/server"
+import * as z from "zod"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Readable } from "node:stream"
@@ -51,12 +52,37 @@ const registerQuestions = (server: McpServer): void => {
   server.registerTool("sample", {}, () => inputRequired({ inputRequests: { a: { method: "roots/list" } } }))
 }
 
+const registerShared = (server: McpServer): void => {
+  server.registerResource(
+    "menu",
+    "desk://menu",
+    { mimeType: "text/plain", description: "What there is" },
+    ({ href }) => ({
+      contents: [
+        { uri: href, text: "Soup" },
+        { uri: "desk://photo", mimeType: "image/png", blob: "iVBORw0KGgo=" }
+      ]
+    })
+  )
+  server.registerResource("book", "desk://book", {}, ({ href }) => ({
+    contents: [{ uri: href, text: "x".repeat(500_000) }]
+  }))
+  server.registerPrompt(
+    "greet",
+    { description: "Greets a guest", argsSchema: z.object({ guest: z.string() }) },
+    ({ guest }) => ({
+      messages: [{ role: "user", content: { type: "text", text: `Greet ${guest}.` } }]
+    })
+  )
+}
+
 export const makeDesk = ({ era }: McpRequestContext): McpServer => {
   const server = new McpServer({ name: "desk", version: "1.0.0" })
   server.registerTool("revision", { description: "Says which kind of revision is spoken." }, () => ({
     content: [{ type: "text", text: era }]
   }))
   registerQuestions(server)
+  registerShared(server)
   return server
 }
 
