@@ -168,9 +168,20 @@ const consume = (home: string) => {
   run(process.execPath, ["begin-database.ts"], home)
   run(process.execPath, ["plain-host.ts"], home)
   console.log(run(process.execPath, ["studio-weight.ts"], home).trim())
+  runNewApplication(home)
   if (programs.length === 0) stop("README.md has no example.")
   for (const { file } of programs)
     console.log(`${file} of README.md prints:\n${run(process.execPath, [file], home).trim()}`)
+}
+
+/** What `colloquy new` of the built package writes: its test passes with the packages that are installed around it. */
+const runNewApplication = (home: string) => {
+  run(
+    process.execPath,
+    [join(home, "node_modules/@colloquy/server/dist/command/colloquy.js"), "new", "application"],
+    home
+  )
+  run(process.execPath, ["--test", "assistant.test.ts"], join(home, "application"))
 }
 
 /** Checks that the built package finds the script of the process that reads files. */

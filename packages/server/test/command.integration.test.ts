@@ -1,10 +1,12 @@
 // The command `colloquy`, as processes of their own.
 import { assert, describe, it } from "@effect/vitest"
+import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises"
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { spawnServer } from "./ServerProcess.ts"
 
 const call = async (words: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) => {
@@ -42,7 +44,18 @@ describe("colloquy", () => {
     const help = await call([])
     assert.strictEqual(help.status, 0)
     assert.isAtMost(help.text.split("\n").length, 24)
-    for (const name of ["serve", "key", "migrate", "retention", "export", "copy-test", "eval", "doctor"]) {
+    for (const name of [
+      "serve",
+      "new",
+      "studio",
+      "key",
+      "migrate",
+      "retention",
+      "export",
+      "copy-test",
+      "eval",
+      "doctor"
+    ]) {
       assert.include(help.text, `\n  ${name} `)
       const own = await call([name, "--help"])
       assert.deepStrictEqual([own.status, own.text.startsWith(`Usage: colloquy ${name}`)], [0, true])
@@ -115,4 +128,109 @@ describe("colloquy", () => {
       await server[Symbol.asyncDispose]()
     }
   }, 180_000)
+
+  it("shows the studio for a server that runs elsewhere, and passes on what the page asks", async () => {
+    const refused = await call(["studio", "--url", "http://127.0.0.1:9/api", "--port", "0"])
+    assert.deepStrictEqual([refused.status, refused.text.includes("--url")], [1, true])
+    assert.strictEqual((await call(["studio", "--port", "many"])).status, 2)
+    const key = "the-right-key-16"
+    await using server = spawnServer({ COLLOQUY_DATA_DIR: "memory://", COLLOQUY_API_KEYS: `${key}=ada`, PORT: "0" })
+    const [, api = ""] = /listens on (\S+),/u.exec(await server.printed(/listens on \S+,/u)) ?? []
+    const words = ["command/colloquy.ts", "studio", "--url", api, "--port", "0", "--json"]
+    await using shown = spawnServer({ COLLOQUY_API_KEY: key }, words)
+    const [line = ""] = (await shown.printed(/\}\n/u)).split("\n").filter((each) => each.startsWith("{"))
+    const { url }: { readonly url: string } = JSON.parse(line)
+    assert.match(url, /#key=the-right-key-16$/u)
+    const page = await fetch(url)
+    assert.match(await page.text(), /<title>/u)
+    const ask = (headers: Readonly<Record<string, string>>) =>
+      fetch(new URL("/api/threads/messages", url), {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-api-key": key, ...headers },
+        body: JSON.stringify({ content: "Count to 3", stream: true })
+      })
+    const stream = await ask({ origin: new URL(url).origin })
+    assert.match(stream.headers.get("content-type") ?? "", /^text\/event-stream/u)
+    assert.include(await stream.text(), "run_ended")
+    assert.strictEqual((await ask({ "x-api-key": "wrong" })).status, 401)
+    assert.strictEqual((await ask({ "sec-fetch-site": "cross-site" })).status, 403)
+    await server[Symbol.asyncDispose]()
+    assert.strictEqual((await ask({})).status, 502)
+  }, 180_000)
+})
+
+describe("colloquy new", () => {
+  const root = join(import.meta.dirname, "../../..")
+  /** Inside of the repository, so that its packages are found without an installation. */
+  const inside = async () => {
+    const path = await mkdtemp(join(root, "examples/.new-"))
+    return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+  }
+  const node = ["--conditions=colloquy-source", "--disable-warning=ExperimentalWarning"]
+  const run = promisify(execFile)
+
+  it("refuses a folder with files, and a host that it does not know", async () => {
+    await using folder = await inside()
+    assert.strictEqual((await call(["new", join(folder.path, "a"), "--host", "rails"])).status, 2)
+    assert.strictEqual((await call(["new"])).status, 2)
+    assert.strictEqual((await call(["new", join(folder.path, "a")])).status, 0)
+    const again = await call(["new", join(folder.path, "a")])
+    assert.deepStrictEqual([again.status, again.text.includes("is not empty")], [1, true])
+  }, 60_000)
+
+  it("writes applications whose types and tests are right, for each host", async () => {
+    await using folder = await inside()
+    const made = ["express", "hono", "next", "plain"]
+    for (const host of made) {
+      const told = await call(["new", join(folder.path, host), "--host", host, "--json"])
+      assert.strictEqual(told.status, 0, told.text)
+      assert.include(JSON.parse(told.text), { host })
+      const ended = await run(process.execPath, [...node, "--test", "assistant.test.ts"], {
+        cwd: join(folder.path, host),
+        env: { PATH: process.env["PATH"] }
+      })
+      assert.match(ended.stdout, /pass 1/u)
+    }
+    const compilerOptions = {
+      noEmit: true,
+      customConditions: ["colloquy-source"],
+      allowImportingTsExtensions: true,
+      rewriteRelativeImportExtensions: false,
+      lib: ["es2024", "dom", "dom.iterable"],
+      types: ["node", "react"],
+      jsx: "react-jsx"
+    }
+    const config = {
+      extends: join(root, "tsconfig.base.json"),
+      compilerOptions,
+      include: ["*/**/*.ts", "*/**/*.tsx", join(root, "packages/*/src/**/*.d.ts")]
+    }
+    await writeFile(join(folder.path, "tsconfig.json"), JSON.stringify(config))
+    const types = await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder.path], {
+      cwd: folder.path
+    }).catch((error: { readonly stdout: string }) => error)
+    assert.strictEqual(types.stdout, "")
+  }, 240_000)
+
+  for (const host of ["express", "hono", "plain"]) {
+    it(`writes a server of ${host} that answers in a stream`, async () => {
+      await using folder = await inside()
+      assert.strictEqual((await call(["new", join(folder.path, "app"), "--host", host])).status, 0)
+      const child = spawn(process.execPath, [...node, "server.ts"], {
+        cwd: join(folder.path, "app"),
+        env: { PATH: process.env["PATH"], PORT: "0" }
+      })
+      const [line]: ReadonlyArray<unknown> = await once(child.stdout, "data")
+      const [, url = ""] = /curl -N (\S+)/u.exec(String(line)) ?? []
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '{"content": "Hello", "stream": true}'
+      })
+      assert.include(await answer.text(), "Set OPENAI_API_KEY ")
+      const ended = once(child, "exit")
+      child.kill("SIGTERM")
+      assert.deepStrictEqual(await ended, [0, null])
+    }, 60_000)
+  }
 })

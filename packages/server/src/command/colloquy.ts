@@ -11,6 +11,16 @@ const commands: Readonly<Record<string, Command>> = {
     does: "runs the server and the studio, on a folder or DATABASE_URL",
     load: async () => (await import("./serve.ts")).serve
   },
+  new: {
+    usage: "new <folder> [--host express|hono|next|plain] [--json]",
+    does: "writes an application without Effect into a new folder, with a test",
+    load: async () => (await import("./new.ts")).newApplication
+  },
+  studio: {
+    usage: "studio [--url URL] [--port N] [--json]",
+    does: "shows the studio here, for a server that runs elsewhere",
+    load: async () => (await import("./studio.ts")).studioCommand
+  },
   key: {
     usage: "key make|list|revoke <owner> [id] [--scope S] [--days N] [--json]",
     does: "manages the API keys of an owner",

@@ -1,0 +1,60 @@
+import { existsSync, readdirSync } from "node:fs"
+import { mkdir, writeFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { basename, dirname, join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import { StartRefused } from "../StartRefused.ts"
+import { applicationFiles, type Host, hosts } from "./Applications.ts"
+import { type CommandRun, WronglyCalled } from "./Command.ts"
+
+const usage = `new <folder> [--host ${hosts.join("|")}] [--json]`
+
+const readArguments = (args: ReadonlyArray<string>) => {
+  try {
+    const { positionals, values } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { host: { type: "string", default: "plain" }, json: { type: "boolean", default: false } }
+    })
+    const [folder = ""] = positionals
+    const host = hosts.find((each) => each === values.host)
+    if (folder === "" || positionals.length > 1) throw new Error("Name one folder.")
+    if (host === undefined) throw new Error(`There is no host "${values.host}". Hosts: ${hosts.join(", ")}.`)
+    return { folder: resolve(folder), host, json: values.json }
+  } catch (error) {
+    throw new WronglyCalled(usage, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** A name that npm takes: lower case letters, digits, `-`, `_` and `.`, beginning with a letter or a digit. */
+const packageName = (folder: string): string =>
+  basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]/gu, "-")
+    .replace(/^[._-]+/u, "") || "assistant"
+
+const told = (folder: string, host: Host): string =>
+  [
+    `${folder} has an application for ${host === "plain" ? "Node's own server" : host}, with a test.`,
+    "",
+    `  cd ${folder}`,
+    "  npm install",
+    "  npm test",
+    "  npm start"
+  ].join("\n")
+
+/** Writes into a new or an empty folder, and never over a file. */
+export const newApplication: CommandRun = async (args, { print }) => {
+  const { folder, host, json } = readArguments(args)
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new StartRefused({ message: `${folder} is not empty. Name a folder that does not exist.` })
+  }
+  const { version }: { readonly version: string } = createRequire(import.meta.url)("@colloquy/server/package.json")
+  const files = applicationFiles(packageName(folder), host, version)
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text, { flag: "wx" })
+  }
+  print(json ? JSON.stringify({ folder, host, files: [...files.keys()] }, null, 2) : told(folder, host))
+  return 0
+}
