@@ -562,6 +562,19 @@ await ai.dispose()
     prints: "1 2 3\n"
   },
   {
+    page: "docs/openai-realtime.md",
+    has: "new OpenAIRealtimeWS(",
+    before: 'import { connect } from "node:net"\n',
+    instead: [
+      ["https://chat.example/v1", "{API}/v1"],
+      [
+        '{ model: "demo/demo-voice-1" }',
+        '{ model: "demo/demo-voice-1", options: { createConnection: () => connect(Number(new URL("{API}").port), "127.0.0.1") } }'
+      ]
+    ],
+    prints: /^You wrote: "Hello"/u
+  },
+  {
     page: "docs/mcp-server.md",
     has: "StreamableHTTPClientTransport(",
     prints: "Butler [ { type: 'text', text: 'Tea, of course.' } ]\n"

@@ -38,7 +38,8 @@ import { agUi } from "@colloquy/http/ag-ui"
 import { mcp } from "@colloquy/http/mcp"
 import { openai } from "@colloquy/http/openai"
 import { type Studio, studio } from "@colloquy/studio"
-import { realtimeSocket } from "@colloquy/ws"
+import { attachUpgrade, realtimeSocket } from "@colloquy/ws"
+import { openAiRealtime } from "@colloquy/ws/openai"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -46,7 +47,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { MinimumLogLevel } from "effect/References"
 import { randomUUID } from "node:crypto"
-import { createServer, type Server } from "node:http"
+import { createServer, type IncomingMessage, type Server } from "node:http"
 import { clock } from "./demo/Clock.ts"
 import { blobsLayer, documentsLayer, readSigningKey } from "./Documents.ts"
 import { guideResponse, isGuidePath } from "./GuideResponse.ts"
@@ -102,12 +103,14 @@ export const startServer = async (settings: Settings, hooks: ServerHooks = {}): 
       const isRead = message.method === "GET" || message.method === "HEAD"
       const isOwn = healthPaths.has(path) || (isRead && page.answers(path)) || isGuidePath(path, settings.basePath)
       if (isOwn) return own(message, response)
-      // OpenAI's clients use paths at the root, whatever the base path of the API is.
-      if (path.startsWith("/v1/")) message.url = settings.basePath + (message.url ?? "")
+      toBasePath(message, settings)
       api.node(message, response)
     })
   )
-  voice.attach(server)
+  attachUpgrade(server, (message, socket, head) => {
+    toBasePath(message, settings)
+    return voice.handle(message, socket, head)
+  })
   const url = await listen(server, settings, api)
   opened.listensAt(url)
   return {
@@ -122,6 +125,11 @@ export const startServer = async (settings: Settings, hooks: ServerHooks = {}): 
       await api.dispose()
     }
   }
+}
+
+/** OpenAI's clients use paths at the root, whatever the base path of the API is. */
+const toBasePath = (message: IncomingMessage, { basePath }: Settings): void => {
+  if (message.url?.startsWith("/v1/") === true) message.url = basePath + message.url
 }
 
 /** The kernel with its API, and the services that the server itself uses. */
@@ -149,7 +157,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     clientAddress: clientAddressBy(settings.clientAddress),
     failedKeys: { limit: settings.failedKeys, window: "1 minute" }
   } as const
-  const voice = realtimeSocket(access)
+  const voice = realtimeSocket({ ...access, doors: [openAiRealtime] })
   const signingKey = await readSigningKey(settings).catch((error: unknown) => {
     throw storeRefused(settings, error)
   })

@@ -3,6 +3,7 @@
  * middle of a session. The conversation is kept, and the thread can be used again within seconds.
  */
 import { assert, it } from "@effect/vitest"
+import { openAiClient } from "../../ws/test/OpenAiClient.ts"
 import { onPostgres } from "../../../test/databases.ts"
 import { scratchDatabase } from "./ScratchDatabase.ts"
 import { spawnServer } from "./ServerProcess.ts"
@@ -27,7 +28,9 @@ const open = async (databaseUrl: string) => {
   const session = (fields: object = {}, key = keys.ada) =>
     talk({ url, first: { ...firstFrame, ...fields }, open: withHeaders({ "x-api-key": key }) })
   const withTicket = (ticket: string) => talk({ url, ticket, first: firstFrame })
-  return { call, session, withTicket, server, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
+  const openAi = (query = "", key = keys.ada) =>
+    openAiClient({ baseURL: `${new URL(api).origin}/v1${query}`, key, model: "demo/demo-voice-1" })
+  return { call, session, openAi, withTicket, server, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
 }
 
 const contentsOf = (body: { readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }> }) =>
@@ -84,6 +87,42 @@ onPostgres((url) => {
     assert.sameMembers(told, ["session.begin", "ticket_invalid", "ticket_invalid", "ticket_invalid"])
     for (const { client } of racing) client.close()
   })
+
+  it(
+    "kill -9 under OpenAI's own client: it goes on with the thread on another server, and nobody else can",
+    { timeout: 240_000 },
+    async () => {
+      await using database = await scratchDatabase(url)
+      await using one = await open(database.url)
+      await using two = await open(database.url)
+      const first = await one.openAi()
+      first.typed("One")
+      const { conversation } = await first.next("conversation.created")
+      await first.next("response.done")
+      const kept = async () => contentsOf((await two.call("GET", `/threads/${conversation.id}`)).body)
+      while ((await kept()).length < 2) await new Promise((resolve) => setImmediate(resolve))
+      one.server.child.kill("SIGKILL")
+      assert.strictEqual(await first.closed(), 1006)
+      const query = `?thread_id=${conversation.id}`
+      const stranger = await two.openAi(query, keys.bob)
+      stranger.typed("Two")
+      assert.strictEqual((await stranger.next("error")).error.code, "thread_not_found")
+      const goOn = async (): Promise<void> => {
+        const next = await two.openAi(query)
+        next.typed("Two")
+        const answer = await next.until(() => next.all("response.done")[0] ?? next.all("error")[0])
+        if (answer.type === "response.done") return next.client.close()
+        assert.strictEqual(answer.error.code, "session_conflict")
+        return goOn()
+      }
+      await goOn()
+      while ((await kept()).length < 4) await new Promise((resolve) => setImmediate(resolve))
+      assert.deepStrictEqual(
+        (await kept()).map(([role, text]) => (role === "user" ? text : role)),
+        ["One", "assistant", "Two", "assistant"]
+      )
+    }
+  )
 
   it(
     "kill -9 in the middle of a session: what was said is kept, and another server goes on with the thread in seconds",

@@ -9,9 +9,9 @@ import * as Layer from "effect/Layer"
 import type { Server } from "node:http"
 import {
   attachUpgrade,
+  doorsByPath,
   makeUpgradeHandler,
   notReady,
-  socketPath,
   type UpgradeHandler,
   type UpgradeOptions
 } from "./UpgradeHandler.ts"
@@ -28,7 +28,7 @@ export interface RealtimeSocket {
 }
 
 export const realtimeSocket = (options: UpgradeOptions = {}): RealtimeSocket => {
-  const path = socketPath(options)
+  const paths = doorsByPath(options)
   let open: { readonly handle: UpgradeHandler; readonly drain: () => Promise<void> } | null = null
   const layer = Layer.effectDiscard(
     Effect.gen(function* () {
@@ -47,7 +47,7 @@ export const realtimeSocket = (options: UpgradeOptions = {}): RealtimeSocket => 
     })
   )
   const handle: UpgradeHandler = (request, socket, head) =>
-    open === null ? notReady(path, request, socket) : open.handle(request, socket, head)
+    open === null ? notReady(paths, request, socket) : open.handle(request, socket, head)
   return {
     layer,
     handle,

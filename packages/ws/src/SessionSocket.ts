@@ -1,24 +1,20 @@
 /**
- * Connects a voice session to its client over a WebSocket of `ws`: decodes text frames, joins tiny binary frames, sends events and audio through
+ * Connects a voice session to its client over a WebSocket of `ws`: passes frames to the wire of its front door, sends what the wire says through
  * the outbox, and disconnects a client that does not answer pings.
  */
+import type { ModelInfo } from "@colloquy/core"
 import type { ClientInput, ClientSocket, CloseReason } from "@colloquy/core/realtime"
 import type { Duplex } from "node:stream"
 import { WebSocket, type RawData } from "ws"
+import type { FrontDoor, SessionWire } from "./FrontDoor.ts"
 import { makeOutbox, type OutboxSocket } from "./Outbox.ts"
 import { takesFrames } from "./TextFrames.ts"
-import { makeAudioWriter, readText, type UrlOf, writeEvent } from "./Wire.ts"
+import type { UrlOf } from "./Wire.ts"
 
 /** The largest frame of a client, in bytes. */
 export const maxFrame = 256 * 1024
 
 const pingEvery = 20_000
-
-/**
- * A smaller piece of audio, in bytes, waits for others of the same tick of the event loop. Pieces from a microphone are larger and are passed on at
- * once: a microtask for each of them would cost CPU time and join nothing.
- */
-const tinyPiece = 128
 
 const closeCodes: { readonly [Reason in CloseReason]: number } = {
   ended: 1000,
@@ -30,10 +26,11 @@ const closeCodes: { readonly [Reason in CloseReason]: number } = {
 
 /** `ws` closes the connection with the code 1009 before it calls any listener, so this class sends the client the reason. */
 export class FrameLimitSocket extends WebSocket {
+  tooLarge: SessionWire["tooLarge"] | null = null
+
   override close(code?: number, data?: string | Buffer): void {
-    if (code === 1009 && this.readyState === WebSocket.OPEN) {
-      const message = `A frame must not exceed ${maxFrame} bytes. Send smaller frames.`
-      this.send(writeEvent({ _tag: "Error", code: "frame_too_large", message }))
+    if (code === 1009 && this.tooLarge !== null && this.readyState === WebSocket.OPEN) {
+      this.send(this.tooLarge(`A frame must not exceed ${maxFrame} bytes. Send smaller frames.`))
     }
     super.close(code, data)
   }
@@ -55,26 +52,30 @@ const outboxSocket = (socket: WebSocket, connection: Duplex): OutboxSocket => ({
   }
 })
 
-/**
- * The socket must be paused when this is called; `connection` is its TCP or TLS connection. `onBegin` is called when the session has begun, and
- * when the socket is closed.
- */
+/** What a connection needs beside its socket. */
+export interface Surroundings {
+  readonly door: FrontDoor
+  readonly query: URLSearchParams
+  readonly models: ReadonlyArray<ModelInfo>
+  readonly urlOf: UrlOf | undefined
+  /** Called when the session has begun, and when the socket is closed. */
+  readonly onBegin: () => void
+}
+
+/** The socket must be paused when this is called; `connection` is its TCP or TLS connection. */
 export const sessionSocket = (
   socket: WebSocket,
   connection: Duplex,
-  onBegin: () => void,
-  urlOf?: UrlOf
+  { door, models, onBegin, query, urlOf }: Surroundings
 ): ClientSocket => {
   let receive: (input: ClientInput) => void = () => {}
-  let isFirst = true
   let isClosing = false
-  let pieces: Array<Buffer> = []
-  let writeAudio: ReturnType<typeof makeAudioWriter> | null = null
   let isHeld = false
+  let isHeldByWire = false
   let isFull = false
 
   const readOrNot = (): void => {
-    if (isHeld || isFull) socket.pause()
+    if (isHeld || isHeldByWire || isFull) socket.pause()
     else if (socket.readyState === WebSocket.OPEN) socket.resume()
   }
 
@@ -86,35 +87,24 @@ export const sessionSocket = (
     }
   })
 
-  /** Passes on tiny pieces of audio as one: a client may send hundreds of them in one tick. */
-  const passAudio = (): void => {
-    if (pieces.length === 0) return
-    const [only] = pieces
-    const audio = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces)
-    pieces = []
-    receive({ _tag: "Audio", audio })
-  }
+  const wire = door.wire({
+    query,
+    models,
+    urlOf,
+    takesFrames: () => takesFrames(socket),
+    send: outbox.send,
+    receive: (input) => receive(input),
+    hold: (isHeldNow) => {
+      isHeldByWire = isHeldNow
+      if (!isClosing) readOrNot()
+    }
+  })
+  if (socket instanceof FrameLimitSocket) socket.tooLarge = wire.tooLarge
 
   const onMessage = (data: RawData, isBinary: boolean): void => {
     const bytes = frameBytes(data)
-    if (!isBinary) {
-      passAudio()
-      const input = readText(bytes.toString("utf8"), isFirst)
-      isFirst = false
-      return receive(input)
-    }
-    if (isFirst) {
-      isFirst = false
-      return receive({
-        _tag: "Malformed",
-        code: "invalid_first_frame",
-        message: "The first frame is JSON text.",
-        bytes: bytes.byteLength
-      })
-    }
-    if (pieces.length === 0 && bytes.byteLength >= tinyPiece) return receive({ _tag: "Audio", audio: bytes })
-    if (pieces.length === 0) queueMicrotask(passAudio)
-    pieces.push(bytes)
+    if (isBinary) wire.onBinary(bytes)
+    else wire.onText(bytes.toString("utf8"), bytes.byteLength)
   }
 
   let missedPongs = 0
@@ -137,12 +127,10 @@ export const sessionSocket = (
     send: (event) => {
       if (isClosing) return
       if (event._tag === "SessionBegin") onBegin()
-      outbox.send(writeEvent(event, urlOf), false)
+      wire.event(event)
     },
     sendAudio: (itemId, base64, format) => {
-      if (isClosing) return
-      writeAudio ??= makeAudioWriter(format, takesFrames(socket))
-      outbox.send(writeAudio(itemId, base64), true)
+      if (!isClosing) wire.audio(itemId, base64, format)
     },
     dropAudio: outbox.dropAudio,
     pause: () => {
@@ -163,6 +151,7 @@ export const sessionSocket = (
     listen: (listener) => {
       receive = listener
       socket.on("message", onMessage)
+      wire.open?.()
       if (socket.readyState === WebSocket.OPEN) socket.resume()
       else listener({ _tag: "Gone" })
     }

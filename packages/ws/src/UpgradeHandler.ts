@@ -1,9 +1,9 @@
 /**
- * Handles the WebSocket upgrades of `<base path>/threads/realtime` on an existing server of `node:http`, and so also of Express, Fastify, Hono and
+ * Handles the WebSocket upgrades of `<base path>/threads/realtime`, and of further front doors, on an existing server of `node:http`, and so also of Express, Fastify, Hono and
  * a custom server of Next. An invalid request is refused over HTTP. The caller is authenticated after the handshake, for two reasons: browsers cannot
  * read the answer to a refused handshake, and other listeners on the same server destroy upgrades that are not handled at once.
  */
-import type { Keys } from "@colloquy/core"
+import type { Keys, ModelInfo } from "@colloquy/core"
 import {
   type Authenticate,
   type AuthenticationSettings,
@@ -24,6 +24,9 @@ import type { Buffer as NodeBuffer } from "node:buffer"
 import { IncomingMessage, type Server } from "node:http"
 import { Duplex } from "node:stream"
 import { WebSocketServer } from "ws"
+import type { FrontDoor, Proof } from "./FrontDoor.ts"
+import { firstHeader } from "./Headers.ts"
+import { ownDoor } from "./OwnDoor.ts"
 import type { UrlOf } from "./Wire.ts"
 import { FrameLimitSocket, maxFrame, sessionSocket } from "./SessionSocket.ts"
 
@@ -36,6 +39,8 @@ export interface UpgradeOptions extends Partial<Omit<AuthenticationSettings, "au
   readonly clientAddress?: ClientAddress<IncomingMessage> | null
   /** The base path of the HTTP API: `/ai` for `/ai/threads/realtime`. Default: none. */
   readonly basePath?: string
+  /** Further protocols in front of the same sessions: `doors: [openAiRealtime]`. */
+  readonly doors?: ReadonlyArray<FrontDoor>
   /**
    * The origins from which browsers may connect. Default: all with a ticket, which is bound to its origin anyway; with a session of the host
    * only pages of this server's own origin.
@@ -80,37 +85,40 @@ export const makeUpgradeHandler = (
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     yield* Effect.addFinalizer(() => sessions.drain)
     return upgradeHandler(
-      (socket, request, ticket, onKnown) => {
+      (socket, request, { key, ticket }, onKnown) => {
         const credentials: Credentials = {
           onKnown,
-          principal: Effect.suspend(() => findPrincipal(readKey(request), readHostCredentials(request))),
+          principal: Effect.suspend(() => findPrincipal(Redacted.make(key ?? ""), readHostCredentials(request, key))),
           ticket: ticket === null ? null : Redacted.make(ticket),
           origin: request.headers.origin ?? null
         }
         fork(sessions.serve(socket, credentials))
       },
       options,
+      sessions.models,
       links?.url
     )
   })
 
-export const socketPath = ({ basePath = "" }: UpgradeOptions): string =>
-  `/${basePath}/threads/realtime`.replaceAll(/\/{2,}/gu, "/")
+/** The front doors by their whole paths. */
+export const doorsByPath = ({ basePath = "", doors = [] }: UpgradeOptions): ReadonlyMap<string, FrontDoor> =>
+  new Map([ownDoor, ...doors].map((door) => [`/${basePath}/${door.path}`.replaceAll(/\/{2,}/gu, "/"), door]))
 
 /** Answers an upgrade while there is no kernel yet. */
-export const notReady = (path: string, { url }: IncomingMessage, socket: Duplex): boolean => {
-  if (url?.split("?", 1)[0] !== path) return false
+export const notReady = (paths: ReadonlyMap<string, FrontDoor>, { url }: IncomingMessage, socket: Duplex): boolean => {
+  if (!paths.has(url?.split("?", 1)[0] ?? "")) return false
   answer(socket, "503 Service Unavailable", "The service is starting. Try again in a moment.")
   return true
 }
 
 const upgradeHandler = (
-  serve: (socket: ClientSocket, request: IncomingMessage, ticket: string | null, onKnown: () => void) => void,
+  serve: (socket: ClientSocket, request: IncomingMessage, proof: Proof, onKnown: () => void) => void,
   options: UpgradeOptions,
+  models: ReadonlyArray<ModelInfo>,
   urlOf?: UrlOf
 ): UpgradeHandler => {
   const { origins } = options
-  const path = socketPath(options)
+  const doors = doorsByPath(options)
   const settings = {
     noServer: true,
     clientTracking: false,
@@ -118,22 +126,29 @@ const upgradeHandler = (
     maxPayload: maxFrame,
     maxFragments: 256,
     closeTimeout: 5000,
-    handleProtocols: () => false as const,
     WebSocket: FrameLimitSocket
   }
-  const server = new WebSocketServer(settings)
+  const servers = new Map(
+    [...doors].map(([path, door]) => [
+      path,
+      new WebSocketServer({ ...settings, handleProtocols: (offered) => door.subprotocol(offered) })
+    ])
+  )
   const pending = new PendingSockets(options)
 
   return (request, socket, head) => {
     const [at, query = ""] = (request.url ?? "").split("?", 2)
-    if (at !== path) return false
+    const door = doors.get(at ?? "")
+    const server = servers.get(at ?? "")
+    if (door === undefined || server === undefined) return false
     const parameters = new URLSearchParams(query)
     const { origin } = request.headers
+    const proof = door.proof(request, parameters)
     if ([...parameters.keys()].some((name) => keyParameters.has(name.toLowerCase()))) {
-      answer(socket, "400 Bad Request", "API keys are not accepted in the URL. Send the X-API-Key header or a ticket.")
+      answer(socket, "400 Bad Request", "API keys are not accepted in the URL. Send a header or a ticket.")
     } else if (origins !== undefined && origin !== undefined && !origins.includes(origin)) {
       answer(socket, "403 Forbidden", "This Origin may not connect. Add it to the option `origins`.")
-    } else if (isSessionOfOtherSite(request, parameters, origins)) {
+    } else if (isSessionOfOtherSite(request, proof, origins)) {
       answer(
         socket,
         "403 Forbidden",
@@ -149,7 +164,8 @@ const upgradeHandler = (
           known()
           client.terminate()
         })
-        serve(sessionSocket(client, socket, known, urlOf), request, parameters.get("ticket"), known)
+        const around = { door, query: parameters, models, urlOf, onBegin: known }
+        serve(sessionSocket(client, socket, around), request, proof, known)
       })
     }
     return true
@@ -220,28 +236,26 @@ const clientAddressFrom = (request: IncomingMessage, { clientAddress }: UpgradeO
 /** Without a key and a ticket only a session of the host is left, which a browser sends for the pages of every site. */
 const isSessionOfOtherSite = (
   request: IncomingMessage,
-  parameters: URLSearchParams,
+  { key, ticket }: Proof,
   origins: ReadonlyArray<string> = []
 ): boolean =>
-  !parameters.has("ticket") &&
-  Redacted.value(readKey(request)) === "" &&
+  ticket === null &&
+  (key ?? "") === "" &&
   isFromOtherSite(readHostCredentials(request).headers, { addresses: [], trusted: origins })
 
-const readKey = ({ headers }: IncomingMessage): Redacted.Redacted =>
-  Redacted.make(firstHeader(headers["x-api-key"]) ?? "")
-
-const readHostCredentials = (request: IncomingMessage): HostCredentials => {
+/** A key that a protocol sends in another place is shown to the host in the header of our own clients. */
+const readHostCredentials = (request: IncomingMessage, key: string | null = null): HostCredentials => {
   const { headers } = request
   return {
     authorization: headers.authorization ?? null,
     sessionToken: firstHeader(headers["x_session_token"] ?? headers["x-session-token"]) ?? null,
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, firstHeader(value)])),
+    headers: {
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, firstHeader(value)])),
+      ...(key === null ? {} : { "x-api-key": key })
+    },
     source: request
   }
 }
-
-const firstHeader = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
-  typeof header === "string" || header === undefined ? header : header.join(", ")
 
 const answer = (socket: Duplex, status: string, detail: string): void => {
   const body = JSON.stringify({ detail })

@@ -50,8 +50,8 @@ const maxDepth = 200
 export const readText = (text: string, isFirst: boolean): ClientInput => {
   const bytes = Buffer.byteLength(text)
   const malformed = (code: ErrorCode, message: string): ClientInput => ({ _tag: "Malformed", code, message, bytes })
-  const json = isTooDeep(text) ? undefined : parse(text)
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+  const json = readObject(text)
+  if (json === undefined) {
     return malformed(isFirst ? "invalid_first_frame" : "invalid_frame", "A text frame must contain one JSON object.")
   }
   if (isFirst) {
@@ -91,6 +91,12 @@ const toFrame = (frame: typeof WireFrame.Type): ClientFrame => {
   }
 }
 
+/** One JSON object of a client; undefined if the text is none, or too deep. */
+export const readObject = (text: string): object | undefined => {
+  const json = isTooDeep(text) ? undefined : parse(text)
+  return typeof json === "object" && json !== null && !Array.isArray(json) ? json : undefined
+}
+
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -128,8 +134,12 @@ export type UrlOf = (documentId: DocumentId) => string
 /** Used without `DocumentLinks`: the path below the base URL. Reading it needs a key. */
 const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
 
+type VendorMessage = Extract<ServiceEvent, { readonly _tag: "ProviderEvent" }>
+/** The first frame of this wire cannot ask for approvals, so none are needed. */
+type Told = Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" | "ApprovalNeeded" }>
+
 /** Encodes an event as a text frame. */
-export const writeEvent = (event: ServiceEvent, urlOf: UrlOf = contentPath): string =>
+export const writeEvent = (event: Told | VendorMessage, urlOf: UrlOf = contentPath): string =>
   event._tag === "ProviderEvent"
     ? `{"type":"provider.event","event":${event.json}}`
     : JSON.stringify(toWire(event, urlOf))
@@ -147,7 +157,7 @@ const mediumToWire = (medium: Schema.JsonObject, urlOf: UrlOf): object =>
     })
   })
 
-const toWire = (event: Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" }>, urlOf: UrlOf): object => {
+const toWire = (event: Told, urlOf: UrlOf): object => {
   switch (event._tag) {
     case "SessionBegin":
       return {

@@ -1,6 +1,6 @@
 /** A real server with the realtime socket, over a kernel in memory and a scripted voice model; and clients that write down what they hear. */
 import { type ScriptedRealtime, TestRealtime } from "@colloquy/testing"
-import { Keys, Principal } from "@colloquy/core"
+import { Keys, Principal, ThreadId, Threads } from "@colloquy/core"
 import { Tickets } from "@colloquy/core/realtime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,6 +15,9 @@ export interface RunningService {
   readonly server: Server
   readonly url: string
   readonly key: string
+  readonly keyFor: (owner: string) => Promise<string>
+  /** Roles and texts of a thread of the owner. */
+  readonly said: (threadId: string) => Promise<ReadonlyArray<ReadonlyArray<string | null>>>
   readonly ticket: (origin?: string) => Promise<string>
   readonly voice: typeof TestRealtime.ScriptedVoice.Service
   /** Ends the sessions, as a shutdown does. */
@@ -25,9 +28,10 @@ export interface RunningService {
 export const startService = async (
   script: ReadonlyArray<ReadonlyArray<ScriptedRealtime.VoiceBeat>>,
   options: UpgradeOptions = {},
-  others: (server: Server) => void = () => {}
+  others: (server: Server) => void = () => {},
+  kernel: TestRealtime.TestRealtimeOptions = {}
 ): Promise<RunningService> => {
-  const runtime = ManagedRuntime.make(TestRealtime.layer(script))
+  const runtime = ManagedRuntime.make(TestRealtime.layer(script, kernel))
   const scope = Scope.makeUnsafe()
   const handler = await runtime.runPromise(Scope.provide(makeUpgradeHandler(options), scope))
   const server = createServer((_, response) => response.end("plain"))
@@ -40,12 +44,23 @@ export const startService = async (
     })
   })
   const asOwner = Principal.provide("owner")
-  const key = await runtime.runPromise(asOwner(Effect.flatMap(Keys, (keys) => keys.make("test"))))
+  const keyFor = async (owner: string) => {
+    const made = await runtime.runPromise(Principal.provide(owner)(Effect.flatMap(Keys, (keys) => keys.make("test"))))
+    return Redacted.value(made.key)
+  }
   const drain = () => runtime.runPromise(Scope.close(scope, Exit.void))
   return {
     server,
     url: `ws://127.0.0.1:${port}${(options.basePath ?? "").replace(/\/$/u, "")}/threads/realtime`,
-    key: Redacted.value(key.key),
+    key: await keyFor("owner"),
+    keyFor,
+    said: (threadId) =>
+      runtime.runPromise(
+        Threads.use((threads) => threads.get(ThreadId.make(threadId))).pipe(
+          Effect.map(({ messages }) => messages.map(({ content, role }) => [role, content])),
+          asOwner
+        )
+      ),
     ticket: async (origin) => {
       const issued = await runtime.runPromise(
         asOwner(Tickets.use((tickets) => tickets.issue({ threadId: null, assistantId: null, origin: origin ?? null })))

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import { WebSocket, WebSocketServer } from "ws"
+import { ownDoor } from "../src/OwnDoor.ts"
 import { sessionSocket } from "../src/SessionSocket.ts"
 
 const connect = async () => {
@@ -35,7 +36,13 @@ describe("the socket of a session", () => {
       await using peers = await connect()
       const { client, connection, socket } = peers
       socket.pause()
-      const session = sessionSocket(socket, connection, () => {})
+      const session = sessionSocket(socket, connection, {
+        door: ownDoor,
+        query: new URLSearchParams(),
+        models: [],
+        urlOf: undefined,
+        onBegin: () => {}
+      })
       let received = 0
       session.listen(() => {
         received++

@@ -9,11 +9,12 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
 import { realtimeSocket } from "../src/index.ts"
+import { openAiRealtime } from "../src/openai/index.ts"
 
 export const voiceFrame = { provider: "provider_a", model: "voice-1" }
 
 export const startVendorService = async (vendorUrl: string, limits: Partial<SessionLimits> = {}) => {
-  const voice = realtimeSocket({ basePath: "/ai" })
+  const voice = realtimeSocket({ basePath: "/ai", doors: [openAiRealtime] })
   const models = [OpenAiRealtime.model({ id: "provider_a", url: vendorUrl, models: { "voice-1": {} } })]
   const runtime = ManagedRuntime.make(
     voice.layer.pipe(

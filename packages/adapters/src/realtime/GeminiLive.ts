@@ -525,6 +525,11 @@ export const makeGeminiMapping = (
         case "Played":
           played.report(command.itemId, command.millis, now)
           return null
+        case "Heard": {
+          const cut = played.cutAt(command.itemId, command.millis)
+          if (cut !== null) sink.event({ _tag: "CutShort", cut })
+          return null
+        }
         case "ClientGone":
           leave(now)
           return null

@@ -260,15 +260,24 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     sink.audio(itemId, encoded)
   }
 
+  const noteCut = (itemId: string, millis: number): Cut | null => {
+    const cut = played.cutAt(itemId, millis)
+    if (cut === null) return null
+    response?.drafts.delete(itemId)
+    sink.event({ _tag: "CutShort", cut })
+    return cut
+  }
+
   /** The client tells the vendor itself how much it has played of an item. */
   const noteTruncation = (event: Fields): void => {
     const itemId = event["item_id"]
     const millis = event["audio_end_ms"]
-    if (typeof itemId !== "string" || typeof millis !== "number") return
-    const cut = played.cutAt(itemId, millis)
-    if (cut === null) return
-    response?.drafts.delete(itemId)
-    sink.event({ _tag: "CutShort", cut })
+    if (typeof itemId === "string" && typeof millis === "number") noteCut(itemId, millis)
+  }
+
+  const hearNoMore = (itemId: string, millis: number): void => {
+    const cut = noteCut(itemId, millis)
+    if (cut !== null) truncate(cut)
   }
 
   // -- tools
@@ -482,6 +491,9 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
           return null
         case "Played":
           played.report(command.itemId, command.millis, now)
+          return null
+        case "Heard":
+          hearNoMore(command.itemId, command.millis)
           return null
         case "ClientGone":
           interruptPlayback(now, "gone")

@@ -109,3 +109,31 @@ export const joinBytes = (pieces: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBu
   }
   return whole
 }
+
+/** Samples of one channel at another rate, by straight lines between them, in pieces of any length. */
+export const makeResampler = (from: number, to: number): ((piece: Uint8Array) => Uint8Array) => {
+  if (from === to) return (piece) => piece
+  const wholeSamples = makeWholeSamples()
+  /** Samples of the pieces before this one, and the last of them. */
+  let before = 0
+  let last = 0
+  let made = 0
+  return (piece) => {
+    const whole = wholeSamples(piece)
+    const source = new DataView(whole.buffer, whole.byteOffset, whole.byteLength)
+    const count = whole.byteLength / 2
+    const sample = (index: number): number => (index < before ? last : source.getInt16((index - before) * 2, true))
+    const end = Math.max(made, Math.ceil(((before + count - 1) * to) / from))
+    const target = new DataView(new ArrayBuffer((end - made) * 2))
+    for (let index = made; index < end; index++) {
+      const place = (index * from) / to
+      const left = Math.floor(place)
+      const height = sample(left)
+      target.setInt16((index - made) * 2, Math.round(height + (sample(left + 1) - height) * (place - left)), true)
+    }
+    if (count > 0) last = sample(before + count - 1)
+    made = end
+    before += count
+    return new Uint8Array(target.buffer)
+  }
+}

@@ -57,7 +57,9 @@ export const SessionRequest = Schema.Struct({
   model: Schema.String,
   /** The vendor's own settings, merged over the defaults. */
   providerOptions: Schema.JsonObject,
-  selection: ServiceSelection
+  selection: ServiceSelection,
+  /** True: the client asks a person about calls that need an approval. Absent or false: such calls are not run. */
+  approvals: Schema.optionalKey(Schema.Boolean)
 })
 export type SessionRequest = typeof SessionRequest.Type
 
@@ -76,6 +78,14 @@ export const ClientFrame = Schema.Union([
   Schema.TaggedStruct("Cancel", {}),
   /** How much of an item's audio the client has played so far. */
   Schema.TaggedStruct("Played", { itemId: Schema.String, millis: Schema.Finite }),
+  /** The client plays no more of this item, and has played this much. */
+  Schema.TaggedStruct("Heard", { itemId: Schema.String, millis: Schema.Finite }),
+  /** What a person has decided about a call that needs an approval. `reason` goes to the model. */
+  Schema.TaggedStruct("Approval", {
+    toolCallId: Schema.String,
+    isApproved: Schema.Boolean,
+    reason: Schema.NullOr(Schema.String)
+  }),
   Schema.TaggedStruct("ToolOutputs", { outputs: Schema.Array(SessionToolOutput) }),
   Schema.TaggedStruct("ProviderEvent", { event: Schema.JsonObject }),
   Schema.TaggedStruct("Stop", {})
@@ -137,6 +147,8 @@ export const ServiceEvent = Schema.Union([
     arguments: Schema.Json,
     hosted: Schema.Boolean
   }),
+  /** A hosted call waits for an `Approval`, in a session that asks for approvals. */
+  Schema.TaggedStruct("ApprovalNeeded", { toolCallId: Schema.String, name: Schema.String, arguments: Schema.Json }),
   Schema.TaggedStruct("ToolCancelled", { toolCallIds: Schema.Array(Schema.String) }),
   Schema.TaggedStruct("ToolCompleted", { toolCallId: Schema.String }),
   Schema.TaggedStruct("MediaGenerated", { toolCallId: Schema.String, media: Schema.Array(Schema.JsonObject) }),

@@ -60,6 +60,8 @@ export type VendorCommand =
   | { readonly _tag: "Cancel" }
   /** The client has played this much of an item. */
   | { readonly _tag: "Played"; readonly itemId: string; readonly millis: number }
+  /** The client plays no more of this item, and has played this much of it: no more of it counts as heard. */
+  | { readonly _tag: "Heard"; readonly itemId: string; readonly millis: number }
   /** The client is gone. What it has not heard is interrupted, as by the user's speech. */
   | { readonly _tag: "ClientGone" }
   /** All of them are open calls of this session. */

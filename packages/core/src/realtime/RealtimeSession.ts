@@ -113,6 +113,7 @@ export class RealtimeSession extends Context.Service<
           now: () => clock.currentTimeMillisUnsafe(),
           wakeAt: open.wakeAt,
           runHosted: tools.start,
+          decideHosted: tools.decide,
           stopHosted: tools.stop,
           save: () => keeper.wake(),
           charge: (usage) => keeper.charge(usage),

@@ -13,6 +13,7 @@ import type { AssistantStore } from "../assistants/AssistantStore.ts"
 import { Metering, type MeteringPort } from "../metering/Metering.ts"
 import type { QuotaStore } from "../metering/QuotaStore.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
+import type { ModelInfo } from "../models/ModelInfo.ts"
 import type { Providers } from "../models/Provider.ts"
 import { Deadlines } from "../primitives/Deadlines.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
@@ -20,7 +21,7 @@ import type { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedTools } from "../tools/HostedTool.ts"
 import type { TurnParts } from "../turns/TurnParts.ts"
 import type { ClientSocket, Credentials } from "./ClientSocket.ts"
-import type { RealtimeModels } from "./RealtimeModel.ts"
+import { RealtimeModels } from "./RealtimeModel.ts"
 import { OpenSessions } from "./OpenSessions.ts"
 import { RealtimeSession } from "./RealtimeSession.ts"
 import { SessionAdmission } from "./SessionAdmission.ts"
@@ -43,6 +44,8 @@ export class RealtimeSessions extends Context.Service<
     readonly serve: (socket: ClientSocket, credentials: Credentials) => Effect.Effect<void>
     /** Refuses new sessions, stops the running ones, and waits until conversations are stored and clients have their endings. */
     readonly drain: Effect.Effect<void>
+    /** The models of all vendors, as a first frame may name them. */
+    readonly models: ReadonlyArray<ModelInfo>
     /** The number of connections. */
     readonly size: () => number
   }
@@ -67,7 +70,8 @@ export class RealtimeSessions extends Context.Service<
       yield* Effect.forkScoped(reportCharges(yield* SessionStore, yield* Metering))
       const { serve } = yield* RealtimeSession
       const { saving, stopping } = yield* SessionLimits
-      return makeSessions(serve, millis(stopping) + millis(saving) + millis("20 seconds"))
+      const models = (yield* RealtimeModels).all.flatMap((each) => each.models)
+      return makeSessions(serve, models, millis(stopping) + millis(saving) + millis("20 seconds"))
     })
   ).pipe(
     Layer.provide(RealtimeSession.layer),
@@ -78,6 +82,7 @@ export class RealtimeSessions extends Context.Service<
 
 const makeSessions = (
   serve: typeof RealtimeSession.Service.serve,
+  models: ReadonlyArray<ModelInfo>,
   drainMillis: number
 ): typeof RealtimeSessions.Service => {
   const doors = new Set<SessionDoor>()
@@ -91,6 +96,7 @@ const makeSessions = (
   }
 
   return RealtimeSessions.of({
+    models,
     size: () => doors.size,
     serve: (socket, credentials) =>
       Effect.suspend(() => {

@@ -12,7 +12,7 @@ import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts
 import { millis } from "./SessionLimits.ts"
 import { countAudio, decide, nextDue, takesAudio } from "./SessionState.ts"
 import { openingState } from "./SessionSteps.ts"
-import type { Action, Ending, Input, SessionTerms } from "./SessionSteps.ts"
+import type { Action, CallDecision, Ending, Input, SessionTerms } from "./SessionSteps.ts"
 
 /** The work that the relay leaves to the session, which has a clock and a store. */
 export interface RelayOwner {
@@ -20,6 +20,7 @@ export interface RelayOwner {
   /** Requests a tick at this time. */
   readonly wakeAt: (time: number) => void
   readonly runHosted: (call: ToolCall) => void
+  readonly decideHosted: (decision: CallDecision) => void
   readonly stopHosted: (toolCallIds: ReadonlyArray<string>) => void
   /** There is something to store. */
   readonly save: () => void
@@ -113,6 +114,8 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
         return client.dropAudio()
       case "RunHosted":
         return owner.runHosted(action.call)
+      case "DecideHosted":
+        return owner.decideHosted(action)
       case "StopHosted":
         return owner.stopHosted(action.toolCallIds)
       case "FinishVendor":

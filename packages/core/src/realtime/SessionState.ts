@@ -3,7 +3,7 @@
  * state and a list of actions, which `RealtimeSession` performs. The phases are opening → live → stopping → ended, never back.
  */
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { addResult, close, hear, isCutOff, keepWith, pendingTranscripts } from "./Conversation.ts"
@@ -22,7 +22,8 @@ import {
   tell,
   complain
 } from "./SessionSteps.ts"
-import { answerCalls, cancelCalls, completeCall, openCall, openCalls } from "./ToolCallLedger.ts"
+import { askApproval, decideApproval } from "./SessionApprovals.ts"
+import { answerCalls, cancelCalls, completeCall, openCall, openCalls, readArguments } from "./ToolCallLedger.ts"
 
 const gracefully: Ending = { error: null, close: "ended" }
 
@@ -55,6 +56,8 @@ const step = (state: SessionState, input: Input, now: number): Decided => {
       return { state, actions: [tell({ _tag: "MediaGenerated", toolCallId: input.toolCallId, media: input.media })] }
     case "Kept":
       return stay({ ...state, conversation: keepWith(state.conversation, input.toolCallId, input.part, input.value) })
+    case "ApprovalNeeded":
+      return askApproval(state, input.toolCallId)
     case "HostedDone":
       return onHostedDone(state, input)
     case "Tick":
@@ -120,15 +123,16 @@ const onFrame = (state: SessionState, frame: ClientFrame, now: number): Decided 
   if (state.phase === "stopping") return stay(state)
   switch (frame._tag) {
     case "Text":
-      return { state, actions: [{ _tag: "Send", command: frame }] }
     case "Commit":
+    case "Played":
+    case "Heard":
       return { state, actions: [{ _tag: "Send", command: frame }] }
     case "Cancel":
       return state.terms.canCancel
         ? { state, actions: [{ _tag: "DropAudio" }, { _tag: "Send", command: frame }] }
         : { state, actions: [complain("unsupported_frame", "This provider cannot cancel an answer.")] }
-    case "Played":
-      return { state, actions: [{ _tag: "Send", command: frame }] }
+    case "Approval":
+      return decideApproval(state, frame)
     case "ToolOutputs":
       return onOutputs(state, frame)
     case "ProviderEvent":
@@ -223,13 +227,6 @@ const onCall = (state: SessionState, call: ToolCall): Decided => {
   const told = tell({ _tag: "ToolCall", toolCallId: call.id, name: call.name, arguments: readArguments(call), hosted })
   return { state: { ...state, ledger }, actions: hosted ? [told, { _tag: "RunHosted", call }] : [told] }
 }
-
-const readArguments = ({ arguments: text }: ToolCall): Schema.Json => {
-  const parsed = parseJson(text)
-  return parsed._tag === "Some" ? parsed.value : text
-}
-
-const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
 const onCancelled = (state: SessionState, toolCallIds: ReadonlyArray<string>): Decided => {
   const { cancelled, ledger } = cancelCalls(state.ledger, toolCallIds)

@@ -22,6 +22,8 @@ export interface SessionState {
   readonly lastInputAt: number
   readonly inputBytes: number
   readonly ledger: ToolCallLedger
+  /** The open calls that wait for an approval. */
+  readonly undecided: ReadonlySet<string>
   readonly conversation: Conversation
   readonly usage: Usage
   readonly responding: boolean
@@ -57,10 +59,19 @@ export type Input =
   | { readonly _tag: "MediaMade"; readonly toolCallId: string; readonly media: ReadonlyArray<Schema.JsonObject> }
   /** A part keeps a value with the answer that made the call. */
   | { readonly _tag: "Kept"; readonly toolCallId: string; readonly part: string; readonly value: Schema.Json }
+  /** A hosted call waits for the decision of a person. */
+  | { readonly _tag: "ApprovalNeeded"; readonly toolCallId: string }
   | { readonly _tag: "HostedDone"; readonly toolCallId: string; readonly output: string }
   | { readonly _tag: "Tick" }
   /** The service ends the session: a drain, a lost lease, or a peer that does not read. */
   | { readonly _tag: "Ended"; readonly ending: Ending; readonly atOnce: boolean }
+
+/** What a person has decided about a call. */
+export interface CallDecision {
+  readonly toolCallId: string
+  readonly isApproved: boolean
+  readonly reason: string | null
+}
 
 export type Action =
   | { readonly _tag: "Tell"; readonly event: ServiceEvent }
@@ -69,6 +80,7 @@ export type Action =
   | { readonly _tag: "PassAudio" }
   | { readonly _tag: "DropAudio" }
   | { readonly _tag: "RunHosted"; readonly call: ToolCall }
+  | ({ readonly _tag: "DecideHosted" } & CallDecision)
   | { readonly _tag: "StopHosted"; readonly toolCallIds: ReadonlyArray<string> }
   | { readonly _tag: "FinishVendor" }
   | { readonly _tag: "Charge"; readonly usage: Usage }
@@ -87,6 +99,7 @@ export const openingState = (terms: SessionTerms, now: number): SessionState => 
   lastInputAt: now,
   inputBytes: 0,
   ledger: emptyLedger,
+  undecided: new Set(),
   conversation: emptyConversation,
   usage: noUsage,
   responding: false,

@@ -1,6 +1,7 @@
 /** The hosted tools of a voice session: they run in parallel, each in a fiber that can be stopped. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Deferred from "effect/Deferred"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -17,10 +18,11 @@ import { MessageId } from "../primitives/Ids.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import type { HostedCall } from "../tools/HostedTool.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
+import { rejection } from "../tools/ToolRoundTrip.ts"
 import { findAnswerer, needsApproval, runHosted } from "../turns/HostedCalls.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import type { Opening } from "./SessionAdmission.ts"
-import type { Input } from "./SessionSteps.ts"
+import type { CallDecision, Input } from "./SessionSteps.ts"
 
 /** What hosted calls need of the session. */
 export interface CallSurroundings {
@@ -31,6 +33,8 @@ export interface CallSurroundings {
 
 export interface RunningTools {
   readonly start: (call: ToolCall) => void
+  /** Of a call that waits for an approval. */
+  readonly decide: (decision: CallDecision) => void
   readonly stop: (ids: ReadonlyArray<string>) => void
   readonly stopAll: Effect.Effect<void>
 }
@@ -58,6 +62,7 @@ export class SessionTools extends Context.Service<
         ) {
           const run = Effect.runForkWith(yield* Effect.context<Principal>())
           const running = new Map<string, Fiber.Fiber<void>>()
+          const undecided = new Map<string, Deferred.Deferred<CallDecision>>()
           const tools = new Map(plan.hosted.map((offered) => [offered.tool.definition.name, offered]))
           const { assistantId, id: threadId } = place.thread
           const runCall = (call: ToolCall) => {
@@ -102,12 +107,21 @@ export class SessionTools extends Context.Service<
               ensureCredit: (need) => credit(need, assistantId)
             }
             const limits = { deadlines, settings }
-            return Effect.flatMap(needsApproval(answerer, from, limits), (by) => {
-              if (by._tag === "Approval") return Effect.succeed(withoutApproval)
-              if (by._tag === "Refused") return Effect.succeed(by.output)
-              return Effect.map(runHosted(by.tool, by.args, from, limits), (output) =>
+            const outputOf = ({ args, tool }: Pick<typeof answerer, "args" | "tool">) =>
+              Effect.map(runHosted(tool, args, from, limits), (output) =>
                 typeof output === "string" ? output : withoutAnswer
               )
+            const approved = Effect.suspend(() => {
+              const decided = Deferred.makeUnsafe<CallDecision>()
+              undecided.set(toolCallId, decided)
+              input({ _tag: "ApprovalNeeded", toolCallId })
+              return Effect.flatMap(Deferred.await(decided), ({ isApproved, reason }) =>
+                isApproved ? outputOf(answerer) : Effect.succeed(rejection(reason ?? undefined))
+              )
+            })
+            return Effect.flatMap(needsApproval(answerer, from, limits), (by) => {
+              if (by._tag === "Approval") return request.approvals === true ? approved : Effect.succeed(withoutApproval)
+              return by._tag === "Refused" ? Effect.succeed(by.output) : outputOf(by)
             })
           }
           const stop = (ids: ReadonlyArray<string>): void => {
@@ -125,6 +139,11 @@ export class SessionTools extends Context.Service<
               )
               running.set(call.id, run(answered))
             },
+            decide: (decision: CallDecision): void => {
+              const waiting = undecided.get(decision.toolCallId)
+              undecided.delete(decision.toolCallId)
+              if (waiting !== undefined) Deferred.doneUnsafe(waiting, Effect.succeed(decision))
+            },
             stop,
             stopAll: Effect.sync(() => stop([...running.keys()]))
           }
@@ -135,7 +154,7 @@ export class SessionTools extends Context.Service<
     )
 }
 
-/** A session goes on while it speaks, so nothing in it waits for a person. */
+/** For a client that cannot ask a person. */
 const withoutApproval =
   "Error: not run. A person has to approve this call first, and that is not possible in a voice session. Tell the user to ask for it in writing."
 

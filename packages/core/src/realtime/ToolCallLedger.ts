@@ -3,6 +3,7 @@
  * answered or cancelled; only pending calls accept outputs from the client.
  */
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { SessionToolOutput } from "./Frames.ts"
 
@@ -79,3 +80,11 @@ const move = (ledger: Map<string, LedgerEntry>, id: string, state: CallState): T
   const entry = ledger.get(id)
   return entry === undefined ? ledger : ledger.set(id, { ...entry, state })
 }
+
+/** The arguments of a call as the client reads them: an object if the model wrote one, otherwise its text. */
+export const readArguments = ({ arguments: text }: ToolCall): Schema.Json => {
+  const parsed = parseJson(text)
+  return parsed._tag === "Some" ? parsed.value : text
+}
+
+const parseJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))

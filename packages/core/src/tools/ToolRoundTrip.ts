@@ -206,7 +206,8 @@ const toResult = ({ approval, id, name }: OpenCall, given: CallDecision, now: Da
     : { ...result, output: rejection(reason) }
 }
 
-const rejection = (reason: string | undefined): string => {
+/** What the model reads in place of the output of a rejected call. */
+export const rejection = (reason: string | undefined): string => {
   if (reason === expiredReason) return "Error: the call was not run. Nobody approved it in time: it has expired."
   return reason === undefined || reason === ""
     ? "Error: the call was not run, because a person rejected it."

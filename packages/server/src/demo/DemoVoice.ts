@@ -147,6 +147,7 @@ class DemoTalk {
         return null
       // The demo sends its audio in real time, so it knows how much was played.
       case "Played":
+      case "Heard":
         return null
       case "ToolOutputs":
         for (const { name, output, toolCallId } of command.outputs) {

@@ -181,6 +181,11 @@ class Play {
       this.texts.push(command.text)
       this.text.openUnsafe()
     }
+    if (command._tag === "Heard" && this.last !== null && this.last.itemId === command.itemId) {
+      const { itemId, millis } = this.last
+      const heardMillis = Math.min(command.millis, millis)
+      this.listener.event({ _tag: "CutShort", cut: { itemId, heardMillis, generatedMillis: millis } })
+    }
     if (command._tag === "ToolOutputs") {
       for (const { toolCallId } of command.outputs) this.answer(toolCallId)
     }

@@ -1,0 +1,213 @@
+/**
+ * The answers of a session as OpenAI's events: a response with its items, their words, sound and calls. The session tells words and calls, and the
+ * end of an answer; the beginning and the end of each item follow from them.
+ */
+import { makeResampler } from "@colloquy/core/adapters"
+import type { AudioFormat, ServiceEvent } from "@colloquy/core/realtime"
+import type { Fields } from "../Json.ts"
+import { Buffer } from "node:buffer"
+
+type Told<Tag extends ServiceEvent["_tag"]> = Extract<ServiceEvent, { readonly _tag: Tag }>
+
+export interface ResponsesSink {
+  readonly send: (event: Fields & { readonly type: string }) => void
+  readonly sendAudio: (event: Buffer) => void
+  readonly newId: (kind: string) => string
+  /** Adds an item to the conversation: `conversation.item.added`, and `done` if it is complete. */
+  readonly added: (item: Fields & { readonly id: string }, isDone: boolean) => void
+  readonly isTextOnly: () => boolean
+  readonly conversationId: () => string
+}
+
+interface SpokenItem {
+  readonly id: string
+  readonly index: number
+  readonly isText: boolean
+  text: string
+  /** Whether its words are complete. */
+  isFinal: boolean
+  hasSound: boolean
+}
+
+interface Response {
+  readonly id: string
+  readonly spoken: Map<string, SpokenItem>
+  readonly output: Array<Fields>
+  items: number
+  /** Why it was broken off. */
+  cancelled: "client_cancelled" | "turn_detected" | null
+}
+
+/** The server of the hosted tools in the protocol's words. */
+const serverLabel = "service"
+
+export const makeResponses = (sink: ResponsesSink) => {
+  const { added, newId, send } = sink
+  let active: Response | null = null
+  /** Items of all responses: what comes for one that has ended is too late. */
+  const known = new Set<string>()
+  const hosted = new Map<string, Fields & { readonly id: string }>()
+  let resample: ReturnType<typeof makeResampler> | null = null
+
+  const responseRecord = ({ cancelled, id, output }: Response, isDone: boolean): Fields => ({
+    object: "realtime.response",
+    id,
+    status: !isDone ? "in_progress" : cancelled === null ? "completed" : "cancelled",
+    status_details: !isDone || cancelled === null ? null : { type: "cancelled", reason: cancelled },
+    output: [...output],
+    conversation_id: sink.conversationId(),
+    output_modalities: [sink.isTextOnly() ? "text" : "audio"],
+    metadata: null
+  })
+
+  const begin = (): Response => {
+    if (active !== null) return active
+    active = { id: newId("resp"), spoken: new Map(), output: [], items: 0, cancelled: null }
+    send({ type: "response.created", response: responseRecord(active, false) })
+    return active
+  }
+
+  const inItem = (response: Response, { id, index }: { readonly id: string; readonly index: number }) => ({
+    response_id: response.id,
+    item_id: id,
+    output_index: index
+  })
+
+  const message = ({ id, isFinal, isText, text }: SpokenItem, status: string): Fields & { readonly id: string } => ({
+    id,
+    object: "realtime.item",
+    type: "message",
+    role: "assistant",
+    status,
+    content: isFinal ? [isText ? { type: "output_text", text } : { type: "output_audio", transcript: text }] : []
+  })
+
+  const openItem = (itemId: string): { readonly response: Response; readonly item: SpokenItem } | null => {
+    const before = active?.spoken.get(itemId)
+    if (active !== null && before !== undefined) return { response: active, item: before }
+    if (known.has(itemId)) return null
+    const response = begin()
+    const isText = sink.isTextOnly()
+    const item: SpokenItem = { id: itemId, index: response.items++, isText, text: "", isFinal: false, hasSound: false }
+    response.spoken.set(itemId, item)
+    known.add(itemId)
+    send({
+      type: "response.output_item.added",
+      response_id: response.id,
+      output_index: item.index,
+      item: message(item, "in_progress")
+    })
+    added(message(item, "in_progress"), false)
+    const part = isText ? { type: "text", text: "" } : { type: "audio", transcript: "" }
+    send({ type: "response.content_part.added", ...inItem(response, item), content_index: 0, part })
+    return { response, item }
+  }
+
+  const words = (event: Told<"TranscriptDelta" | "TranscriptFinal">): void => {
+    const open = openItem(event.itemId)
+    if (open === null || open.item.isFinal) return
+    const { item, response } = open
+    const place = { ...inItem(response, item), content_index: 0 }
+    if (event._tag === "TranscriptDelta") {
+      item.text += event.text
+      const type = item.isText ? "response.output_text.delta" : "response.output_audio_transcript.delta"
+      return send({ type, ...place, delta: event.text })
+    }
+    item.text = event.text
+    finishWords(response, item)
+  }
+
+  const finishWords = (response: Response, item: SpokenItem): void => {
+    if (item.isFinal) return
+    item.isFinal = true
+    const place = { ...inItem(response, item), content_index: 0 }
+    if (item.isText) send({ type: "response.output_text.done", ...place, text: item.text })
+    else send({ type: "response.output_audio_transcript.done", ...place, transcript: item.text })
+  }
+
+  const finishItem = (response: Response, item: SpokenItem): void => {
+    finishWords(response, item)
+    const place = { ...inItem(response, item), content_index: 0 }
+    if (item.hasSound) send({ type: "response.output_audio.done", ...place })
+    const part = item.isText ? { type: "text", text: item.text } : { type: "audio", transcript: item.text }
+    send({ type: "response.content_part.done", ...place, part })
+    finishOutput(response, item.index, message(item, response.cancelled === null ? "completed" : "incomplete"))
+  }
+
+  const finishOutput = (response: Response, index: number, item: Fields & { readonly id: string }): void => {
+    response.output.push(item)
+    send({ type: "response.output_item.done", response_id: response.id, output_index: index, item })
+    send({ type: "conversation.item.done", previous_item_id: null, item })
+  }
+
+  const call = ({ arguments: args, hosted: isHosted, name, toolCallId }: Told<"ToolCall">): void => {
+    const response = begin()
+    const index = response.items++
+    const text = typeof args === "string" ? args : JSON.stringify(args)
+    const id = newId("item")
+    const place = inItem(response, { id, index })
+    const item = isHosted
+      ? { id, type: "mcp_call", server_label: serverLabel, name, arguments: text, output: null, error: null }
+      : { id, object: "realtime.item", type: "function_call", call_id: toolCallId, name, arguments: text }
+    const opening = isHosted ? item : { ...item, status: "in_progress", arguments: "" }
+    send({ type: "response.output_item.added", response_id: response.id, output_index: index, item: opening })
+    added(opening, false)
+    if (isHosted) {
+      hosted.set(toolCallId, item)
+      response.output.push(item)
+      return send({ type: "response.mcp_call.in_progress", item_id: id, output_index: index })
+    }
+    send({ type: "response.function_call_arguments.delta", ...place, call_id: toolCallId, delta: text })
+    send({ type: "response.function_call_arguments.done", ...place, call_id: toolCallId, name, arguments: text })
+    finishOutput(response, index, { ...item, status: "completed" })
+  }
+
+  return {
+    isActive: (): boolean => active !== null,
+    words,
+    call,
+    sound: (itemId: string, base64: Uint8Array, format: AudioFormat): void => {
+      if (sink.isTextOnly()) return
+      const open = openItem(itemId)
+      if (open === null) return
+      const { item, response } = open
+      item.hasSound = true
+      const head = JSON.stringify({
+        type: "response.output_audio.delta",
+        event_id: newId("event"),
+        ...inItem(response, item),
+        content_index: 0
+      })
+      const piece = format.sampleRate === 24_000 ? base64 : resampled(base64, format.sampleRate)
+      sink.sendAudio(Buffer.concat([Buffer.from(`${head.slice(0, -1)},"delta":"`), piece, Buffer.from('"}')]))
+    },
+    completed: (toolCallId: string): void => {
+      const item = hosted.get(toolCallId)
+      if (item === undefined) return
+      hosted.delete(toolCallId)
+      send({ type: "response.mcp_call.completed", item_id: item.id, output_index: 0 })
+      send({ type: "conversation.item.done", previous_item_id: null, item })
+    },
+    approval: ({ arguments: args, name }: Told<"ApprovalNeeded">, id: string): void => {
+      const text = typeof args === "string" ? args : JSON.stringify(args)
+      added({ id, type: "mcp_approval_request", server_label: serverLabel, name, arguments: text }, true)
+    },
+    breakOff: (reason: NonNullable<Response["cancelled"]>): void => {
+      if (active !== null) active.cancelled ??= reason
+    },
+    end: (): void => {
+      const response = begin()
+      for (const item of response.spoken.values()) finishItem(response, item)
+      active = null
+      send({ type: "response.done", response: responseRecord(response, true) })
+    },
+    /** Whether this is the item of an answer. */
+    hasItem: (itemId: string): boolean => known.has(itemId)
+  }
+
+  function resampled(base64: Uint8Array, rate: number): Buffer {
+    resample ??= makeResampler(rate, 24_000)
+    const made = resample(Buffer.from(Buffer.from(base64).toString("latin1"), "base64"))
+    return Buffer.from(Buffer.from(made).toString("base64"), "latin1")
+  }
+}

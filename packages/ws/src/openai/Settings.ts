@@ -1,0 +1,183 @@
+/**
+ * Pure: the settings of a session as `session.update` changes them, and the first frame that they give. A setting that the model does not take is
+ * left out, and `session.updated` shows what holds.
+ */
+import type { ModelInfo } from "@colloquy/core"
+import { RealtimeCapabilities, type SessionRequest } from "@colloquy/core/realtime"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { readFirstFrame } from "../FirstFrame.ts"
+import { at, type Fields, isList, isObject, merge, without } from "../Json.ts"
+
+export interface Settings {
+  readonly model: ModelInfo
+  /** Parameters of the address: `thread_id`, `assistant_id`, `memory`, `memory_pro`, `web_search`. */
+  readonly place: Fields
+  /** What the client has set. */
+  readonly asked: Fields
+}
+
+export interface Problem {
+  readonly message: string
+  readonly param: string
+}
+
+/** Settings of the vendor's model. Others are settings of the service, or have one possible value. */
+const ofModel = [
+  "output_modalities",
+  "max_output_tokens",
+  "tool_choice",
+  "parallel_tool_calls",
+  "reasoning",
+  "truncation",
+  "include",
+  "tracing",
+  "audio"
+] as const
+
+const known: ReadonlySet<string> = new Set([...ofModel, "type", "model", "instructions", "tools", "prompt"])
+
+const placeNames = ["thread_id", "assistant_id", "memory", "memory_pro", "web_search"]
+
+/** `provider/model`, or the name of a model alone. Null: there is no such model. */
+export const openSettings = (query: URLSearchParams, models: ReadonlyArray<ModelInfo>): Settings | null => {
+  const wanted = query.get("model")
+  const model =
+    wanted === null
+      ? models[0]
+      : (models.find(({ name, provider }) => `${provider}/${name}` === wanted) ??
+        models.find(({ name }) => name === wanted))
+  const given = placeNames.flatMap((name) => {
+    const value = query.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  return model === undefined ? null : { model, place: Object.fromEntries(given), asked: {} }
+}
+
+/** The settings after an update, or everything that is wrong with it. */
+export const updated = (settings: Settings, update: Fields): Result.Result<Settings, Problem> => {
+  const unknown = Object.keys(update).find((name) => !known.has(name))
+  if (unknown !== undefined) return fail(`There is no setting "${unknown}".`, unknown)
+  if (update["type"] !== undefined && update["type"] !== "realtime") {
+    return fail('Only sessions of the type "realtime" are served here.', "type")
+  }
+  const model = update["model"]
+  const { name, provider } = settings.model
+  if (model !== undefined && model !== name && model !== `${provider}/${name}`) {
+    return fail("The model of a session cannot be changed. Open a new connection with the other model.", "model")
+  }
+  for (const way of ["input", "output"]) {
+    const format = at(update, "audio", way, "format")
+    if (format !== undefined && !isOurFormat(format)) {
+      return fail("The format of audio is audio/pcm with a rate of 24000.", `audio.${way}.format`)
+    }
+  }
+  const modalities = update["output_modalities"]
+  if (modalities !== undefined && !isOneModality(modalities)) {
+    return fail('output_modalities is ["audio"] or ["text"].', "output_modalities")
+  }
+  const next = { ...settings, asked: merge(settings.asked, update) }
+  return Result.mapError(
+    Result.map(firstFrame(next), () => next),
+    (message) => ({ message, param: "session" })
+  )
+}
+
+const fail = (message: string, param: string) => Result.fail({ message, param: `session.${param}` })
+
+const isOurFormat = (format: Schema.Json): boolean =>
+  isObject(format) && format["type"] === "audio/pcm" && (format["rate"] === undefined || format["rate"] === 24_000)
+
+const isOneModality = (value: Schema.Json): boolean =>
+  Array.isArray(value) && value.length === 1 && (value[0] === "audio" || value[0] === "text")
+
+/** The first frame of the session; a failure is a sentence for the client. */
+export const firstFrame = (settings: Settings): Result.Result<SessionRequest, string> => {
+  const { asked, model, place } = settings
+  const tools = asked["tools"]
+  if (tools !== undefined && !isList(tools)) return Result.fail("tools is a list.")
+  const other = tools?.find((tool) => at(tool, "type") !== "function")
+  if (other !== undefined) {
+    return Result.fail(
+      `A tool of the type ${JSON.stringify(at(other, "type") ?? null)} is not run here: declare functions.`
+    )
+  }
+  const assistant = at(asked, "prompt", "id")
+  const frame = readFirstFrame({
+    ...(assistant === undefined ? {} : { assistant_id: assistant }),
+    ...place,
+    provider: model.provider,
+    model: model.name,
+    ...(asked["instructions"] === undefined ? {} : { system_prompt: asked["instructions"] }),
+    ...(tools === undefined ? {} : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
+    provider_options: optionsOf(settings)
+  })
+  return Result.map(frame, (request) => ({ ...request, approvals: true }))
+}
+
+/** The vendor's options. Some vendors have the voice and the turn detection at the top. */
+export const optionsOf = ({ asked, model }: Settings): Fields => {
+  const taken = settingsTaken(model)
+  const options: Record<string, Schema.Json> = {}
+  for (const name of ofModel) {
+    const value = asked[name]
+    if (name === "audio" || value === undefined || !taken.has(name)) continue
+    options[name] = value
+  }
+  const detection = at(asked, "audio", "input", "turn_detection")
+  const voice = at(asked, "audio", "output", "voice")
+  const isDetectionAtTop = taken.has("turn_detection")
+  const isVoiceAtTop = taken.has("voice")
+  if (isDetectionAtTop && detection !== undefined) options["turn_detection"] = detection
+  if (isVoiceAtTop && voice !== undefined) options["voice"] = voice
+  const input = without(at(asked, "audio", "input"), ["format", ...(isDetectionAtTop ? ["turn_detection"] : [])])
+  const output = without(at(asked, "audio", "output"), ["format", ...(isVoiceAtTop ? ["voice"] : [])])
+  if (taken.has("audio") && (input !== null || output !== null)) {
+    options["audio"] = { ...(input === null ? {} : { input }), ...(output === null ? {} : { output }) }
+  }
+  return options
+}
+
+const decodeCapabilities = Schema.decodeUnknownOption(RealtimeCapabilities)
+
+const settingsTaken = ({ details }: ModelInfo): ReadonlySet<string> =>
+  new Set(
+    Option.match(decodeCapabilities(details), { onNone: () => [], onSome: ({ providerSettings }) => providerSettings })
+  )
+
+/** Whether the client says itself when the user has spoken. */
+export const isManual = (settings: Settings): boolean => {
+  const options = optionsOf(settings)
+  return options["turn_detection"] === null || at(options, "audio", "input", "turn_detection") === null
+}
+
+export const isTextOnly = ({ asked }: Settings): boolean =>
+  isList(asked["output_modalities"]) && asked["output_modalities"][0] === "text"
+
+const format = { type: "audio/pcm", rate: 24_000 }
+
+/** The session as the client sees it. */
+export const shownSession = (settings: Settings, id: string): Fields => {
+  const { asked, model } = settings
+  const { turn_detection: detection = { type: "server_vad" }, voice, audio, ...options } = optionsOf(settings)
+  const input = { format, transcription: null, noise_reduction: null, turn_detection: detection }
+  const output = { format, ...(voice === undefined ? {} : { voice }) }
+  return {
+    object: "realtime.session",
+    id,
+    tool_choice: "auto",
+    max_output_tokens: "inf",
+    instructions: "",
+    tools: [],
+    output_modalities: ["audio"],
+    ...without(
+      asked,
+      ofModel.filter((name) => name !== "output_modalities")
+    ),
+    ...options,
+    type: "realtime",
+    model: model.name,
+    audio: merge({ input, output }, isObject(audio) ? audio : {})
+  }
+}

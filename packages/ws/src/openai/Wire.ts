@@ -1,0 +1,413 @@
+/**
+ * One connection of OpenAI's realtime protocol. Its session begins with the first event that is no `session.update`, because the session's own
+ * settings hold from its first frame. A response is given when the client asks for one: texts, outputs of functions and a commit wait for
+ * `response.create`.
+ */
+import type { ClientFrame, ErrorCode, ServiceEvent } from "@colloquy/core/realtime"
+import { makeResampler } from "@colloquy/core/adapters"
+import * as Result from "effect/Result"
+import { Buffer } from "node:buffer"
+import { randomUUID } from "node:crypto"
+import type { Connection, SessionWire } from "../FrontDoor.ts"
+import { at, type Fields } from "../Json.ts"
+import { readObject } from "../Wire.ts"
+import { type ClientEvent, idOfEvent, type NewItem, readClientEvent } from "./ClientEvents.ts"
+import { makeResponses } from "./Responses.ts"
+import {
+  firstFrame,
+  isManual,
+  isTextOnly,
+  openSettings,
+  optionsOf,
+  type Settings,
+  shownSession,
+  updated
+} from "./Settings.ts"
+
+type Typed = Fields & { readonly type: string }
+
+/** How much a client may prepare before it asks for a response. */
+const mostPending = 100
+const mostPendingCharacters = 200_000
+
+export const openAiWire = (connection: Connection): SessionWire => {
+  const { hold, query, receive } = connection
+  const mark = randomUUID().slice(0, 8)
+  const sessionId = `sess_${mark}`
+  const opened = openSettings(query, connection.models)
+  let settings: Settings | null = opened
+  let phase: "new" | "opening" | "live" = "new"
+  let conversationId = ""
+  let ids = 0
+  let lastItem: string | null = null
+  /** The id of the client's event that is being handled. */
+  let current: string | null = null
+  let complaints = 0
+  let isCancelling = false
+  /** Whether a response was asked for that has not begun. */
+  let isAwaited = false
+  let hasAudio = false
+  /** The id under which a commit was acknowledged; it waits for `response.create`. */
+  let committed: string | null = null
+  let resample = makeResampler(24_000, 24_000)
+  const early: Array<{ readonly event: ClientEvent; readonly bytes: number }> = []
+  let texts: Array<{ readonly id: string; readonly text: string }> = []
+  let outputs: Array<{
+    readonly id: string
+    readonly toolCallId: string
+    readonly name: string
+    readonly output: string
+  }> = []
+  const calls = new Map<string, string>()
+  const approvals = new Map<string, string>()
+  /** The ids of the client for turns that the vendor names otherwise. */
+  const announced: Array<string> = []
+  const userItems = new Map<string, string>()
+
+  const newId = (kind: string): string => `${kind}_${mark}_${++ids}`
+  const send = (event: Typed): void => connection.send(JSON.stringify({ ...event, event_id: newId("event") }), false)
+
+  const fail = (code: string, message: string, param: string | null = null): void =>
+    send({ type: "error", error: { type: errorType(code), code, message, param, event_id: current } })
+
+  const added = (item: Fields & { readonly id: string }, isDone: boolean): void => {
+    send({ type: "conversation.item.added", previous_item_id: lastItem, item })
+    if (isDone) send({ type: "conversation.item.done", previous_item_id: lastItem, item })
+    lastItem = item.id
+  }
+
+  const responses = makeResponses({
+    send,
+    sendAudio: (event) => connection.send(event, true),
+    newId,
+    added,
+    isTextOnly: () => settings !== null && isTextOnly(settings),
+    conversationId: () => conversationId
+  })
+
+  const frame = (given: ClientFrame, bytes = 0): boolean => {
+    const before = complaints
+    receive({ _tag: "Frame", frame: given, bytes })
+    return complaints === before
+  }
+
+  const refuseSession = (code: ErrorCode, message: string): void =>
+    receive({ _tag: "Malformed", code, message, bytes: 0 })
+
+  const begin = (bytes: number): void => {
+    if (settings === null) return
+    const request = firstFrame(settings)
+    if (Result.isFailure(request)) return refuseSession("invalid_first_frame", request.failure)
+    phase = "opening"
+    hold(true)
+    receive({ _tag: "Begin", request: request.success, bytes })
+  }
+
+  const onBegin = ({ inputFormat, threadId }: Extract<ServiceEvent, { readonly _tag: "SessionBegin" }>): void => {
+    conversationId = threadId
+    resample = makeResampler(24_000, inputFormat.sampleRate)
+    send({ type: "conversation.created", conversation: { id: threadId, object: "realtime.conversation" } })
+    // The session is told first that it is open.
+    queueMicrotask(() => {
+      phase = "live"
+      for (const { bytes, event } of early.splice(0)) handle(event, bytes)
+      hold(false)
+    })
+  }
+
+  const update = (change: Fields): void => {
+    if (settings === null) return
+    const next = updated(settings, change)
+    if (Result.isFailure(next)) return fail("invalid_value", next.failure.message, next.failure.param)
+    if (phase === "live" && !changeLive(settings, next.success, change)) return
+    settings = next.success
+    send({ type: "session.updated", session: shownSession(settings, sessionId) })
+  }
+
+  /** What the vendor can change while it speaks goes to the vendor; the rest holds for the whole session. */
+  const changeLive = (before: Settings, after: Settings, change: Fields): boolean => {
+    const isFixed = ["instructions", "tools", "prompt"].find(
+      (name) => JSON.stringify(before.asked[name]) !== JSON.stringify(after.asked[name])
+    )
+    if (isFixed !== undefined) {
+      fail("session_started", `"${isFixed}" holds for the whole session. ${goOn}`, `session.${isFixed}`)
+      return false
+    }
+    const options = optionsOf(after)
+    if (JSON.stringify(options) === JSON.stringify(optionsOf(before))) return true
+    const session = optionsOf({ ...after, asked: change })
+    return frame({
+      _tag: "ProviderEvent",
+      event: { type: "session.update", session: { type: "realtime", ...session } }
+    })
+  }
+
+  const handle = (event: ClientEvent, bytes: number): void => {
+    current = event.event_id ?? null
+    take(event, bytes)
+    current = null
+  }
+
+  const take = (event: ClientEvent, bytes: number): void => {
+    switch (event.type) {
+      case "session.update":
+        return update(event.session)
+      case "input_audio_buffer.append": {
+        const audio = Buffer.from(event.audio, "base64")
+        if (audio.byteLength === 0) return
+        hasAudio = true
+        return receive({ _tag: "Audio", audio: resample(audio) })
+      }
+      case "input_audio_buffer.commit": {
+        if (!hasAudio) return fail("input_audio_buffer_commit_empty", "No audio was appended since the last commit.")
+        hasAudio = false
+        const id = newId("item")
+        if (committed === null) announced.push(id)
+        committed = id
+        return showUserItem(id)
+      }
+      case "input_audio_buffer.clear":
+        if (!frame({ _tag: "ProviderEvent", event: { type: "input_audio_buffer.clear" } }, bytes)) return
+        hasAudio = false
+        return send({ type: "input_audio_buffer.cleared" })
+      case "conversation.item.create":
+        return create(event.item, bytes)
+      case "conversation.item.truncate":
+        if (!responses.hasItem(event.item_id)) return fail("item_not_found", unknownItem, "item_id")
+        if (!frame({ _tag: "Heard", itemId: event.item_id, millis: event.audio_end_ms }, bytes)) return
+        return send({
+          type: "conversation.item.truncated",
+          item_id: event.item_id,
+          content_index: 0,
+          audio_end_ms: event.audio_end_ms
+        })
+      case "conversation.item.delete":
+        return remove(event.item_id)
+      case "response.create":
+        return createResponse(event.response ?? {}, bytes)
+      case "response.cancel":
+        if (!responses.isActive() && !isAwaited) {
+          return fail("response_cancel_not_active", "No response is being given.")
+        }
+        isCancelling = true
+        if (!frame({ _tag: "Cancel" }, bytes)) isCancelling = false
+    }
+  }
+
+  const showUserItem = (id: string): void => {
+    send({ type: "input_audio_buffer.committed", item_id: id, previous_item_id: lastItem })
+    const content = [{ type: "input_audio", transcript: null }]
+    added({ id, object: "realtime.item", type: "message", role: "user", status: "completed", content }, true)
+  }
+
+  const create = (item: NewItem, bytes: number): void => {
+    const id = item.id ?? newId("item")
+    const record = { ...item, id, object: "realtime.item", status: "completed" }
+    if (item.type === "mcp_approval_response") {
+      const toolCallId = approvals.get(item.approval_request_id)
+      if (toolCallId === undefined)
+        return fail("item_not_found", "No call waits for this approval.", "item.approval_request_id")
+      approvals.delete(item.approval_request_id)
+      const decision = { toolCallId, isApproved: item.approve, reason: item.reason ?? null }
+      if (frame({ _tag: "Approval", ...decision }, bytes)) added(record, true)
+      return
+    }
+    const waiting = [...texts.map(({ text }) => text), ...outputs.map(({ output }) => output)]
+    const characters = waiting.reduce((sum, { length }) => sum + length, 0)
+    if (waiting.length >= mostPending || characters + bytes > mostPendingCharacters) {
+      return fail("too_many_items", "Too much waits for a response.create. Send it first.")
+    }
+    if (item.type === "function_call_output") {
+      const name = calls.get(item.call_id)
+      if (name === undefined) return fail("invalid_value", "No call of a function has this call_id.", "item.call_id")
+      outputs.push({ id, toolCallId: item.call_id, name, output: item.output })
+      return added(record, true)
+    }
+    if (item.role !== "user") {
+      return fail(
+        "unsupported_item",
+        "Items of the roles assistant and system cannot be added: the conversation is that of the thread.",
+        "item.role"
+      )
+    }
+    if (item.content.some(({ type }) => type !== "input_text")) {
+      return fail(
+        "unsupported_item",
+        "The content of an item is input_text. Send audio with input_audio_buffer.append.",
+        "item.content"
+      )
+    }
+    texts.push({ id, text: item.content.flatMap(({ text }) => text ?? []).join("\n") })
+    added(record, true)
+  }
+
+  const remove = (id: string): void => {
+    const before = texts.length + outputs.length
+    texts = texts.filter((each) => each.id !== id)
+    outputs = outputs.filter((each) => each.id !== id)
+    if (texts.length + outputs.length < before) return send({ type: "conversation.item.deleted", item_id: id })
+    fail(
+      "unsupported_item",
+      "Only an item that waits for response.create can be deleted: the thread keeps all others.",
+      "item_id"
+    )
+  }
+
+  const createResponse = (response: Fields, bytes: number): void => {
+    const foreign = ["input", "tools", "conversation", "prompt"].find(
+      (name) => response[name] !== undefined && !(name === "conversation" && response[name] === "auto")
+    )
+    if (foreign !== undefined)
+      return fail("unsupported_response", `"${foreign}" cannot be set for one response.`, `response.${foreign}`)
+    const hasPending = outputs.length > 0 || texts.length > 0 || committed !== null
+    if (!hasPending) {
+      isAwaited = frame({ _tag: "ProviderEvent", event: { type: "response.create", response } }, bytes) || isAwaited
+      return
+    }
+    if (at(response, "instructions") !== undefined) {
+      return fail(
+        "unsupported_response",
+        "Instructions for one response cannot be combined with new items.",
+        "response.instructions"
+      )
+    }
+    isAwaited = true
+    const given = outputs.splice(0).map(({ name, output, toolCallId }) => ({ toolCallId, name, output }))
+    const typed = texts.splice(0).map(({ text }) => text)
+    const isCommit = committed !== null
+    committed = null
+    if (given.length > 0) frame({ _tag: "ToolOutputs", outputs: given }, bytes)
+    if (isCommit) {
+      frame({ _tag: "Commit" }, bytes)
+      // A vendor that ends turns itself may wait for this word; one that does not know it answers anyway.
+      if (settings !== null && !isManual(settings) && typed.length === 0) askVendor(response)
+    }
+    if (typed.length > 0) frame({ _tag: "Text", text: typed.join("\n\n") }, bytes)
+  }
+
+  let isQuiet = false
+  const askVendor = (response: Fields): void => {
+    isQuiet = true
+    frame({ _tag: "ProviderEvent", event: { type: "response.create", response } })
+    isQuiet = false
+  }
+
+  // -- what the session tells
+
+  const userItem = (vendorId: string): string => {
+    const before = userItems.get(vendorId)
+    if (before !== undefined) return before
+    const id = announced.shift() ?? vendorId
+    userItems.set(vendorId, id)
+    if (id === vendorId) {
+      hasAudio = false
+      showUserItem(id)
+    }
+    return id
+  }
+
+  const transcribed = (vendorId: string, { type, ...fields }: Typed): void => {
+    const kind = `conversation.item.input_audio_transcription.${type}`
+    send({ type: kind, item_id: userItem(vendorId), content_index: 0, ...fields })
+  }
+
+  const tell = (event: ServiceEvent): void => {
+    switch (event._tag) {
+      case "SessionBegin":
+        return onBegin(event)
+      case "TranscriptStarted":
+        return void userItem(event.itemId)
+      case "TranscriptDelta":
+        if (event.role === "assistant") return responses.words(event)
+        return transcribed(event.itemId, { type: "delta", delta: event.text })
+      case "TranscriptFinal": {
+        if (event.role === "assistant") return responses.words(event)
+        const usage = { type: "duration", seconds: 0 }
+        return transcribed(event.itemId, { type: "completed", transcript: event.text, usage })
+      }
+      case "TranscriptFailed": {
+        const error = { type: "transcription_error", code: "transcription_failed", message: "There is no transcript." }
+        return transcribed(event.itemId, { type: "failed", error })
+      }
+      case "ToolCall":
+        if (!event.hosted) calls.set(event.toolCallId, event.name)
+        return responses.call(event)
+      case "ToolCompleted":
+        return responses.completed(event.toolCallId)
+      case "ApprovalNeeded": {
+        const id = newId("mcpr")
+        approvals.set(id, event.toolCallId)
+        return responses.approval(event, id)
+      }
+      case "ToolCancelled":
+        for (const id of event.toolCallIds) calls.delete(id)
+        outputs = outputs.filter(({ toolCallId }) => !event.toolCallIds.includes(toolCallId))
+        return
+      case "Interrupted":
+        responses.breakOff(isCancelling ? "client_cancelled" : "turn_detected")
+        if (!isCancelling) {
+          send({ type: "input_audio_buffer.speech_started", audio_start_ms: 0, item_id: newId("item") })
+        }
+        return
+      case "ResponseDone":
+        if (isCancelling) responses.breakOff("client_cancelled")
+        isCancelling = false
+        return responses.end()
+      case "Error":
+        complaints++
+        if (isQuiet) return
+        return fail(errorCodes[event.code] ?? event.code, event.message)
+      case "MediaGenerated":
+      case "ProviderEvent":
+      case "SessionEnded":
+    }
+  }
+
+  return {
+    open: () => {
+      if (settings !== null) return send({ type: "session.created", session: shownSession(settings, sessionId) })
+      const names = connection.models.map(({ name, provider }) => `${provider}/${name}`)
+      refuseSession("model_mismatch", `model must be one of ${names.join(", ") || "(none)"}.`)
+    },
+    onBinary: () => fail("invalid_frame", "All frames of this protocol are JSON text."),
+    onText: (text, bytes) => {
+      const json = readObject(text)
+      if (json === undefined) return fail("invalid_json", "A frame must contain one JSON object.")
+      const event = readClientEvent(json)
+      if (Result.isFailure(event)) {
+        current = idOfEvent(json)
+        fail("invalid_event", event.failure.message)
+        current = null
+        return
+      }
+      if (phase === "new" && event.success.type === "session.update") return handle(event.success, bytes)
+      if (phase === "live") return handle(event.success, bytes)
+      early.push({ event: event.success, bytes })
+      if (phase === "new") begin(bytes)
+    },
+    event: (event) => {
+      if (event._tag === "TranscriptDelta" || event._tag === "ToolCall" || event._tag === "ResponseDone")
+        isAwaited = false
+      tell(event)
+    },
+    audio: (itemId, base64, format) => responses.sound(itemId, base64, format),
+    tooLarge: (message) =>
+      JSON.stringify({ type: "error", error: { type: errorType(""), code: "frame_too_large", message } })
+  }
+}
+
+const goOn = "Open a new connection with the other value; with the same thread_id it goes on with the conversation."
+const unknownItem = "No answer of this session has this id."
+
+/** The words of the protocol, where it has its own. */
+const errorCodes: { readonly [Code in ErrorCode]?: string } = {
+  unauthorized: "invalid_api_key",
+  ticket_invalid: "invalid_api_key",
+  insufficient_credit: "insufficient_quota",
+  model_mismatch: "model_not_found",
+  session_limit: "session_expired",
+  too_many_waiting: "rate_limit_exceeded"
+}
+
+const ours = /^(?:internal_error|provider_.*|history_incomplete|billing_pending)$/u
+const errorType = (code: string): string => (ours.test(code) ? "server_error" : "invalid_request_error")
