@@ -102,7 +102,7 @@ export const scenes: ReadonlyArray<Scene> = [
     go: async (page) => {
       await makeAssistant(page, { name: "Bob", tools: JSON.stringify([weather]) })
       await say(page, "get_weather, please")
-      await page.getByRole("form", { name: "The assistant waits" }).waitFor()
+      await page.getByRole("group", { name: "The assistant waits" }).waitFor()
     }
   },
   {
@@ -110,7 +110,7 @@ export const scenes: ReadonlyArray<Scene> = [
     go: async (page) => {
       await newThread(page)
       await say(page, "Please use tools_echo")
-      await page.getByRole("form", { name: "Approve" }).waitFor()
+      await page.getByRole("group", { name: "Approve" }).waitFor()
     }
   },
   {
@@ -243,6 +243,23 @@ export const scenes: ReadonlyArray<Scene> = [
       await openRoom(page, "Tests")
       await page.getByRole("link", { name: "Calibration" }).click()
       await page.getByRole("list", { name: "Questions" }).getByRole("heading").first().waitFor()
+    }
+  },
+  {
+    name: "options",
+    go: async (page) => {
+      await talk(page)
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByLabel("Reasoning").selectOption("high")
+      await page.getByLabel("Memory").selectOption("Auto")
+    }
+  },
+  {
+    name: "questions",
+    go: async (page) => {
+      await newThread(page)
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByLabel("Ask typed questions").check()
     }
   },
   ...["Settings", "Documents", "Memories", "Schedules", "Helpers", "Webhooks", "Usage"].map((pane) => ({

@@ -165,7 +165,7 @@ inChromium((launch) => {
   })
 
   describe("a call that needs an approval", () => {
-    const approval = (page: Page) => page.getByRole("form", { name: "Approve" })
+    const approval = (page: Page) => page.getByRole("group", { name: "Approve" })
 
     it("stands in the conversation, is changed and approved, also after a reload", async () => {
       await using visitor = await open("Approver")
@@ -175,10 +175,11 @@ inChromium((launch) => {
       await page.reload()
       await approval(page).waitFor()
       assert.deepStrictEqual(await faults(page), [], "approval")
+      await approval(page).getByRole("button", { name: "Change the arguments" }).click()
       const field = approval(page).getByRole("textbox", { name: "Arguments of" })
-      await field.fill("no object")
-      await approval(page).getByRole("button", { name: "Approve as changed" }).click()
+      await field.and(page.locator(":focus")).fill("no object")
       await approval(page).getByRole("alert").getByText("must be a JSON object").waitFor()
+      assert.isTrue(await approval(page).getByRole("button", { name: "Approve as changed" }).isDisabled())
       await field.fill('{"text":"changed by hand"}')
       await approval(page).getByRole("button", { name: "Approve as changed" }).click()
       await lastText(page).last().filter({ hasText: "changed by hand" }).waitFor()
@@ -190,8 +191,10 @@ inChromium((launch) => {
       await using visitor = await open("Rejecter")
       const { page } = visitor
       await say(page, "Please use tools_echo")
-      await approval(page).getByRole("textbox", { name: "Reason" }).fill("Ask the customer first")
       await approval(page).getByRole("button", { name: "Reject" }).click()
+      await approval(page).getByRole("textbox", { name: "Reason" }).fill("Ask the customer first")
+      assert.deepStrictEqual(await faults(page), [], "reason")
+      await page.keyboard.press("Enter")
       await lastText(page).last().filter({ hasText: "Ask the customer first" }).waitFor()
       assert.deepStrictEqual(visitor.complaints, [])
     })

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import {
+  faults,
   answers,
   choose,
   finished,
@@ -160,18 +161,19 @@ inChromium((launch) => {
       await newThread(page)
       await page.getByRole("button", { name: "Options" }).click()
       await page.getByLabel("Ask typed questions").check()
-      await page.getByLabel("Questions", { exact: true }).fill("no JSON")
+      const row = (number: number) => page.getByRole("group", { name: `Question ${number}` })
+      await row(1).getByLabel("Name").fill("")
       await say(page, "I want my money back today")
-      await page.getByRole("alert").getByText("must be a JSON object").waitFor()
+      await page.getByRole("alert").getByText("A question has no name.").waitFor()
       assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "I want my money back today")
-      const topic = {
-        type: "choice",
-        instructions: "Topic?",
-        criteria: { refund: "money back", delivery: "parcel late" }
-      }
-      const anger = { type: "score", instructions: "How angry?", criteria: ["calm", "furious"] }
-      const questions = { urgent: { type: "noul", instructions: "Is it urgent today?" }, topic, anger }
-      await page.getByLabel("Questions", { exact: true }).fill(JSON.stringify(questions))
+      await row(1).getByLabel("Name").fill("urgent")
+      await page.getByRole("button", { name: "Add a question" }).click()
+      await row(3).getByLabel("Name").fill("anger")
+      await row(3).getByLabel("Kind").selectOption("A level on a scale")
+      await row(3).getByLabel("What is asked").fill("How angry?")
+      await row(3).getByLabel("Levels").fill("calm\nfurious")
+      await page.getByRole("list", { name: "Options of this thread" }).getByText("3 typed questions").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "questions")
       await page.getByRole("button", { name: "Send", exact: true }).click()
       await finished(page)
       const values = () =>
@@ -299,7 +301,7 @@ inChromium((launch) => {
       const { page } = visitor
       await makeAssistant(page, { name: "Bob", tools: JSON.stringify([weather]) })
       await say(page, "get_weather, please")
-      const form = page.getByRole("form", { name: "The assistant waits for your results" })
+      const form = page.getByRole("group", { name: "The assistant waits for your results" })
       await form.getByText("City").waitFor()
       await page.reload()
       await form.getByText("get_weather, please").waitFor()
@@ -334,7 +336,7 @@ inChromium((launch) => {
       await page.getByRole("textbox", { name: "Result of get_news" }).waitFor()
       await page.getByRole("button", { name: "Cancel" }).click()
       await lastAnswer(page).getByText("Cancelled.").waitFor()
-      assert.strictEqual(await page.getByRole("form", { name: "The assistant waits" }).count(), 0)
+      assert.strictEqual(await page.getByRole("group", { name: "The assistant waits" }).count(), 0)
       assert.deepStrictEqual(visitor.complaints, [])
     })
   })

@@ -5,6 +5,7 @@ import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import {
   answers,
+  faults,
   finished,
   lastAnswer,
   lastText,
@@ -159,6 +160,31 @@ inChromium((launch) => {
     assert.deepStrictEqual(visitor.complaints, [])
   })
 
+  it("keeps the options of each thread, as chips above the field that put them back", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    const chips = page.getByRole("list", { name: "Options of this thread" })
+    await makeAssistant(page, { name: "Chips" })
+    await page.getByRole("button", { name: "Options" }).click()
+    await page.getByLabel("Reasoning").selectOption("low")
+    await page.getByLabel("Memory").selectOption("Readonly")
+    await say(page, "count to 2")
+    await finished(page)
+    assert.deepStrictEqual(await chips.getByRole("listitem").allTextContents(), ["A little reasoning", "Remembers"])
+    assert.deepStrictEqual(await faults(page), [], "chips")
+    await newThread(page)
+    await chips.waitFor({ state: "detached" })
+    await page.goBack()
+    await chips.getByRole("button", { name: "Without: Remembers" }).click()
+    await page.reload()
+    assert.deepStrictEqual(await chips.getByRole("listitem").allTextContents(), ["A little reasoning"])
+    const [request] = await Promise.all([page.waitForRequest("**/messages"), say(page, "count to 3")])
+    assert.deepInclude(request.postDataJSON(), { thinking: { effort: "low" } })
+    assert.notProperty(request.postDataJSON(), "memory")
+    await finished(page, 2)
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
+
   it("draws text, tool and text in the order in which they came, while they come and after a reload", async () => {
     await using visitor = await visit(browser, address)
     const { page } = visitor
@@ -196,17 +222,17 @@ inChromium((launch) => {
     assert.strictEqual(await lastText(other).textContent(), numbers(60))
     assert.strictEqual(await other.getByLabel("Message", { exact: true }).inputValue(), "half a thought")
     await say(page, "get_news")
-    await other.getByRole("form", { name: "The assistant waits" }).waitFor()
+    await other.getByRole("group", { name: "The assistant waits" }).waitFor()
     await other.locator(".item.current").getByText("waits for you").waitFor()
     await other.getByRole("button", { name: "New thread" }).click()
     const threads = other.getByRole("list", { name: "Today" })
     await threads.getByRole("listitem").filter({ hasText: "count to 5" }).getByText("waits for you").waitFor()
     await other.goBack()
-    await other.getByRole("form", { name: "The assistant waits" }).waitFor()
+    await other.getByRole("group", { name: "The assistant waits" }).waitFor()
     await page.getByRole("textbox", { name: "Result of get_news" }).fill("none")
     await page.getByRole("button", { name: "Send the results" }).click()
     await answers(other).getByText("get_news says: none").waitFor()
-    assert.strictEqual(await other.getByRole("form", { name: "The assistant waits" }).count(), 0)
+    assert.strictEqual(await other.getByRole("group", { name: "The assistant waits" }).count(), 0)
     await page.getByRole("button", { name: "Rename thread count to 5" }).click()
     await page.getByLabel("Title of the thread").fill("Numbers")
     await page.keyboard.press("Enter")

@@ -80,7 +80,7 @@ const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedA
 /** The words as they are, until the parser is there. */
 const Markdown = lazy<{ readonly text: string }>(
   async () => (await import("./Markdown.ts")).Markdown,
-  ({ text }) => (text === "" ? null : html`<p class="plain">${text}</p>`)
+  ({ text }) => (text === "" ? null : html`<p class="plain">${text.trim()}</p>`)
 )
 
 const Text = ({ isLive, text }: { readonly text: string; readonly isLive: boolean }): View => {

@@ -2,6 +2,7 @@
 import { expectationWords } from "../lib/expectations.ts"
 import { textIn } from "../lib/forms.ts"
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
+import { isReadOnly } from "../lib/host.ts"
 import { go, href } from "../state/address.ts"
 import { act, assistant, assistants, tell } from "../state/place.ts"
 import * as tests from "../state/tests.ts"
@@ -115,7 +116,7 @@ const CaseItem = ({ each, isOpen, onChange, tag }: CaseItemProps): View => {
     ${messages.length > 0 && html`<p class="detail">${plural(messages.length, "message")} before it</p>`}
     ${tags.length > 0 && html`<p class="tags">${tags.map((word) => html`<a class="chip" href=${href("tests", "cases", "-", word)}>${word}</a>`)}</p>`}
     ${
-      !isOpen &&
+      (!isOpen || isReadOnly) &&
       html`<ul class="expected" aria-label="Expected">
         ${expectations.length === 0 && html`<li class="hint">Nothing is expected yet: any answer passes.</li>`}
         ${expectations.map((expectation) => html`<li>${expectationWords(expectation)}</li>`)}

@@ -1,7 +1,7 @@
 /** The input of the user: text, files (dropped, pasted or chosen), the options of the turn, and the button that stops it. */
 import { ofType, problemOf, readModelName } from "../state/catalogue.ts"
 import { removeUpload } from "../state/documents.ts"
-import { activeOptions, options } from "../state/options.ts"
+import { type ActiveOption, activeOptions, options, resetOption } from "../state/options.ts"
 import {
   attach,
   attached,
@@ -15,7 +15,7 @@ import {
   shownAttachment,
   takeBack
 } from "../state/outbox.ts"
-import { act, assistant, assistantName, can, chosenModel, conversation } from "../state/place.ts"
+import { act, assistant, assistantName, can, conversation } from "../state/place.ts"
 import { classes, html, lazy, useEffect, useRef, useState, type View } from "../view.ts"
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
@@ -30,7 +30,8 @@ const listeners = ofType("stt")
 const modelProblem = (): string | null => {
   if (options.value.isAsking) return null
   const { llm_provider: provider = null, model_name: model = null } = assistant.value ?? {}
-  return problemOf(chosenModel.value === "" ? { provider, model } : readModelName(chosenModel.value))
+  const { model: chosen } = options.value
+  return problemOf(chosen === "" ? { provider, model } : readModelName(chosen))
 }
 
 export const Composer = (): View => {
@@ -59,12 +60,13 @@ export const Composer = (): View => {
     event.preventDefault()
     act(attach)(pasted)
   }
-  const active = activeOptions({ ...options.value, model: chosenModel.value })
+  const active = activeOptions(options.value, can.value)
   return html`<form class="composer" onSubmit=${submit} aria-label="Your message">
     ${problem !== null && html`<p class="problem" role="alert">${problem} Choose another model under “Options”, or edit the assistant.</p>`}
     ${isUnfolded && html`<${TurnOptions} />`}
     <${Queue} />
     <${Attached} />
+    ${active.length > 0 && html`<${Chips} active=${active} onOpen=${() => unfold(true)} />`}
     <div class="field">
       <textarea
         ref=${field}
@@ -84,7 +86,7 @@ export const Composer = (): View => {
           ${can.value.documents && html`<${AttachButton} />`}
           ${can.value.voice && listeners.value.length > 0 && html`<${TalkButton} isReady=${isReady} onSpeech=${(audio: Blob) => send(text.trim(), audio)} />`}
           <button type="button" class="quiet-button" aria-expanded=${isUnfolded} onClick=${() => unfold(!isUnfolded)}>
-            <${Icon} name="options" /> Options${active > 0 && html` <span class="badge">${active}</span>`}
+            <${Icon} name="options" /> Options${active.length > 0 && html` <span class="badge">${active.length}</span>`}
           </button>
         </span>
         <span class="row">
@@ -100,6 +102,23 @@ export const Composer = (): View => {
     </div>
   </form>`
 }
+
+interface ChipsProps {
+  readonly active: ReadonlyArray<ActiveOption>
+  readonly onOpen: () => void
+}
+
+/** What was chosen for this thread. A chip opens the options, its cross puts it back. */
+const Chips = ({ active, onOpen }: ChipsProps): View =>
+  html`<ul class="option-chips" aria-label="Options of this thread">
+    ${active.map(
+      ({ name, word }) =>
+        html`<li class="chip" key=${name}>
+          <button type="button" class="quiet" onClick=${onOpen}>${word}</button>
+          <${IconButton} icon="close" label="Without: ${word}" onClick=${() => resetOption(name)} />
+        </li>`
+    )}
+  </ul>`
 
 const grow = (field: HTMLTextAreaElement | null): void => {
   if (field === null) return

@@ -1,38 +1,43 @@
 /**
- * The calls of a run that wait for a person: those that need an approval, with arguments that can be changed, and those whose result the
- * person writes. Who shows the form sends what was decided.
+ * The calls of a run that wait for a person, in the conversation and in the inbox: those that need an approval, with arguments that can be
+ * changed, those that ask a person in their middle, and those whose result the person writes. Who shows them sends what was decided.
  */
-import { prettyJson } from "../lib/format.ts"
+import { plural } from "../lib/format.ts"
 import { textToDecide } from "../lib/questions.ts"
-import { html, useState, type View } from "../view.ts"
-import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
-
-export interface Decision {
-  readonly tool_call_id: string
-  readonly decision: "approve" | "reject"
-  readonly arguments?: JsonRecord
-  readonly reason?: string
-}
+import { formFields, readForm } from "../lib/schema.ts"
+import type { Decision } from "../state/conversation.ts"
+import { html, useLayoutEffect, useRef, useState, type View } from "../view.ts"
+import { type Assistant, isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
+import { Icon } from "./Icon.ts"
+import { SchemaFields } from "./SchemaForm.ts"
+import { type Output, ToolForm } from "./ToolForm.ts"
 
 export interface DecisionsProps {
   readonly calls: ReadonlyArray<ToolCall>
+  /** The tools of the assistant, whose schemas make the forms of results. */
+  readonly tools: Assistant["tools"]
+  readonly isBusy?: boolean
   readonly onDecide: (decision: Decision) => void
-  readonly onAnswer: (outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly output: string }>) => void
+  readonly onAnswer: (outputs: ReadonlyArray<Output>) => void
 }
 
-export const Decisions = ({ calls, onAnswer, onDecide }: DecisionsProps): View => {
-  const own = calls.filter(({ kind }) => kind === "client")
+export const Decisions = ({ calls, isBusy = false, onAnswer, onDecide, tools }: DecisionsProps): View => {
+  const approvals = calls.filter(({ kind }) => kind === "approval")
+  const own = calls.filter(({ kind }) => kind !== "approval")
   return html`<div class="decisions">
-    ${calls.filter(({ kind }) => kind === "approval").map((call) => html`<${Approval} key=${call.id} call=${call} onDecide=${onDecide} />`)}
-    ${own.length > 0 && html`<${Answers} calls=${own} onAnswer=${onAnswer} />`}
+    ${approvals.length > 0 && calls.length > 1 && html`<p class="hint">The run goes on when ${plural(calls.length, "call")} are answered.</p>`}
+    ${approvals.map((call) => html`<${Approval} key=${call.id} call=${call} isBusy=${isBusy} onDecide=${onDecide} />`)}
+    ${own.length > 0 && html`<${ToolForm} calls=${own} tools=${tools} onAnswer=${onAnswer} />`}
   </div>`
 }
 
 interface ApprovalProps {
   readonly call: ToolCall
+  readonly isBusy: boolean
   readonly onDecide: (decision: Decision) => void
 }
 
+/** Null: the text is no JSON object. */
 const readArguments = (text: string): JsonRecord | null => {
   try {
     const read: unknown = JSON.parse(text)
@@ -49,82 +54,74 @@ const typedText = (event: Event): string =>
     ? event.currentTarget.value
     : ""
 
-const Approval = ({ call, onDecide }: ApprovalProps): View => {
+const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
   const { name } = call.function
   const { question } = call
   const asked = textToDecide(call)
+  // A question in the middle of a call has a form for its answer, where its schema makes one.
+  const fields = question === undefined ? null : formFields(question.schema)
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
+  const [problems, setProblems] = useState<ReadonlyArray<string>>([])
   const [text, setText] = useState(asked)
   const [reason, setReason] = useState("")
-  const [isEdited, setEdited] = useState(question !== undefined)
-  const [isRejected, setRejected] = useState(false)
+  const first = question === undefined ? "look" : "change"
+  const [step, setStep] = useState<"look" | "change" | "reject">(first)
+  const frame = useRef<HTMLFormElement>(null)
+  useLayoutEffect(() => {
+    if (step !== first) frame.current?.querySelector<HTMLElement>(step === "reject" ? ".reason" : "textarea")?.focus()
+  }, [step])
   const read = readArguments(text)
   const isChanged = question !== undefined || text !== asked
-  const approve = () =>
-    onDecide({ tool_call_id: call.id, decision: "approve", ...(isChanged && read !== null ? { arguments: read } : {}) })
-  const reject = () =>
-    onDecide({ tool_call_id: call.id, decision: "reject", ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })
-  return html`<fieldset class="call-decision">
-    <legend>${question === undefined ? html`May <code>${name}</code> run?` : html`<code>${name}</code> asks: ${question.message}`}</legend>
-    ${
-      isEdited
-        ? html`<label>
-            ${question === undefined ? "Arguments" : "Answer"} of ${name}
-            <textarea rows=${Math.min(10, text.split("\n").length + 1)} spellcheck=${false} value=${text} onInput=${(event: Event) => setText(typedText(event))}></textarea>
-          </label>`
-        : html`<${Given} call=${call} />`
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (step === "reject") {
+      const given = reason.trim()
+      return onDecide({ tool_call_id: call.id, decision: "reject", ...(given === "" ? {} : { reason: given }) })
     }
-    ${read === null && html`<p class="problem" role="alert">The arguments must be a JSON object.</p>`}
+    if (fields !== null) {
+      const filled = readForm(fields, texts)
+      setProblems(filled.problems)
+      if (filled.problems.length === 0)
+        onDecide({ tool_call_id: call.id, decision: "approve", arguments: filled.values })
+    } else if (!isChanged) onDecide({ tool_call_id: call.id, decision: "approve" })
+    else if (read !== null) onDecide({ tool_call_id: call.id, decision: "approve", arguments: read })
+  }
+  return html`<form class="approval" ref=${frame} onSubmit=${submit}>
+   <div role="group" aria-label="Approve ${name}">
+    <h4><${Icon} name="warning" /> ${question === undefined ? html`<span>May it call <code>${name}</code>?</span>` : html`<span dir="auto"><code>${name}</code> asks: ${question.message}</span>`}</h4>
     ${
-      isRejected
-        ? html`<label>Reason, which the model reads <input value=${reason} autocomplete="off" autofocus onInput=${(event: Event) => setReason(typedText(event))} /></label>
+      fields !== null
+        ? html`<${SchemaFields} prefix=${call.id} fields=${fields} texts=${texts} onInput=${(field: string, value: string) => setTexts({ ...texts, [field]: value })} />`
+        : step === "change"
+          ? html`<label>
+            ${question === undefined ? "Arguments" : "Answer"} of ${name}
+            <textarea rows=${Math.min(12, text.split("\n").length + 1)} spellcheck=${false} value=${text} onInput=${(event: Event) => setText(typedText(event))}></textarea>
+          </label>`
+          : html`<${Given} name=${name} text=${text} />`
+    }
+    ${read === null && isChanged && fields === null && html`<p class="problem" role="alert">The ${question === undefined ? "arguments" : "answer"} must be a JSON object.</p>`}
+    ${problems.length > 0 && html`<p class="problem" role="alert">${problems.join("\n")}</p>`}
+    ${
+      step === "reject"
+        ? html`<label>Reason, which the model reads <input class="reason" value=${reason} autocomplete="off" onInput=${(event: Event) => setReason(typedText(event))} /></label>
             <div class="actions">
-              <button type="button" onClick=${() => setRejected(false)}>Back</button>
-              <button type="button" class="danger" onClick=${reject}>Reject it</button>
+              <button type="button" onClick=${() => setStep(first)}>Back</button>
+              <button class="danger" disabled=${isBusy}>Reject it</button>
             </div>`
         : html`<div class="actions">
-            ${!isEdited && html`<button type="button" class="quiet" onClick=${() => setEdited(true)}>Change the arguments</button>`}
-            <button type="button" class="danger" onClick=${() => setRejected(true)}>Reject</button>
-            <button type="button" class="primary" disabled=${read === null} onClick=${approve}>${question !== undefined ? "Answer" : isChanged ? "Approve as changed" : "Approve"}</button>
+            ${step === "look" && html`<button type="button" class="quiet" onClick=${() => setStep("change")}>Change the arguments</button>`}
+            <button type="button" class="danger" disabled=${isBusy} onClick=${() => setStep("reject")}>Reject</button>
+            <button class="primary" disabled=${isBusy || (isChanged && fields === null && read === null)}>
+              <${Icon} name="check" /> ${question !== undefined ? "Answer" : isChanged ? "Approve as changed" : "Approve"}
+            </button>
           </div>`
     }
-  </fieldset>`
+   </div>
+  </form>`
 }
 
 /** What the model wants to call it with. */
-const Given = ({ call }: { readonly call: ToolCall }): View => {
-  const { arguments: given, name } = call.function
-  if (given.trim() === "" || given.trim() === "{}") return html`<p class="hint">Without arguments.</p>`
-  return html`<pre tabindex="0" role="group" aria-label="Arguments of ${name}">${prettyJson(given)}</pre>`
-}
-
-interface AnswersProps {
-  readonly calls: ReadonlyArray<ToolCall>
-  readonly onAnswer: DecisionsProps["onAnswer"]
-}
-
-const Answers = ({ calls, onAnswer }: AnswersProps): View => {
-  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({})
-  const isWhole = calls.every(({ id }) => (texts[id] ?? "").trim() !== "")
-  const submit = (event: Event) => {
-    event.preventDefault()
-    onAnswer(calls.map(({ id }) => ({ tool_call_id: id, output: texts[id] ?? "" })))
-  }
-  return html`<form onSubmit=${submit}>
-    ${calls.map(
-      (call) =>
-        html`<fieldset key=${call.id} class="call-decision">
-          <legend>The result of <code>${call.function.name}</code></legend>
-          <${Given} call=${call} />
-          <label>
-            Result of ${call.function.name}
-            <textarea
-              rows="2"
-              value=${texts[call.id] ?? ""}
-              onInput=${(event: Event) => setTexts({ ...texts, [call.id]: typedText(event) })}
-            ></textarea>
-          </label>
-        </fieldset>`
-    )}
-    <div class="actions"><button class="primary" disabled=${!isWhole}>Send ${calls.length === 1 ? "the result" : "the results"}</button></div>
-  </form>`
-}
+const Given = ({ name, text }: { readonly name: string; readonly text: string }): View =>
+  ["", "{}"].includes(text.trim())
+    ? html`<p class="hint">Without arguments.</p>`
+    : html`<pre tabindex="0" role="group" aria-label="Arguments of ${name}">${text}</pre>`

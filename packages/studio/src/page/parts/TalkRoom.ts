@@ -107,7 +107,7 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
     : {
         onInspect: (runId) => act(() => inspector.inspect(threadId, runId))(),
         onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
-        hasTests: can.value.evals,
+        hasTests: can.value.evals && !isReadOnly,
         onHear: (documentId) => act(() => playDocument(documentId))(),
         // While an answer is written, the server would refuse these.
         ...(isBusy || isReadOnly

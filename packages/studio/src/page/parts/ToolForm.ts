@@ -4,10 +4,8 @@
  * parameters, filled with the arguments.
  */
 import { formFields, readForm } from "../lib/schema.ts"
-import { act, assistant, conversation } from "../state/place.ts"
 import { html, useState, type View } from "../view.ts"
-import { isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
-import type { Waiting } from "../state/conversation.ts"
+import { type Assistant, isRecord, type JsonRecord, type ToolCall } from "../wire.ts"
 import { SchemaFields } from "./SchemaForm.ts"
 
 interface Draft {
@@ -16,9 +14,17 @@ interface Draft {
   readonly texts: Readonly<Record<string, string>>
 }
 
-const findParameters = (name: string): unknown =>
-  assistant.value?.tools?.flatMap((tool) => (tool.type === "function" && tool.function.name === name ? [tool] : []))[0]
-    ?.function.parameters
+type Tools = Assistant["tools"]
+
+/** The result of a call. */
+export interface Output {
+  readonly tool_call_id: string
+  readonly output: string
+}
+
+const findParameters = (tools: Tools, name: string): unknown =>
+  tools?.flatMap((tool) => (tool.type === "function" && tool.function.name === name ? [tool] : []))[0]?.function
+    .parameters
 
 const readArguments = (call: ToolCall): JsonRecord => {
   try {
@@ -33,44 +39,51 @@ const readArguments = (call: ToolCall): JsonRecord => {
 
 const outputSchema = (parameters: unknown): unknown => (isRecord(parameters) ? parameters["x-output"] : undefined)
 
-const resultFields = (call: ToolCall) => {
-  const parameters = findParameters(call.function.name)
+const resultFields = (tools: Tools, call: ToolCall) => {
+  const parameters = findParameters(tools, call.function.name)
   return formFields(outputSchema(parameters)) ?? formFields(parameters, readArguments(call))
 }
 
-const firstDraft = (call: ToolCall): Draft => ({
-  isForm: formFields(outputSchema(findParameters(call.function.name))) !== null,
+const firstDraft = (tools: Tools, call: ToolCall): Draft => ({
+  isForm: formFields(outputSchema(findParameters(tools, call.function.name))) !== null,
   text: "",
   texts: {}
 })
 
-export const ToolForm = ({ waiting }: { readonly waiting: Waiting }): View => {
+interface ToolFormProps {
+  readonly calls: ReadonlyArray<ToolCall>
+  readonly tools: Tools
+  readonly onAnswer: (outputs: ReadonlyArray<Output>) => void
+}
+
+export const ToolForm = ({ calls, onAnswer, tools }: ToolFormProps): View => {
   const [drafts, setDrafts] = useState<Readonly<Record<string, Draft>>>({})
   const [problems, setProblems] = useState<ReadonlyArray<string>>([])
-  const currentDraft = (call: ToolCall) => drafts[call.id] ?? firstDraft(call)
+  const currentDraft = (call: ToolCall) => drafts[call.id] ?? firstDraft(tools, call)
   const change = (call: ToolCall) => (patch: Partial<Draft>) =>
     setDrafts({ ...drafts, [call.id]: { ...currentDraft(call), ...patch } })
   const submit = (event: Event) => {
     event.preventDefault()
-    const results = waiting.calls.map((call) => ({ call, ...draftResult(call, currentDraft(call)) }))
+    const results = calls.map((call) => ({ call, ...draftResult(tools, call, currentDraft(call)) }))
     const found = results.flatMap((each) => each.problems)
     setProblems(found)
     if (found.length > 0) return
-    act(() => conversation.submit(results.map(({ call, output }) => ({ tool_call_id: call.id, output }))))()
+    onAnswer(results.map(({ call, output }) => ({ tool_call_id: call.id, output })))
   }
-  return html`<form class="tool-form" aria-labelledby="tool-title" novalidate onSubmit=${submit}>
-    <h2 id="tool-title">The assistant waits for your results</h2>
-    ${waiting.calls.map((call) => html`<${CallFields} key=${call.id} call=${call} draft=${currentDraft(call)} change=${change(call)} />`)}
+  return html`<form novalidate onSubmit=${submit}><div class="tool-form" role="group" aria-label="The assistant waits for your results">
+    <h4>The assistant waits for your results</h4>
+    ${calls.map((call) => html`<${CallFields} key=${call.id} tools=${tools} call=${call} draft=${currentDraft(call)} change=${change(call)} />`)}
     ${problems.length > 0 && html`<ul role="alert" class="problem">${problems.map((each) => html`<li>${each}</li>`)}</ul>`}
     <div class="actions"><button class="primary">Send the results</button></div>
-  </form>`
+  </div></form>`
 }
 
 const draftResult = (
+  tools: Tools,
   call: ToolCall,
   draft: Draft
 ): { readonly output: string; readonly problems: ReadonlyArray<string> } => {
-  const fields = resultFields(call)
+  const fields = resultFields(tools, call)
   if (!draft.isForm || fields === null) {
     return draft.text.trim() === ""
       ? { output: "", problems: [`The result of ${call.function.name} is missing.`] }
@@ -81,17 +94,18 @@ const draftResult = (
 }
 
 interface CallFieldsProps {
+  readonly tools: Tools
   readonly call: ToolCall
   readonly draft: Draft
   readonly change: (patch: Partial<Draft>) => void
 }
 
-const CallFields = ({ call, change, draft }: CallFieldsProps): View => {
+const CallFields = ({ call, change, draft, tools }: CallFieldsProps): View => {
   const { name } = call.function
-  const fields = resultFields(call)
+  const fields = resultFields(tools, call)
   return html`<fieldset>
     <legend><code>${name}</code></legend>
-    <${Asked} call=${call} />
+    <${Asked} call=${call} tools=${tools} />
     ${
       fields !== null &&
       html`<div class="choice" role="group" aria-label="Kind of result of ${name}">
@@ -122,9 +136,9 @@ const CallFields = ({ call, change, draft }: CallFieldsProps): View => {
 }
 
 /** The arguments of the call, with names and descriptions of the schema. */
-const Asked = ({ call }: { readonly call: ToolCall }): View => {
+const Asked = ({ call, tools }: { readonly call: ToolCall; readonly tools: Tools }): View => {
   const given = readArguments(call)
-  const fields = formFields(findParameters(call.function.name)) ?? []
+  const fields = formFields(findParameters(tools, call.function.name)) ?? []
   const names = [...new Set([...fields.map(({ name }) => name), ...Object.keys(given)])]
   if (names.length === 0) return html`<p class="hint">It is called without arguments.</p>`
   return html`<dl class="asked">

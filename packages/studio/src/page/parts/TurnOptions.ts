@@ -1,10 +1,12 @@
 /** The folded panel above the message field: model, reasoning, and the server's other features for a turn. */
 import { ofType } from "../state/catalogue.ts"
-import { assistant, can, chooseModel, chosenModel } from "../state/place.ts"
+import { assistant, can } from "../state/place.ts"
 import { options, setOptions } from "../state/options.ts"
 import { html, type View } from "../view.ts"
 import { writeModelName } from "../state/catalogue.ts"
+import type { QuestionRow } from "../lib/questionRows.ts"
 import { ModelPicker } from "./ModelPicker.ts"
+import { QuestionRows } from "./QuestionRows.ts"
 
 const imageModels = ofType("image")
 const videoModels = ofType("video")
@@ -27,19 +29,8 @@ export const TurnOptions = (): View => {
     ${
       chosen.isAsking && room.typed_answers
         ? html`<${ModelPicker} label="Model of typed answers" from=${typedModels} value=${chosen.typedModel} onInput=${(typedModel: string) => setOptions({ typedModel })} />
-          <label>
-            Questions
-            <textarea
-              rows="6"
-              spellcheck=${false}
-              value=${chosen.questions}
-              onInput=${(event: Event) => {
-                if (event.currentTarget instanceof HTMLTextAreaElement)
-                  setOptions({ questions: event.currentTarget.value })
-              }}
-            ></textarea>
-          </label>`
-        : html`<${ModelPicker} label="Model for this thread" empty=${ownModel()} value=${chosenModel.value} onInput=${chooseModel} />
+          <${QuestionRows} rows=${chosen.questions} onChange=${(questions: ReadonlyArray<QuestionRow>) => setOptions({ questions })} />`
+        : html`<${ModelPicker} label="Model for this thread" empty=${ownModel()} value=${chosen.model} onInput=${(model: string) => setOptions({ model })} />
           <${Choice} label="Reasoning" name="thinking" words=${efforts} />
           ${room.memory && html`<${Choice} label="Memory" name="memory" words=${memories} />`}
           ${room.web_search && html`<${Check} label="May search the web" name="hasWebSearch" />`}

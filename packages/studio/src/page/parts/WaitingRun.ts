@@ -2,12 +2,14 @@
 import { json, post } from "../api/http.ts"
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { href } from "../state/address.ts"
-import { act, tell } from "../state/place.ts"
+import type { Decision } from "../state/conversation.ts"
+import { act, assistants, tell } from "../state/place.ts"
 import { cancelRun } from "../state/runs.ts"
 import { loadWaiting } from "../state/waiting.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { RunSummary, Thread, ToolCall } from "../wire.ts"
-import { type Decision, Decisions } from "./Decisions.ts"
+import { Decisions } from "./Decisions.ts"
+import type { Output } from "./ToolForm.ts"
 
 interface WaitingRunProps {
   readonly run: RunSummary
@@ -30,17 +32,18 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
   }, [run.run_id, run.steps])
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`
   const send = async (address: string, body: object, ids: ReadonlyArray<string>) => {
-    await post(`${path}/${address}`, body)
+    // Whoever was first, the list shows what waits now.
+    await post(`${path}/${address}`, body).finally(() => void loadWaiting().catch(tell))
     setDecided([...decided, ...ids])
-    await loadWaiting()
   }
   const decide = (decision: Decision) => act(send)("approvals", { approvals: [decision] }, [decision.tool_call_id])
-  const answer = (outputs: ReadonlyArray<{ readonly tool_call_id: string; readonly output: string }>) =>
+  const answer = (outputs: ReadonlyArray<Output>) =>
     act(send)(
       "submit-tool-outputs",
       { tool_outputs: outputs },
       outputs.map(({ tool_call_id }) => tool_call_id)
     )
+  const tools = assistants.value?.find(({ assistant_id }) => assistant_id === run.assistant_id)?.tools ?? []
   const open = calls?.filter(({ id }) => !decided.includes(id)) ?? []
   return html`<article class="waiting-run" aria-label="Run of ${title}">
     <header class="row">
@@ -50,6 +53,6 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
       </span>
     </header>
     ${run.content_preview !== null && run.content_preview !== "" && html`<p dir="auto">${run.content_preview}</p>`}
-    ${calls === null ? html`<p class="hint">Its calls are being read.</p>` : html`<${Decisions} calls=${open} onDecide=${decide} onAnswer=${answer} />`}
+    ${calls === null ? html`<p class="hint">Its calls are being read.</p>` : html`<${Decisions} calls=${open} tools=${tools} onDecide=${decide} onAnswer=${answer} />`}
   </article>`
 }

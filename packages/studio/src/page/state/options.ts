@@ -1,33 +1,14 @@
-/** The user's options for the next turns: they stay until they are changed, and are sent with every message. */
-import { signal } from "../view.ts"
+/** The user's options for the turns of the open thread: they stay with the thread, and are sent with each of its messages. */
+import { exampleRows, toQuestions } from "../lib/questionRows.ts"
+import { computed } from "../view.ts"
 import type { Capabilities, JsonRecord } from "../wire.ts"
 import type { MessageBody } from "./answer.ts"
 import { readModelName } from "./catalogue.ts"
+import type { Choices, TurnOptions } from "./choices.ts"
+import { choices, choose } from "./place.ts"
 
-export interface TurnOptions {
-  readonly thinking: "off" | "on" | "low" | "medium" | "high" | "max"
-  readonly memory: "off" | "Readonly" | "Auto"
-  readonly hasWebSearch: boolean
-  /** Empty: none is made. */
-  readonly imageModel: string
-  readonly videoModel: string
-  readonly isSpoken: boolean
-  readonly isAsking: boolean
-  readonly typedModel: string
-  readonly questions: string
-}
-
-/** The options with the model that was chosen for the thread; empty: the assistant's own. */
-export interface ChosenOptions extends TurnOptions {
-  readonly model: string
-}
-
-const exampleQuestions = `{
-  "urgent": { "type": "noul", "instructions": "Is it urgent?", "criteria": { "true": "urgent, today", "false": "later" } },
-  "topic": { "type": "choice", "instructions": "Which topic?", "criteria": { "refund": "money back", "delivery": "parcel late" } }
-}`
-
-export const options = signal<TurnOptions>({
+const usual: TurnOptions = {
+  model: "",
   thinking: "off",
   memory: "off",
   hasWebSearch: false,
@@ -36,37 +17,56 @@ export const options = signal<TurnOptions>({
   isSpoken: false,
   isAsking: false,
   typedModel: "typedprovider/typed-latest",
-  questions: exampleQuestions
-})
-
-export const setOptions = (patch: Partial<TurnOptions>): void => {
-  options.value = { ...options.value, ...patch }
+  questions: exampleRows
 }
 
-/** The number of changed options, shown while the options are folded. */
-export const activeOptions = ({
-  hasWebSearch,
-  imageModel,
-  isAsking,
-  isSpoken,
-  memory,
-  model,
-  thinking,
-  videoModel
-}: ChosenOptions): number =>
-  [
-    model !== "",
-    thinking !== "off",
-    memory !== "off",
-    hasWebSearch,
-    imageModel !== "",
-    videoModel !== "",
-    isSpoken,
-    isAsking
-  ].filter(Boolean).length
+export const options = computed((): TurnOptions => ({ ...usual, ...choices.value }))
 
-/** The body of a message. Throws an error with a sentence when the typed questions are not a JSON object. */
-export const bodyFor = (content: string, chosen: ChosenOptions, can: Capabilities): MessageBody => {
+/** What is as usual is not kept. */
+export const setOptions = (patch: Choices): void => {
+  const next = { ...choices.value, ...patch }
+  const isUnusual = ([name, value]: readonly [string, unknown]) =>
+    value !== Object.entries(usual).find(([each]) => each === name)?.[1]
+  choose(Object.fromEntries(Object.entries(next).filter(isUnusual)))
+}
+
+/** An option that is not as usual, in words, and what puts it back. */
+export interface ActiveOption {
+  readonly name: keyof TurnOptions
+  readonly word: string
+}
+
+const efforts: Readonly<Record<string, string>> = {
+  on: "Reasoning",
+  low: "A little reasoning",
+  medium: "Some reasoning",
+  high: "Much reasoning",
+  max: "All the reasoning it can"
+}
+
+export const activeOptions = (chosen: TurnOptions, can: Capabilities): ReadonlyArray<ActiveOption> => {
+  const { hasWebSearch, imageModel, isAsking, isSpoken, memory, model, questions, thinking, videoModel } = chosen
+  if (isAsking && can.typed_answers)
+    return [
+      { name: "isAsking", word: `${questions.length} typed ${questions.length === 1 ? "question" : "questions"}` }
+    ]
+  const found: ReadonlyArray<ActiveOption | false> = [
+    model !== "" && { name: "model", word: model },
+    thinking !== "off" && { name: "thinking", word: efforts[thinking] ?? thinking },
+    can.memory &&
+      memory !== "off" && { name: "memory", word: memory === "Auto" ? "Remembers and learns" : "Remembers" },
+    can.web_search && hasWebSearch && { name: "hasWebSearch", word: "Searches the web" },
+    can.image_generation && imageModel !== "" && { name: "imageModel", word: `Pictures by ${imageModel}` },
+    can.video_generation && videoModel !== "" && { name: "videoModel", word: `Videos by ${videoModel}` },
+    can.voice && isSpoken && { name: "isSpoken", word: "Read aloud" }
+  ]
+  return found.flatMap((each) => (each === false ? [] : [each]))
+}
+
+export const resetOption = (name: keyof TurnOptions): void => setOptions({ [name]: usual[name] })
+
+/** The body of a message. Throws an error with a sentence when a typed question cannot be asked. */
+export const bodyFor = (content: string, chosen: TurnOptions, can: Capabilities): MessageBody => {
   if (chosen.isAsking && can.typed_answers) {
     const { model, provider } = readModelName(chosen.typedModel)
     return {
@@ -74,7 +74,7 @@ export const bodyFor = (content: string, chosen: ChosenOptions, can: Capabilitie
       llm_provider: provider,
       model_name: model,
       tools: [],
-      system_one: { questions: questionsIn(chosen) }
+      system_one: { questions: toQuestions(chosen.questions) }
     }
   }
   const { model, provider } = readModelName(chosen.model)
@@ -100,12 +100,4 @@ const generation = (kind: "image" | "video", typed: string): JsonRecord => {
   const { model, provider } = readModelName(typed)
   if (model === null) return {}
   return { [`${kind}_generation`]: "auto", [`${kind}_model_provider`]: provider, [`${kind}_model_name`]: model }
-}
-
-const questionsIn = ({ questions }: TurnOptions): JsonRecord => {
-  try {
-    return JSON.parse(questions)
-  } catch {
-    throw new Error("The questions must be a JSON object.")
-  }
 }

@@ -7,7 +7,7 @@ import { type Attachment, isRecord } from "../wire.ts"
 import type { MessageBody } from "./answer.ts"
 import { attachFile, type Upload, uploads } from "./documents.ts"
 import { bodyFor, options } from "./options.ts"
-import { can, chosenModel, conversation, notice, tell } from "./place.ts"
+import { can, conversation, notice, tell } from "./place.ts"
 
 /** The text in the field of the next message. */
 export const draft = signal("")
@@ -47,7 +47,7 @@ export const queuedFiles = ({ files }: Queued): ReadonlyArray<Upload> =>
 /** Sends the text with the attached files, or lets it wait for them. */
 export const send = async (content: string, audio: Blob | null = null): Promise<void> => {
   const files = attached().filter(({ status }) => status !== "error")
-  const body = bodyFor(content, { ...options.value, model: chosenModel.value }, can.value)
+  const body = bodyFor(content, options.value, can.value)
   const threadId = conversation.threadId.value
   draft.value = ""
   if (threadId !== null && audio === null && files.some(isBeingRead)) {

@@ -7,7 +7,7 @@ import { loadCatalogue } from "./catalogue.ts"
 import { playDocument } from "./documents.ts"
 import { Conversation } from "./conversation.ts"
 import * as inspector from "./inspector.ts"
-import { keepModel, keepModels, threadModel } from "./models.ts"
+import { type Choices, forgetOthers, keepChoices, threadChoices } from "./choices.ts"
 import { type Change, hearTabs, tellTabs } from "./tabs.ts"
 
 export const assistants = signal<ReadonlyArray<Assistant> | null>(null)
@@ -43,8 +43,8 @@ export const conversation = new Conversation({
   },
   onThread: (thread) => {
     threads.value = [thread, ...threads.value]
-    if (draftModel.value !== "") keepModel(thread.thread_id, draftModel.value)
-    draftModel.value = ""
+    keepChoices(thread.thread_id, draftChoices.value)
+    draftChoices.value = {}
     if (room.value === "talk") replace("talk", thread.thread_id)
     tellTabs({ kind: "threads" })
   },
@@ -62,19 +62,19 @@ export const conversation = new Conversation({
   }
 })
 
-/** The model that was chosen before the first message of a new thread. */
-const draftModel = signal("")
+/** What was chosen before the first message of a new thread. */
+const draftChoices = signal<Choices>({})
 
-/** The model that the user has chosen for the open thread; empty: the assistant's own. */
-export const chosenModel = computed(() => {
+/** What the user has chosen for the open thread. */
+export const choices = computed(() => {
   const threadId = conversation.threadId.value
-  return threadId === null ? draftModel.value : threadModel(threadId)
+  return threadId === null ? draftChoices.value : threadChoices(threadId)
 })
 
-export const chooseModel = (model: string): void => {
+export const choose = (next: Choices): void => {
   const threadId = conversation.threadId.value
-  if (threadId === null) draftModel.value = model
-  else keepModel(threadId, model)
+  if (threadId === null) draftChoices.value = next
+  else keepChoices(threadId, next)
 }
 
 export const assistant = computed(
@@ -140,7 +140,7 @@ export const refreshThreads = async (): Promise<void> => {
   // A list without states is better than none.
   readStates().catch(() => {})
   threads.value = await all<Thread>("/threads?include_messages=false")
-  keepModels(threads.value.map(({ thread_id }) => thread_id))
+  forgetOthers(threads.value.map(({ thread_id }) => thread_id))
 }
 
 export const openThread = async (threadId: string): Promise<void> => {
@@ -163,7 +163,7 @@ export const newThread = (): void => {
 
 const showNewThread = (): void =>
   batch(() => {
-    draftModel.value = ""
+    draftChoices.value = {}
     conversation.reset(assistantId.value)
   })
 
