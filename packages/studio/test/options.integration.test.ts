@@ -75,7 +75,7 @@ const controls = (page: Page): Promise<ReadonlyArray<string>> =>
 
 /** Words with which an act begins. A control that only looks has another name. */
 const acts =
-  /^(?:new|add|edit|copy assistant|rename|delete|forget|remove|cancel|send|try again|other model|fork|rewind|compare two|approve|reject|make|pause|resume|run now|save$|restore|read from a file|start|message|attach|something to)/iu
+  /^(?:new|add|edit|copy assistant|rename|delete|forget|remove|cancel|send|try again|other model|fork|rewind|compare two|approve|reject|make|pause|resume|run now|save$|restore|read from a file|start|begin|keep|good|bad|message|attach|something to)/iu
 
 inChromium((launch) => {
   let browser: Browser
@@ -100,7 +100,7 @@ inChromium((launch) => {
     })
     await finished(page)
     assert.strictEqual(await lastText(page).textContent(), "1 2 3")
-    assert.deepStrictEqual(await roomsIn(page), ["Talk", "Runs", "Knowledge"])
+    assert.deepStrictEqual(await roomsIn(page), ["Talk", "Runs", "Tests", "Knowledge"])
     await openLists(page)
     const look = async (place: string) => {
       assert.deepStrictEqual(
@@ -117,6 +117,13 @@ inChromium((launch) => {
     await openRoom(page, "Runs")
     await page.getByRole("table").getByText("count to 3").waitFor()
     await look("runs")
+    await openRoom(page, "Tests")
+    const ofTests = page.getByRole("navigation", { name: "Tests of answers" }).getByRole("link")
+    for (const pane of await ofTests.allTextContents()) {
+      await ofTests.filter({ hasText: pane }).click()
+      await ofTests.and(page.locator("[aria-current=page]")).filter({ hasText: pane }).waitFor()
+      await look(`tests: ${pane}`)
+    }
     await openRoom(page, "Knowledge")
     const panes = page.getByRole("navigation", { name: "What an assistant has" }).getByRole("link")
     for (const pane of await panes.allTextContents()) {

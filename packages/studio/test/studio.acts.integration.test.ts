@@ -199,6 +199,42 @@ inChromium((launch) => {
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
+    it("that asks in its middle has a form for the answer", async () => {
+      await using visitor = await open("Asked")
+      const { page } = visitor
+      await say(page, "Please use tools_echo")
+      await approval(page).waitFor()
+      const question = {
+        message: "How many seats?",
+        schema: {
+          type: "object",
+          properties: {
+            seats: { type: "integer", title: "Seats" },
+            window: { type: "boolean", title: "At the window" }
+          },
+          required: ["seats"]
+        }
+      }
+      await page.route(`**/threads/${threadOf(page)}`, async (route) => {
+        const answer = await route.fetch()
+        const thread = await answer.json()
+        for (const call of thread.messages.at(-1).tool_calls) call.question = question
+        await route.fulfill({ response: answer, json: thread })
+      })
+      await page.reload()
+      await approval(page).getByText("asks: How many seats?").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "question")
+      await approval(page).getByRole("button", { name: "Answer" }).click()
+      await approval(page).getByRole("alert").getByText("“Seats” is missing.").waitFor()
+      await approval(page).getByLabel("Seats").fill("2")
+      const [request] = await Promise.all([
+        page.waitForRequest("**/approvals?*"),
+        approval(page).getByRole("button", { name: "Answer" }).click()
+      ])
+      const [decision] = request.postDataJSON().approvals
+      assert.deepInclude(decision, { decision: "approve", arguments: { seats: 2, window: false } })
+    })
+
     it("that somebody else has decided is told truthfully, and the conversation is shown as it is", async () => {
       await using visitor = await open("Second")
       const { page } = visitor
