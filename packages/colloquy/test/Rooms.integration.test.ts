@@ -259,6 +259,12 @@ describe("a kernel's type", () => {
     // @ts-expect-error the room of memories is not there
     const refused = await toFault(plain.send({ content: "Hi", memory: "auto" }))
     assert.include(String(refused), 'A message has no field "memory".')
+    // @ts-expect-error no text
+    const wordless = await toFault(plain.send({ message: "Hi" }))
+    assert.include(String(wordless), 'A message has no field "message".')
+    // @ts-expect-error parts as other libraries have them
+    const inParts = await toFault(plain.send({ content: [{ type: "text", text: "Hi" }] }))
+    assert.include(String(inParts), "A message has its text as `content`.")
     // @ts-expect-error the name of the wire
     const misnamed = await toFault(plain.send({ content: "Hi", modelOptions: { max_steps: 3 } }))
     assert.include(String(misnamed), '`modelOptions` has no field "max_steps". Fields: maxOutputTokens, maxSteps, ')

@@ -53,6 +53,7 @@ export const joinedRooms = ({ all }: typeof OpenRooms.Service): JoinedRooms => {
     const known = new Set([...Object.keys(ownFields), ...rooms.flatMap(({ fields }) => fields)])
     const unknown = Object.keys(request).filter((field) => !known.has(field))
     if (unknown.length > 0) throw unknownField(unknown, [...known])
+    if (typeof request.content !== "string") throw new TypeError("A message has its text as `content`.")
     const options = Object.keys(request.modelOptions ?? {}).filter((name) => !Object.hasOwn(ModelOptions.fields, name))
     if (options.length > 0) throw unknownOption(options)
     const fields = rooms.flatMap((room) => room.fields)
