@@ -1,6 +1,7 @@
 /** The room of evals in plain JavaScript. */
 import { evals } from "colloquy/evals"
 import { say, TestKernel } from "colloquy/testing"
+import { uses } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 
 it("a stored turn becomes a case, which is changed, found by its tag, and removed", async () => {
@@ -29,4 +30,43 @@ it("a case that cannot be checked is refused with every problem and its place", 
   })
   const message = String(await refused.catch((error: unknown) => error))
   for (const place of ["question", "tags.0", "expectations.0.pattern"]) assert.include(message, place)
+})
+
+it("turns are scored online, an experiment is stopped by its budget and goes on, and judges are told", async () => {
+  const online = { share: 1, expectations: [{ kind: "contains", text: "Paris" }] } as const
+  const paid = [say("Paris."), uses({ inputTokens: 1, outputTokens: 1, costUsd: 1 })]
+  await using kernel = await TestKernel.open([], { rooms: [evals({ online })], scripted: { otherwise: paid } })
+  const { assistantId, messageId, threadId } = await kernel.send({ content: "Capital of France?" })
+  await kernel.evals.giveFeedback({ threadId, messageId, score: 1 })
+  await kernel.adjust("10 seconds")
+  const { scores } = await kernel.evals.listOnlineScores({ rated: true })
+  assert.deepStrictEqual(
+    scores.map(({ feedback, score }) => [score.threadId, score.passed, feedback]),
+    [[threadId, true, 1]]
+  )
+  const { days, judges, versions } = await kernel.evals.online({ assistantId })
+  assert.deepStrictEqual([days.length, judges, versions[0]?.passRate], [1, [], 1])
+  const [one = "", two = ""] = await kernel.evals.importCases({
+    cases: [
+      { question: "One?", assistantId },
+      { question: "Two?", assistantId }
+    ]
+  })
+  const asked = { caseIds: [one, two], variants: [{ name: "now" }], concurrency: 1, budgetUsd: 0.5 }
+  const { experiment } = await kernel.evals.createExperiment(asked)
+  const at = { experimentId: experiment.id }
+  const until = async (status: string) => {
+    for (let step = 0; step < 100; step++) {
+      await kernel.adjust("5 seconds")
+      const state = await kernel.evals.getExperiment(experiment.id)
+      if (state.status === status) return state
+    }
+    return assert.fail(`never ${status}`)
+  }
+  assert.strictEqual((await until("stopped")).done, 1)
+  const refused = await kernel.evals.resumeExperiment(at).catch(String)
+  assert.include(refused, "Name more than that")
+  await kernel.evals.resumeExperiment({ ...at, budgetUsd: 5 })
+  assert.strictEqual((await until("completed")).done, 2)
+  assert.deepStrictEqual(await kernel.evals.calibrate(experiment.id), [])
 })

@@ -319,6 +319,14 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
 
     const cancelled = await service.call("POST", `${at}/cancel`)
     assert.deepStrictEqual([cancelled.status, cancelled.body.status], [200, "completed"])
+    const resumed = await service.call(
+      "POST",
+      `${at}/resume`,
+      { budget_usd: 5 },
+      { headers: { "idempotency-key": "r" } }
+    )
+    assert.deepStrictEqual([resumed.status, resumed.body.status, resumed.body.budget_usd], [200, "completed", null])
+    assert.deepStrictEqual(refusedPlaces(await service.call("POST", `${at}/resume`, { budget_usd: 0 })), ["budget_usd"])
     const wrong = [
       [{ variants: [] }, ["variants"]],
       [{ variants: [{ name: "a" }, { name: "a" }], case_ids, repeats: 21 }, ["repeats"]],
@@ -339,6 +347,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       ["GET", at],
       ["DELETE", at],
       ["POST", `${at}/cancel`],
+      ["POST", `${at}/resume`],
       ["GET", `${at}/results`],
       ["GET", `${at}/results?format=jsonl`],
       ["GET", `${at}/summary`],

@@ -75,6 +75,16 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
         row.state = { ...row.state, status, reason, endedAt: at }
         return true
       }),
+    resumeExperiment: (experiment, followUps, once) =>
+      ownedWrite(state, "EvalStore.resumeExperiment", (ownerId, now) => {
+        if (once !== null && findKey(state, ownerId, once.key, now) !== undefined) return "repeated"
+        const row = findExperiment(ownerId, experiment.id)
+        if (row?.state.status !== "stopped" && row?.state.status !== "cancelled") return "kept"
+        row.state = { ...row.state, experiment, status: "running", reason: null, endedAt: null }
+        storeFollowUps(state, ownerId, now, followUps)
+        keepAnswer(state, ownerId, once, now)
+        return "resumed"
+      }),
     recordResult: (id, result, next) =>
       ownedWrite(state, "EvalStore.recordResult", (ownerId, now) => {
         const row = findExperiment(ownerId, id)

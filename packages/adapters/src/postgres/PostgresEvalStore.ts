@@ -165,6 +165,24 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
         )
       ),
 
+    resumeExperiment: (experiment, followUps, once) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const args = {
+          owner: toText(ownerId),
+          id: knownId(experiment.id),
+          body: JSON.stringify(encodeExperiment(experiment)),
+          follow_ups: followUpsArgument(followUps),
+          ...onceArguments(once)
+        }
+        const [row] = yield* query<{ readonly outcome: "resumed" | "kept" | "repeated" }>(
+          "EvalStore.resumeExperiment",
+          `select ${call(database, "resume_experiment", args)} as outcome`,
+          Object.values(args)
+        )
+        return row?.outcome ?? "kept"
+      }),
+
     recordResult: (id, result, next) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal

@@ -100,6 +100,11 @@ export interface EvalCalls {
     options?: CallOptions
   ) => Promise<ExperimentList>
   readonly cancelExperiment: (experimentId: string, options?: CallOptions) => Promise<ExperimentState>
+  /** Goes on with what was stopped or cancelled. `budgetUsd` replaces the budget; null: there is none. */
+  readonly resumeExperiment: (
+    asked: { readonly experimentId: string; readonly budgetUsd?: number | null } & Once,
+    options?: CallOptions
+  ) => Promise<ExperimentState>
   readonly removeExperiment: (experimentId: string, options?: CallOptions) => Promise<void>
   readonly listResults: (
     page: { readonly experimentId: string; readonly limit?: number; readonly after?: number },
@@ -217,6 +222,8 @@ const functions = Effect.gen(function* () {
         options
       ),
     cancelExperiment: (id, options) => run(() => service.cancelExperiment(readId(ExperimentId, id)), options),
+    resumeExperiment: ({ experimentId, idempotency, ...change }, options) =>
+      run(() => service.resumeExperiment(readId(ExperimentId, experimentId), change, idempotency), options),
     removeExperiment: (id, options) => run(() => service.removeExperiment(readId(ExperimentId, id)), options),
     listResults: ({ experimentId, limit = 20, ...page }, options) =>
       run(() => service.listResults({ experimentId: readId(ExperimentId, experimentId), limit, ...page }), options),

@@ -115,6 +115,16 @@ export class EvalStore extends Context.Service<
     readonly endExperiment: (end: ExperimentEnd) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
     /**
+     * MUST make an experiment that was stopped or cancelled run again, as it is given, and store the follow-ups, in one step. "kept", and
+     * nothing changes: no such experiment of the principal has been stopped or cancelled. A key is used as by `insertCases`.
+     */
+    readonly resumeExperiment: (
+      experiment: Experiment,
+      followUps: ReadonlyArray<NewFollowUp>,
+      once: AnsweredOnce | null
+    ) => Effect.Effect<"resumed" | "kept" | "repeated", StoreUnavailable, Principal>
+
+    /**
      * Stores what an attempt came to, adds its cost, and stores the follow-up of the next attempt, in one step; with the last result the
      * experiment MUST become completed. False, and nothing changes, if the experiment does not run, or has a result of this number.
      */

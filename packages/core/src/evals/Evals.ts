@@ -91,6 +91,15 @@ export interface ExperimentCalls {
   readonly listExperiments: (page: ExperimentPage) => Effect.Effect<ExperimentList, StoreUnavailable, Principal>
   /** No attempt begins any more, and those under way are ended. An experiment that has ended stays as it is. */
   readonly cancelExperiment: (id: ExperimentId) => Effect.Effect<ExperimentState, Missing, Principal>
+  /**
+   * Goes on with an experiment that was stopped or cancelled: what has no result is tried. One that runs or is complete stays as it is.
+   * `budgetUsd` replaces its budget; null: it has none.
+   */
+  readonly resumeExperiment: (
+    id: ExperimentId,
+    change?: { readonly budgetUsd?: number | null },
+    idempotency?: IdempotencyKey
+  ) => Effect.Effect<ExperimentState, ExperimentRefused | IdempotencyConflict | Missing, Principal>
   /** With its results. One that runs is cancelled. */
   readonly removeExperiment: (id: ExperimentId) => Effect.Effect<void, Missing, Principal>
   /** In the order of the attempts. */

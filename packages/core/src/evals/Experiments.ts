@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Assistants } from "../assistants/Assistants.ts"
-import { type AssistantId, type CaseId, ExperimentId, newId } from "../primitives/Ids.ts"
+import { type AssistantId, type CaseId, ExperimentId, FollowUpId, newId } from "../primitives/Ids.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
@@ -51,6 +51,16 @@ const begun = (experiment: Experiment): ExperimentState => ({
   endedAt: null
 })
 const decodeBegun = (json: unknown) => Option.map(decode(json), begun)
+
+const decodeResumed = Schema.decodeUnknownOption(ExperimentId)
+
+/** Where each chain of attempts goes on. */
+const firstMissing = (experiment: Experiment, done: ReadonlySet<number>): ReadonlyArray<number> =>
+  Array.from({ length: experiment.concurrency }, (_, first) => {
+    let number = first
+    while (done.has(number)) number += experiment.concurrency
+    return number
+  })
 
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
@@ -226,6 +236,33 @@ export const makeExperiments = Effect.gen(function* () {
     cancelExperiment: tracedFn("Evals.cancelExperiment")(function* (id: ExperimentId) {
       yield* find(id)
       yield* store.endExperiment({ id, status: "cancelled", reason: null, at: yield* now })
+      return yield* find(id)
+    }),
+    resumeExperiment: tracedFn("Evals.resumeExperiment")(function* (
+      id: ExperimentId,
+      { budgetUsd }: { readonly budgetUsd?: number | null } = {},
+      idempotency?: IdempotencyKey
+    ) {
+      const answered = yield* answeredBefore(runs, idempotency, decodeResumed)
+      if (answered !== undefined) return yield* find(id)
+      const state = yield* find(id)
+      if (state.status !== "stopped" && state.status !== "cancelled") return state
+      const budget = budgetUsd === undefined ? state.experiment.budgetUsd : budgetUsd
+      if (budget !== null && !(budget > state.costUsd))
+        return yield* refuse([{ path: ["budgetUsd"], message: `${state.costUsd} USD are spent. Name more than that.` }])
+      const experiment = { ...state.experiment, budgetUsd: budget }
+      const done = new Set((yield* allResults(id)).map(({ number }) => number))
+      const mark = yield* newId(FollowUpId)
+      const work = yield* Effect.forEach(firstMissing(experiment, done), (number) =>
+        attemptWork(experiment, number, mark)
+      )
+      const once = keptAnswer(idempotency, id)
+      yield* store.resumeExperiment(
+        experiment,
+        work.filter((each) => each !== null),
+        once
+      )
+      followUps.wake()
       return yield* find(id)
     }),
     removeExperiment: tracedFn("Evals.removeExperiment")(function* (id: ExperimentId) {

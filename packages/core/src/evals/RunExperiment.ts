@@ -34,16 +34,21 @@ import { recordedPartName } from "./RecordedPart.ts"
 import { makeTurnReader } from "./StoredTurn.ts"
 
 const attemptKind = "evals.attempt"
-const Payload = Schema.Struct({ experimentId: ExperimentId, number: Schema.Int })
+const Payload = Schema.Struct({
+  experimentId: ExperimentId,
+  number: Schema.Int,
+  /** Set when the experiment was resumed: attempts of before that have not ended yet are others. */
+  mark: Schema.optionalKey(Schema.String)
+})
 const readPayload = Schema.decodeUnknownOption(Payload)
 
 const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
 
 /** The work of one attempt; null: the experiment has no such attempt. */
-export const attemptWork = Effect.fnUntraced(function* (experiment: Experiment, number: number) {
+export const attemptWork = Effect.fnUntraced(function* (experiment: Experiment, number: number, mark?: string) {
   if (number >= attemptsIn(experiment)) return null
-  const payload = { experimentId: experiment.id, number }
-  const key = `${experiment.id}:${number}`
+  const payload = { experimentId: experiment.id, number, ...(mark === undefined ? {} : { mark }) }
+  const key = [experiment.id, number, ...(mark === undefined ? [] : [mark])].join(":")
   const createdAt = yield* now
   const id = yield* newId(FollowUpId)
   const work: NewFollowUp = { id, kind: attemptKind, key, payload, sequence: null, delayMillis: 0, createdAt }
@@ -66,9 +71,10 @@ export const registerAttempts = Effect.gen(function* () {
   const scorePaid = yield* makePaidScoring
   const counter = yield* TokenCounter
 
-  const scratchId = Effect.fnUntraced(function* ({ experimentId, number }: typeof Payload.Type, attempt: number) {
+  const scratchId = Effect.fnUntraced(function* ({ experimentId, mark, number }: typeof Payload.Type, attempt: number) {
     const { ownerId } = yield* Principal
-    return yield* keyedId(ThreadId, ["experiment", ownerId, experimentId, number, attempt])
+    const ofMark = mark === undefined ? [] : [mark]
+    return yield* keyedId(ThreadId, ["experiment", ownerId, experimentId, number, attempt, ...ofMark])
   })
 
   /** The threads of this attempt and of those before it that ended with their process. */
@@ -86,8 +92,12 @@ export const registerAttempts = Effect.gen(function* () {
     )
 
   /** Stores the result with the work of the next attempt of this chain. */
-  const record = Effect.fnUntraced(function* (experiment: Experiment, result: ExperimentResult) {
-    const next = yield* attemptWork(experiment, result.number + experiment.concurrency)
+  const record = Effect.fnUntraced(function* (
+    experiment: Experiment,
+    result: ExperimentResult,
+    { mark }: Pick<typeof Payload.Type, "mark">
+  ) {
+    const next = yield* attemptWork(experiment, result.number + experiment.concurrency, mark)
     if (yield* store.recordResult(experiment.id, result, next)) followUps.wake()
   })
 
@@ -217,7 +227,7 @@ export const registerAttempts = Effect.gen(function* () {
       evalCase === undefined
         ? { ...failedResult(attempt, "The case was deleted."), ...nothing }
         : yield* answer(experiment, variant, evalCase, { attempt, threadId, mayRetry })
-    if (came !== null) yield* record(experiment, { ...came, number, endedAt: yield* now })
+    if (came !== null) yield* record(experiment, { ...came, number, endedAt: yield* now }, payload)
   })
 
   yield* followUps.register(
@@ -235,7 +245,7 @@ export const registerAttempts = Effect.gen(function* () {
         const found = planAttempt(state.experiment, payload.number, evalCase)
         if (found === null) return
         const result = { ...failedResult(found.attempt, error), ...nothing }
-        yield* record(state.experiment, { ...result, number: payload.number, endedAt: yield* now })
+        yield* record(state.experiment, { ...result, number: payload.number, endedAt: yield* now }, payload)
         yield* removeScratch(payload, followUp)
       })
     })

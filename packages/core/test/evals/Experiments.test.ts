@@ -2,7 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads, Turns } from "@colloquy/core"
 import { Evals, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
-import { callTool, fail, hang, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
+import { callTool, fail, hang, say, ScriptedModel, type ScriptStep, uses } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -281,5 +281,66 @@ it.live("a case has the tools that its message brought, and the assistant's own 
       const { requests } = yield* ScriptedModel
       assert.deepStrictEqual(requests.at(-1)?.tools, brought)
     })
+  )
+})
+
+it.live("a budget that is spent stops an experiment and says so, and with more it goes on where it stopped", () => {
+  const state = InMemory.makeState()
+  const answer: ScriptStep = [say("Paris."), uses({ inputTokens: 1, outputTokens: 1, costUsd: 0.4 })]
+  return inWorld(
+    { otherwise: answer },
+    Effect.gen(function* () {
+      const { resumeExperiment } = yield* Evals
+      const { id } = yield* make([paris, paris, paris, paris, paris], { budgetUsd: 1, concurrency: 2 })
+      yield* pass
+      const { results, state: stopped } = yield* look(id)
+      // At most what is under way exceeds it.
+      assert.deepInclude(stopped, { status: "stopped", reason: "The budget of 1 USD is spent." })
+      assert.isAtLeast(stopped.costUsd, 1)
+      assert.isAtMost(stopped.costUsd, 1.6 + 1e-9)
+      assert.strictEqual(results.length, stopped.done)
+      assert.isBelow(stopped.done, 5)
+      for (const change of [{}, { budgetUsd: stopped.costUsd }]) {
+        const refused = yield* Effect.flip(resumeExperiment(id, change))
+        assert.strictEqual(refused._tag, "ExperimentRefused")
+      }
+      const once = { key: "resume", fingerprint: "f" }
+      const resumed = yield* resumeExperiment(id, { budgetUsd: null }, once)
+      assert.deepInclude(resumed, { status: "running", reason: null, done: stopped.done })
+      yield* pass
+      const { results: all, state: end } = yield* look(id)
+      assert.deepInclude(end, { status: "completed", done: 5 })
+      assert.deepStrictEqual(
+        all.map(({ number }) => number),
+        [0, 1, 2, 3, 4]
+      )
+      assert.deepStrictEqual(all.slice(0, results.length), results)
+      assert.deepStrictEqual(yield* resumeExperiment(id, {}, once), end)
+      assert.deepStrictEqual(yield* resumeExperiment(id), end)
+      assert.strictEqual(state.threads.size, 0)
+    }),
+    state
+  )
+})
+
+it.live("an experiment that is cancelled and resumed at once loses no attempt", () => {
+  const state = InMemory.makeState()
+  return inWorld(
+    { otherwise: say("Paris.") },
+    Effect.gen(function* () {
+      const { cancelExperiment, resumeExperiment } = yield* Evals
+      const { id } = yield* make([paris, paris, paris, paris, paris, paris], { concurrency: 3 })
+      for (let times = 0; times < 4; times++) {
+        yield* cancelExperiment(id)
+        yield* resumeExperiment(id)
+        yield* Effect.yieldNow
+      }
+      yield* pass
+      const { results, state: end } = yield* look(id)
+      assert.deepInclude(end, { status: "completed", done: 6 })
+      assert.isTrue(results.every(({ passed }) => passed))
+      assert.strictEqual(state.threads.size, 0)
+    }),
+    state
   )
 })

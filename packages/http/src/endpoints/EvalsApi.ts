@@ -33,6 +33,7 @@ export const evalBodies = {
   import: casesBody,
   update: jsonOrFormBody(Wire.EvalCaseUpdate),
   experiment: jsonOrFormBody(Wire.ExperimentRequest),
+  resume: jsonOrFormBody(Schema.NullOr(Wire.ExperimentResume)),
   feedback: jsonOrFormBody(Wire.FeedbackRequest)
 }
 
@@ -116,6 +117,16 @@ export const EvalsApi = HttpApiGroup.make("evals")
     })
       .annotate(NeedsScope, "write")
       .annotate(OpenApi.Summary, "Cancel an experiment; its results so far stay"),
+    HttpApiEndpoint.post("resumeExperiment", "/evals/experiments/:experiment_id/resume", {
+      params: ofExperiment,
+      headers: IdempotencyHeader,
+      payload: Schema.NullOr(Wire.ExperimentResume),
+      success: Wire.Experiment,
+      error: [...unreadable, Conflict, ...errors]
+    })
+      .annotate(DeclaredBody, evalBodies.resume)
+      .annotate(NeedsScope, "write")
+      .annotate(OpenApi.Summary, "Go on with an experiment that was stopped or cancelled"),
     HttpApiEndpoint.get("listResults", "/evals/experiments/:experiment_id/results", {
       params: ofExperiment,
       query: {

@@ -130,6 +130,16 @@ export const layer = HttpApiBuilder.group(
           return experimentToWire(yield* Effect.mapError(cancelExperiment(idFrom(params)), toWireError))
         })
       )
+      .handleRaw("resumeExperiment", (raw) =>
+        Effect.gen(function* () {
+          const { resumeExperiment } = yield* evals
+          const { value } = yield* read(evalBodies.resume, raw)
+          const change = compact({ budgetUsd: value?.budget_usd })
+          const { idempotency } = yield* readIdempotency(raw, () => change)
+          const resumed = resumeExperiment(idFrom(raw.params), change, idempotency)
+          return HttpServerResponse.jsonUnsafe(experimentToWire(yield* Effect.mapError(resumed, toWireError)))
+        })
+      )
       .handleRaw("listResults", ({ params, query: { cursor, format, limit = 20 } }) =>
         Effect.gen(function* () {
           const { listResults } = yield* evals

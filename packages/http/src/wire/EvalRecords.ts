@@ -153,6 +153,11 @@ export const ExperimentRequest = Schema.Struct({
 }).annotate({ identifier: "ExperimentRequest" })
 export type ExperimentRequest = typeof ExperimentRequest.Type
 
+export const ExperimentResume = Schema.Struct({
+  /** In the place of the budget so far; null: there is none. Absent: as it was. */
+  budget_usd: maybe(Schema.Finite.check(Schema.isGreaterThan(0)))
+}).annotate({ identifier: "ExperimentResume" })
+
 export const Experiment = Schema.Struct({
   experiment_id: Id,
   name: Schema.NullOr(Schema.String),

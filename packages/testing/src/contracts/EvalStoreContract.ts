@@ -320,6 +320,44 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
     )
 
     test(
+      "MUST resume an experiment that was stopped or cancelled as it is given, once, with its follow-ups and results",
+      Effect.gen(function* () {
+        const store = yield* EvalStore
+        const made = yield* begun({ budgetUsd: 1 })
+        const { id } = made
+        yield* store.recordResult(id, result(0, { costUsd: 1 }), null)
+        const more = { ...made, budgetUsd: 2 }
+        const resume = Effect.flatMap(toWork("again"), (work) => store.resumeExperiment(more, [work], null))
+        assert.strictEqual(yield* resume, "kept")
+        assert.deepStrictEqual(yield* openWork, [])
+        yield* store.endExperiment({ id, status: "stopped", reason: "Spent.", at: moment(4) })
+        yield* asNewOwner(Effect.map(resume, (outcome) => assert.strictEqual(outcome, "kept")))
+        const outcomes = (yield* tenTimes(resume)).toSorted()
+        assert.deepStrictEqual(outcomes, [...Array.from({ length: 9 }, () => "kept"), "resumed"])
+        assert.deepStrictEqual(yield* openWork, ["again"])
+        const running = {
+          experiment: more,
+          status: "running",
+          reason: null,
+          done: 1,
+          costUsd: 1,
+          endedAt: null
+        } as const
+        assert.deepStrictEqual(yield* progress(id), running)
+        yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) })
+        const once = { key: "resume", fingerprint: "f", answer: awkwardJson }
+        assert.strictEqual(yield* store.resumeExperiment(made, [], once), "resumed")
+        yield* store.endExperiment({ id, status: "cancelled", reason: null, at: moment(5) })
+        assert.strictEqual(yield* store.resumeExperiment(made, [], once), "repeated")
+        assert.deepInclude(yield* progress(id), { status: "cancelled", experiment: made })
+        yield* store.resumeExperiment(made, [], null)
+        yield* store.recordResult(id, result(1), null)
+        assert.strictEqual(yield* store.resumeExperiment(made, [], null), "kept")
+        assert.deepInclude(yield* progress(id), { status: "completed", done: 2 })
+      })
+    )
+
+    test(
       "MUST NOT show or change another owner's experiments",
       Effect.gen(function* () {
         const store = yield* EvalStore

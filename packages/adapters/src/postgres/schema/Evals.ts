@@ -90,6 +90,23 @@ begin
 end $$`
 )
 
+const resumeExperiment = sqlFunction(
+  "resume_experiment",
+  `(p_owner text, p_id uuid, p_body text, p_follow_ups text, p_key text, p_fingerprint text, p_answer text)
+returns text language plpgsql as $$
+begin
+  if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_id, p_answer) is not null then return 'repeated'; end if;
+  update {schema}.eval_experiments set status = 'running', reason = null, ended_at = null, body = p_body
+    where owner = p_owner and id = p_id and status in ('stopped', 'cancelled');
+  if not found then
+    delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
+    return 'kept';
+  end if;
+  if p_follow_ups is not null then perform {schema}.add_follow_ups(p_owner, p_follow_ups); end if;
+  return 'resumed';
+end $$`
+)
+
 /** Results of one experiment take turns, so that the last one finds all others. */
 const recordResult = sqlFunction(
   "record_eval_result",
@@ -177,4 +194,10 @@ export const onlineTables: Migration = {
   ]
 }
 
-export const evalFunctions: ReadonlyArray<SqlFunction> = [insertCases, insertExperiment, recordResult, putFeedback]
+export const evalFunctions: ReadonlyArray<SqlFunction> = [
+  insertCases,
+  insertExperiment,
+  resumeExperiment,
+  recordResult,
+  putFeedback
+]
