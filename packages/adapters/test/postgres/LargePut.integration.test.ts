@@ -38,8 +38,8 @@ const timed = Effect.fnUntraced(function* (segments: number) {
 onEmbedded("PGlite", () => {
   it.live("four times the text takes about four times the CPU", () =>
     Effect.gen(function* () {
-      yield* timed(4)
-      const [small, large] = [yield* timed(8), yield* timed(32)]
+      yield* timed(2)
+      const [small, large] = [yield* timed(4), yield* timed(16)]
       assert.isBelow(large / small, 8)
       const [analyzed] = yield* PgClient.use((client) =>
         client.unsafe<{ readonly known: boolean }>(
