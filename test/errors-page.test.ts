@@ -46,7 +46,7 @@ const ofSessions: { readonly [Code in ErrorCode]: string } = {
   insufficient_credit: "There is not enough credit.",
   session_conflict: "Another session or a run writes the thread. End it first.",
   history_too_large: "The conversation does not fit the session. Begin a new thread.",
-  not_ready: "A frame came before `session_begin`. Wait for it.",
+  not_ready: "A frame came before `session.begin`. Wait for it.",
   invalid_frame: "A frame cannot be read. The session goes on.",
   unsupported_frame: "The model of this session does not take such a frame. The session goes on.",
   invalid_tool_output: "An output names no open call. The session goes on.",

@@ -152,7 +152,12 @@ const calibrationToWire = ({
   reliability
 })
 
-export const judgeToWire = ({ expected, feedback, outcomes, questionSet }: JudgeCalibration) => ({
+export const judgeToWire = ({
+  expected,
+  feedback,
+  outcomes,
+  questionSet
+}: JudgeCalibration): Wire.OnlineReport["judges"][number] => ({
   expected,
   question_set: questionSet,
   feedback: feedback === null ? null : calibrationToWire(feedback),
