@@ -1,23 +1,41 @@
 /**
- * The service behind the page: the demo model, with files. A real host puts its own providers and `Postgres.layer` here, and authenticates
- * its users.
+ * The service behind the page. It answers with the demo model, keeps everything in memory, and lets everybody in as one guest. Yours has a
+ * provider (`openai({ apiKey })` of `colloquy/openai`), a database (`postgres({ url })` of `colloquy/postgres`), and your own session.
  */
-import { InMemory } from "@colloquy/adapters/in-memory"
-import { Kernel, Providers } from "@colloquy/core"
-import { Documents, TextExtractor } from "@colloquy/core/documents"
-import { emptyPlace } from "@colloquy/core/retrieval"
-import { webHandler } from "@colloquy/http"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Stream from "effect/Stream"
-import { demoProvider } from "@colloquy/server/demo"
+import { demoModelName, demoProvider } from "@colloquy/server/demo"
+import { Colloquy, tool } from "colloquy"
+import { documents } from "colloquy/documents"
+import { inMemory } from "colloquy/in-memory"
 
-const extract: typeof TextExtractor.Service.extract = ({ bytes }) =>
-  Effect.map(Stream.mkString(Stream.decodeText(bytes)), (text) => [{ ...emptyPlace, form: "prose", text }])
-const kernel = Documents.layer().pipe(
-  Layer.provideMerge(Kernel.layer),
-  Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt", "md"], extract })),
-  Layer.provide(Providers.layer({ providers: [demoProvider(0)], defaults: { provider: "demo", model: "demo-1" } })),
-  Layer.provide(InMemory.layer)
-)
-export const service = webHandler({ kernel, basePath: "/ai", authenticate: () => "guest" })
+/** Runs on the server, without a question. */
+const weather = tool({
+  name: "weather",
+  description: "Tells how the weather is.",
+  parameters: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
+  execute: () => ({ sky: "sunny", celsius: 21 })
+})
+
+/** Waits until the user has approved it. */
+const refund = tool({
+  name: "refund",
+  description: "Pays the money for an order back.",
+  parameters: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
+  needsApproval: true,
+  execute: () => "The money is on its way."
+})
+
+const open = () =>
+  Colloquy.lazy(() => ({
+    store: inMemory(),
+    providers: [demoProvider()],
+    model: demoModelName,
+    rooms: [documents()],
+    tools: [weather, refund]
+  })).handler({ basePath: "/ai", authenticate: () => "guest" })
+
+declare global {
+  var chatService: ReturnType<typeof open> | undefined
+}
+
+/** Kept through the edits of `next dev`. */
+export const handler = (globalThis.chatService ??= open())

@@ -17,6 +17,8 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import type { Browser, Page } from "playwright-core"
+import { faults, numbers, visit } from "../../packages/studio/test/StudioVisit.ts"
 import { inChromium } from "../../test/browser.ts"
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..")
@@ -29,7 +31,7 @@ const next = join(modules, "next/dist/bin/next")
  * outdated.
  */
 const builtPackages = async () => {
-  const outputs = ["core", "adapters", "testing", "http", "ws", "studio", "server"].map((name) =>
+  const outputs = ["core", "adapters", "testing", "http", "ws", "studio", "server", "colloquy"].map((name) =>
     join(root, "packages", name, "dist")
   )
   const unbuilt = outputs.filter((folder) => !existsSync(folder))
@@ -187,53 +189,122 @@ describe("the real Next", () => {
   })
 })
 
-const chat = ["service.ts", "app/layout.tsx", "app/page.tsx", "app/ai/[...path]/route.ts"]
+const chat = ["service.ts", "app/layout.tsx", "app/page.tsx", "app/Chat.tsx", "app/Part.tsx"]
+
+const say = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel("Message").fill(text)
+  await page.getByRole("button", { name: "Send" }).click()
+}
+
+const last = (page: Page) => page.getByRole("article", { name: "Assistant" }).last()
+
+const answered = (page: Page) => page.getByRole("button", { name: "Send" }).waitFor()
 
 describe("the chat page of examples/chat", () => {
-  it("is less than 60 lines, and with its service, its route and its frame less than 100", () => {
-    const [service = 0, ...app] = chat.map(
+  it("is less than 250 lines, styles aside", () => {
+    const lines = chat.map(
       (file) =>
         readFileSync(join(examples, "chat", file), "utf8")
           .trim()
           .split("\n").length
     )
-    assert.isBelow(app[1] ?? 0, 60)
     assert.isBelow(
-      app.reduce((sum, lines) => sum + lines, service),
-      100
+      lines.reduce((sum, each) => sum + each, 0),
+      250
     )
   })
 
   inChromium((launch) => {
-    it("is built and served by Next, and talks, with files, in a browser", { timeout: 240_000 }, async () => {
-      using copy = copyOf(["chat"])
+    let browser: Browser
+    let copy: ReturnType<typeof copyOf>
+    let server: Awaited<ReturnType<typeof serve>>
+    beforeAll(async () => {
+      copy = copyOf(["chat"])
       const folder = join(copy.folder, "chat")
       await finish([next, "build"], folder)
-      await using server = await serve("start", folder)
-      const browser = await launch()
-      try {
-        const page = await browser.newPage()
-        page.setDefaultTimeout(60_000)
-        const complaints: Array<string> = []
-        page.on("pageerror", (error) => complaints.push(error.message))
-        await page.goto(server.address)
-        await page.getByLabel("Message").fill("count to 3")
-        await page.getByRole("button", { name: "Send" }).click()
-        await page.getByRole("article", { name: "assistant" }).filter({ hasText: "1 2 3" }).waitFor()
-        await page.getByLabel("Message").fill("What is in it?")
-        const picked = { name: "orcas.txt", mimeType: "text/plain", buffer: Buffer.from("Orcas live in pods.") }
-        await page.getByLabel("Files").setInputFiles(picked)
-        await page.getByRole("button", { name: "Send" }).click()
-        await page.locator("cite", { hasText: "orcas.txt" }).waitFor()
-        await page.getByRole("link", { name: "orcas.txt" }).waitFor()
-        const threads = JSON.parse(await (await server.call("/ai/threads")).text())
-        assert.lengthOf(threads, 1)
-        assert.lengthOf(threads[0].messages, 4)
-        assert.strictEqual(threads[0].messages[2].attachments[0].filename, "orcas.txt")
-        assert.deepStrictEqual(complaints, [])
-      } finally {
-        await browser.close()
-      }
+      server = await serve("start", folder)
+      browser = await launch()
+    }, 400_000)
+    afterAll(async () => {
+      await browser.close()
+      await server[Symbol.asyncDispose]()
+      copy[Symbol.dispose]()
+    })
+
+    it("shows markdown as elements, and HTML of a model as text", async () => {
+      await using visitor = await visit(browser, server.address)
+      const { page } = visitor
+      await say(page, "Show me some markdown")
+      await answered(page)
+      await last(page).getByRole("heading", { name: "A sample of markdown" }).waitFor()
+      await last(page).getByRole("table").getByText("32000").waitFor()
+      await last(page).locator("pre code").getByText("const greet").waitFor()
+      await last(page).getByText("<script>alert('this stays text')</script>").waitFor()
+      assert.deepStrictEqual(await faults(page), [])
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+
+    it("shows a tool as a card, and one that waits until it is approved or rejected, over a reload", async () => {
+      await using visitor = await visit(browser, server.address)
+      const { page } = visitor
+      await say(page, "How is the weather?")
+      await answered(page)
+      const weather = last(page).getByRole("region", { name: "Tool weather" })
+      await weather.getByText("is done").click()
+      await weather.getByText("How is the weather?").waitFor()
+      await page.reload()
+      await weather.getByText("is done").click()
+      await weather.getByText('"celsius": 21').waitFor()
+
+      await say(page, "I want a refund.")
+      const refund = last(page).getByRole("region", { name: "Tool refund" })
+      await refund.getByText("waits for you").waitFor()
+      await answered(page)
+      await page.reload()
+      await refund.getByText("waits for you").waitFor()
+      assert.deepStrictEqual(await faults(page), [])
+      await refund.getByRole("button", { name: "Approve" }).click()
+      await last(page).getByText("The money is on its way.").first().waitFor()
+      await refund.getByText("is done").waitFor()
+      await answered(page)
+
+      await say(page, "Another refund, please.")
+      await refund.getByRole("button", { name: "Reject" }).click()
+      await refund.getByText("was rejected").waitFor()
+      await answered(page)
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+
+    it("sends files, and shows them and the excerpts that an answer was given", async () => {
+      await using visitor = await visit(browser, server.address)
+      const { page } = visitor
+      const picked = { name: "orcas.txt", mimeType: "text/plain", buffer: Buffer.from("Orcas live in pods.") }
+      await page.getByLabel("Files").setInputFiles(picked)
+      await page.getByText("orcas.txt").waitFor()
+      await say(page, "Where do orcas live?")
+      await last(page).locator("cite", { hasText: "orcas.txt" }).waitFor()
+      await page.getByRole("article", { name: "You" }).getByRole("link", { name: "orcas.txt" }).waitFor()
+      await answered(page)
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+
+    it("goes on with an answer after a reload in its middle, can be stopped, and begins anew", async () => {
+      await using visitor = await visit(browser, server.address)
+      const { page } = visitor
+      await say(page, "count to 100")
+      await last(page).getByText("7 8 9").waitFor()
+      await page.reload()
+      await last(page).getByText(numbers(100), { exact: true }).waitFor()
+      assert.strictEqual(await page.getByRole("article").count(), 2)
+      await answered(page)
+      await say(page, "count to 1000")
+      await last(page).getByText("7 8 9").waitFor()
+      await page.getByRole("button", { name: "Stop" }).click()
+      await answered(page)
+      assert.notInclude(await last(page).textContent(), "1000")
+      await page.getByRole("link", { name: "New chat" }).click()
+      await page.getByText("Ask for the weather").waitFor()
+      assert.deepStrictEqual(visitor.complaints, [])
     })
   })
 })

@@ -1,50 +1,21 @@
 "use client"
-import { useChat } from "@ai-sdk/react"
-import { ColloquyTransport } from "@colloquy/http/ai-sdk"
-import type { UIMessage } from "ai"
-import { type SubmitEvent, useRef } from "react"
+/** The page: it reads the thread that the address names (`#<thread id>`), so that a reload shows it again and goes on with its answer. */
+import { connect } from "@colloquy/http/client"
+import { uiMessages } from "@colloquy/http/ai-sdk"
+import { useEffect, useState } from "react"
+import { Chat, type ChatProps } from "./Chat.tsx"
 
-const transport = new ColloquyTransport({ baseUrl: "/ai" })
-
-const Part = ({ part }: { readonly part: UIMessage["parts"][number] }) => {
-  if (part.type === "text") return <p>{part.text}</p>
-  if (part.type === "reasoning") return <em>{part.text}</em>
-  if (part.type === "file") return <a href={part.url}>{part.filename ?? part.mediaType}</a>
-  return part.type === "source-document" ? <cite>{part.title}</cite> : null
+const readThread = async (id: string): Promise<ChatProps> => {
+  if (id === "") return { id: "new", messages: [] }
+  const client = await connect({ baseUrl: "/ai" })
+  return { id, messages: uiMessages(await client.threads.get(id)) }
 }
 
 const Page = () => {
-  const { error, messages, sendMessage, status, stop } = useChat({ transport })
-  const text = useRef<HTMLInputElement>(null)
-  const files = useRef<HTMLInputElement>(null)
-  const send = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const picked = files.current?.files ?? []
-    void sendMessage({ text: text.current?.value ?? "", ...("item" in picked && { files: picked }) })
-    event.currentTarget.reset()
-  }
-  return (
-    <main>
-      {messages.map(({ id, parts, role }) => (
-        <article key={id} aria-label={role}>
-          {parts.map((part, index) => (
-            <Part key={index} part={part} />
-          ))}
-        </article>
-      ))}
-      {error && <p role="alert">{error.message}</p>}
-      <form onSubmit={send}>
-        <input ref={text} aria-label="Message" required />
-        <input ref={files} aria-label="Files" type="file" multiple />
-        {status === "submitted" || status === "streaming" ? (
-          <button type="button" onClick={() => void stop()}>
-            Stop
-          </button>
-        ) : (
-          <button>Send</button>
-        )}
-      </form>
-    </main>
-  )
+  const [chat, setChat] = useState<ChatProps | null>(null)
+  useEffect(() => {
+    readThread(location.hash.slice(1)).then(setChat, () => setChat({ id: "new", messages: [] }))
+  }, [])
+  return chat === null ? <p role="status">The chat opens.</p> : <Chat {...chat} />
 }
 export default Page

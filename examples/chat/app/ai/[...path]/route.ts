@@ -1,4 +1,5 @@
-import { service } from "../../../service.ts"
+/** The whole API, under `/ai`. */
+import { handler } from "../../../service.ts"
 
-export const GET = service.handler
-export const POST = service.handler
+export const dynamic = "force-dynamic"
+export { handler as GET, handler as POST }
