@@ -35,7 +35,14 @@ const environment = {
 const server = await startServer(await Effect.runPromise(readSettings(environment)))
 const browser = await chromium.launch({
   executablePath: process.env["TEST_CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage"]
+  args: [
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream"
+  ]
 })
 
 /** The screen is still when two pictures of it are the same. */

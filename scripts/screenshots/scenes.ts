@@ -163,6 +163,17 @@ export const scenes: ReadonlyArray<Scene> = [
   { name: "compare", go: async (page) => page.getByRole("button", { name: "Compare two models" }).click() },
   { name: "voice", go: (page) => openRoom(page, "Voice") },
   {
+    name: "voice-on",
+    go: async (page) => {
+      await newThread(page)
+      await openRoom(page, "Voice")
+      await page.getByRole("button", { name: "Begin" }).click()
+      await page.getByLabel("Write instead of speaking").fill("What time is it?")
+      await page.keyboard.press("Enter")
+      await page.getByText("server_clock says:").waitFor()
+    }
+  },
+  {
     name: "runs",
     go: async (page) => {
       await talk(page)

@@ -25,9 +25,9 @@ const silentMp3 = Buffer.concat(
   Array.from({ length: 40 }, () => Buffer.concat([Buffer.of(0xff, 0xfb, 0x90, 0x64), Buffer.alloc(413)]))
 )
 
-/** Waits until a meter of the voice room has the expected state: 0 is the user, 1 the assistant. */
-const meter = async (page: Page, index: number, isSo: (loudness: number) => boolean): Promise<void> => {
-  const read = () => page.evaluate<number>(`document.querySelectorAll(".voice meter")[${index}].value`)
+/** Waits until the meter of the voice room shows what is expected of the user (`heard`) or the assistant (`said`). */
+const meter = async (page: Page, of: "heard" | "said", isSo: (loudness: number) => boolean): Promise<void> => {
+  const read = () => page.evaluate<number>(`Number(document.querySelector(".disc").style.getPropertyValue("--${of}"))`)
   while (!isSo(await read())) await page.waitForTimeout(20)
 }
 
@@ -81,8 +81,10 @@ inChromium((launch) => {
       await page.getByRole("link", { name: "Memories" }).click()
       const known = page.getByRole("region", { name: "Memories" })
       await known.getByRole("listitem").filter({ hasText: "The user lives in Oslo." }).waitFor()
-      await known.getByRole("button", { name: "learned on a thread" }).click()
+      await known.getByRole("heading", { name: "Today" }).waitFor()
+      await known.getByRole("link", { name: "learned in a turn" }).click()
       await page.locator(".question", { hasText: "I live in Oslo." }).waitFor()
+      await panel.getByRole("heading", { name: "Learned" }).waitFor()
       await page.goBack()
       await known.getByRole("button", { name: "Edit memory The user lives in Oslo." }).click()
       await known.getByLabel("Text of the memory").fill("The user lives in Bergen.")
@@ -159,8 +161,24 @@ inChromium((launch) => {
         ])
         await chooser.setFiles({ name, mimeType, buffer })
       }
+      let isHeld = true
+      await page.route("**/documents/*/status", async (route) => {
+        if (!isHeld) return route.fallback()
+        const answer = await route.fetch()
+        const reading = { status: "processing", status_message: "Embedded 5 of 10 parts.", chunk_count: 10 }
+        return route.fulfill({ response: answer, json: { ...(await answer.json()), ...reading } })
+      })
       await add("guide.md", "text/markdown", Buffer.from(guide))
+      await list.locator("[aria-current=step]", { hasText: "Vectors made" }).waitFor()
+      assert.closeTo(Number(await list.getByRole("progressbar").getAttribute("value")), 2 / 3, 0.01)
+      assert.deepStrictEqual(await faults(page), [], "reading")
+      isHeld = false
       await list.getByText("is read,").waitFor()
+      await list.getByRole("button", { name: "Pieces of guide.md" }).click()
+      await page.getByRole("dialog").getByText("Piece 1").waitFor()
+      await page.getByRole("dialog").getByText("called Marguerite").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "pieces")
+      await page.keyboard.press("Escape")
       await add("broken.pdf", "application/pdf", Buffer.from("%PDF-1.7 this is no PDF"))
       await list.getByText("could not be read").waitFor()
       assert.deepStrictEqual(await faults(page), [], "documents")
@@ -270,8 +288,10 @@ inChromium((launch) => {
         .first()
         .waitFor()
       await said.getByText("Here it is again.").first().waitFor()
-      await meter(page, 0, (loudness) => loudness > 0.01)
-      await meter(page, 1, (loudness) => loudness > 0.01)
+      await meter(page, "heard", (loudness) => loudness > 0.01)
+      await meter(page, "said", (loudness) => loudness > 0.01)
+      await page.getByRole("status").getByText("It speaks").waitFor()
+      await page.getByText(/^\d.* m?s from the end of your words to its first sound/u).waitFor()
       await page.getByRole("button", { name: "Microphone is on" }).click()
       await page.getByRole("button", { name: "Microphone is off" }).waitFor()
       await page.getByLabel("Write instead of speaking").fill("What time is it?")
@@ -280,7 +300,8 @@ inChromium((launch) => {
       await said.getByText("server_clock says:").waitFor()
       assert.deepStrictEqual(await faults(page), [], "voice")
       await page.getByRole("button", { name: "Interrupt" }).click()
-      await meter(page, 1, (loudness) => loudness < 0.01)
+      await meter(page, "said", (loudness) => loudness < 0.01)
+      await page.getByRole("status").getByText("It listens").waitFor()
       await page.getByRole("button", { name: "End", exact: true }).click()
       await page.getByText("What was said is on the thread.").waitFor()
       await page.getByRole("button", { name: "Back to the thread" }).click()

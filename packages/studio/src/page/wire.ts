@@ -211,6 +211,8 @@ export interface DocumentRead {
   /** The progress of the indexing, or why it failed. */
   readonly status_message: string | null
   readonly summary: string | null
+  /** The pieces that a search finds, where the status was asked for; 0 until the text is read. */
+  readonly chunk_count?: number
   readonly created_at: string
 }
 

@@ -28,12 +28,15 @@ const readChunks = async (documentId: string): Promise<ReadonlyArray<Chunk>> => 
   return found
 }
 
-const openFile = async ({ document_id, page }: Excerpt): Promise<void> => {
+/** What is marked; an empty text: all pieces are shown, and none is marked. */
+type Marked = Pick<Excerpt, "document_id" | "filename" | "page" | "text">
+
+const openFile = async ({ document_id, page }: Marked): Promise<void> => {
   window.open(`${await documentAddress(document_id)}${page === null ? "" : `#page=${page}`}`, "_blank", "noopener")
 }
 
 interface DocumentDialogProps {
-  readonly excerpt: Excerpt
+  readonly excerpt: Marked
   readonly onClose: () => void
 }
 
@@ -51,7 +54,7 @@ export const DocumentDialog = ({ excerpt, onClose }: DocumentDialogProps): View 
       quote === null
         ? html`<p>The document is deleted, and its text with it.</p>`
         : html`<div class="document" ref=${text} tabindex="0" role="group" aria-label="Text of ${excerpt.filename}">
-            ${chunks === null ? html`<p><mark>${quote}</mark></p>` : chunks.map((chunk, index) => html`<${Piece} key=${chunk.ordinal} chunk=${chunk} before=${chunks[index - 1]} quote=${quote} />`)}
+            ${chunks === null ? html`<p>${quote === "" ? "The pieces are being read." : html`<mark>${quote}</mark>`}</p>` : chunks.map((chunk, index) => html`<${Piece} key=${chunk.ordinal} chunk=${chunk} before=${chunks[index - 1]} quote=${quote} />`)}
           </div>
           <div class="actions">
             <button type="button" onClick=${() => act(openFile)(excerpt)}>Open the file</button>
@@ -69,6 +72,7 @@ interface PieceProps {
 const Piece = ({ before, chunk, quote }: PieceProps): View => {
   const place = markIn(chunk.text, quote)
   return html`${chunk.page !== null && chunk.page !== before?.page && html`<h3>Page ${chunk.page}</h3>`}
+    ${quote === "" && html`<p class="detail">Piece ${chunk.ordinal + 1}${chunk.heading !== null && `, ${chunk.heading}`}</p>`}
     <p dir="auto">
       ${place === null ? chunk.text : html`${chunk.text.slice(0, place.start)}<mark>${chunk.text.slice(place.start, place.end)}</mark>${chunk.text.slice(place.end)}`}
     </p>`

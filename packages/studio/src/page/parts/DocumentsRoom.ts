@@ -1,11 +1,13 @@
 /** The documents of the assistant, which all its threads share, and those of the thread: adding, viewing and deleting them. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
+import { readingProgress, type Stage } from "../lib/stages.ts"
 import * as documents from "../state/documents.ts"
 import { searchDocuments } from "../state/knowledge.ts"
 import { act, conversation, tell } from "../state/place.ts"
 import { classes, html, type ReadonlySignal, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, DocumentExcerpt, DocumentRead } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
+import { DocumentDialog } from "./DocumentDialog.ts"
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 
@@ -118,8 +120,26 @@ const words: Readonly<Record<DocumentRead["status"], string>> = {
   error: "could not be read"
 }
 
+const stageWords: Readonly<Record<Stage, string>> = {
+  received: "Received",
+  text: "Text read",
+  vectors: "Vectors made",
+  done: "Read"
+}
+
+const stages: ReadonlyArray<Stage> = ["received", "text", "vectors"]
+
+const Reading = ({ document }: { readonly document: DocumentRead }): View => {
+  const { share, stage } = readingProgress(document)
+  return html`<progress max="1" value=${share} aria-label="Reading of ${document.filename}"></progress>
+    <ol class="stages" aria-label="Stages of ${document.filename}">
+      ${stages.map((each) => html`<li key=${each} aria-current=${each === stage ? "step" : undefined}>${stageWords[each]}</li>`)}
+    </ol>`
+}
+
 const DocumentItem = ({ each }: { readonly each: DocumentRead }): View => {
   const { created_at, document_id: id, filename, status, status_message, summary } = each
+  const [isLooked, look] = useState(false)
   const remove = () =>
     confirm({
       title: `Delete “${filename}”?`,
@@ -132,10 +152,13 @@ const DocumentItem = ({ each }: { readonly each: DocumentRead }): View => {
       <button type="button" class="quiet name" onClick=${() => act(documents.openDocument)(id)}><${Icon} name="file" /> ${filename}</button>
       <${IconButton} icon="trash" label="Delete document ${filename}" onClick=${remove} />
     </div>
+    ${status === "processing" && html`<${Reading} document=${each} />`}
     <p class="detail">
       ${words[status]}${status_message === null ? "" : `: ${status_message}`},${" "}
       <time datetime=${created_at} title=${wholeDate(created_at)}>${shortDate(created_at)}</time>
+      ${status === "completed" && html`<button type="button" class="quiet" aria-label="Pieces of ${filename}" onClick=${() => look(true)}>Pieces</button>`}
     </p>
+    ${isLooked && html`<${DocumentDialog} excerpt=${{ document_id: id, filename, page: null, text: "" }} onClose=${() => look(false)} />`}
     ${summary !== null && html`<p class="hint">${summary}</p>`}
   </li>`
 }

@@ -1,7 +1,8 @@
-/** The assistant's memories: searched by meaning, written by hand, edited and deleted; with the thread from which each was learned. */
-import { plural, shortDate, wholeDate } from "../lib/format.ts"
+/** The assistant's memories: searched by meaning, written by hand, edited and deleted; with the turns that said each. */
+import { dayName, plural, shortDate, wholeDate } from "../lib/format.ts"
 import * as memory from "../state/memories.ts"
-import { act, openThread, tell } from "../state/place.ts"
+import { href } from "../state/address.ts"
+import { act, tell } from "../state/place.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, Memory } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
@@ -33,9 +34,17 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
   return html`<section class="memories" aria-label="Memories">
     <${NewMemory} assistantId=${id} />
     ${memory.memories.value.length > 0 && html`<${Search} label="Search memories" value=${search} onInput=${setSearch} />`}
-    <ul>
-      ${shown.map((each) => html`<${MemoryItem} key=${each.id} each=${each} assistantId=${id} />`)}
-    </ul>
+    ${
+      found === null
+        ? days(shown).map(
+            ([name, those]) =>
+              html`<h3 class="day" id="memories-${those[0]?.id}">${name}</h3>
+                <ul class="timeline" aria-labelledby="memories-${those[0]?.id}">
+                  ${those.map((each) => html`<${MemoryItem} key=${each.id} each=${each} assistantId=${id} />`)}
+                </ul>`
+          )
+        : html`<ul>${found.map((each) => html`<${MemoryItem} key=${each.id} each=${each} assistantId=${id} />`)}</ul>`
+    }
     ${memory.isLoaded.value && shown.length === 0 && html`<p class="hint">${found === null ? "Nothing is remembered yet." : "Nothing is found."}</p>`}
     <div class="actions">
       <button type="button" class="quiet" onClick=${() => act(memory.importMemories)(id)}>Read from a file</button>
@@ -46,6 +55,12 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
       }
     </div>
   </section>`
+}
+
+/** The newest first, by the days on which they were last said or changed. */
+const days = (memories: ReadonlyArray<Memory>): ReadonlyArray<readonly [string, ReadonlyArray<Memory>]> => {
+  const newest = memories.toSorted((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
+  return [...Map.groupBy(newest, ({ updated_at }) => dayName(updated_at))]
 }
 
 const NewMemory = ({ assistantId }: { readonly assistantId: string }): View => {
@@ -109,9 +124,13 @@ const MemoryItem = ({ assistantId, each }: { readonly assistantId: string; reado
         ${
           each.source === null
             ? "written by hand"
-            : html`<button type="button" class="quiet" onClick=${() => act(openThread)(each.source?.thread_id ?? "")}>learned on a thread</button>`
+            : html`<a href=${href("talk", each.source.thread_id, each.source.run_id)}>learned in a turn</a>`
         }
-        ${each.confirmed_by.length > 0 && `, said again ${plural(each.confirmed_by.length, "time", "times")}`}
+        ${
+          each.confirmed_by.length > 0 &&
+          html`, said again ${plural(each.confirmed_by.length, "time")}:${" "}
+          ${each.confirmed_by.map(({ run_id, thread_id }, index) => html`<a href=${href("talk", thread_id, run_id)} aria-label="Turn ${index + 1} that said it again">${index + 1}</a> `)}`
+        }
         ${each.valid_until !== null && `, true until ${shortDate(each.valid_until)}`}
       </span>
       <span>

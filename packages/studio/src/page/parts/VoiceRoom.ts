@@ -1,5 +1,4 @@
-/** Talking to the assistant: the transcript of both, the tool calls, and two level meters. Speaking interrupts the assistant. */
-import { loudness } from "../audio/player.ts"
+/** Talking to the assistant: the transcript of both, the tool calls, and one round meter. Speaking interrupts the assistant. */
 import { find, readModelName, realtimeModels, writeModelName } from "../state/catalogue.ts"
 import { title } from "../state/address.ts"
 import {
@@ -12,9 +11,10 @@ import {
   refreshThreads
 } from "../state/place.ts"
 import * as voice from "../state/voice.ts"
-import { classes, html, signal, useEffect, useRef, useState, type View } from "../view.ts"
+import { classes, html, signal, useEffect, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 import { ModelPicker } from "./ModelPicker.ts"
+import { VoiceMeter } from "./VoiceMeter.ts"
 
 const model = signal("")
 
@@ -126,10 +126,7 @@ const Controls = ({ isOn }: { readonly isOn: boolean }): View => {
     voice.write(text.trim())
     setText("")
   }
-  return html`<div class="pair">
-      <${Meter} label="You" of="heard" />
-      <${Meter} label="The assistant" of="said" />
-    </div>
+  return html`<${VoiceMeter} />
     <form class="row" onSubmit=${submit}>
       <input
         aria-label="Write instead of speaking"
@@ -149,16 +146,4 @@ const Controls = ({ isOn }: { readonly isOn: boolean }): View => {
       <button type="button" disabled=${!isOn} onClick=${voice.interrupt}><${Icon} name="stop" /> Interrupt</button>
       <button type="button" class="primary" onClick=${() => act(voice.end)()}>${isOn ? "End" : "One moment"}</button>
     </div>`
-}
-
-const Meter = ({ label, of }: { readonly label: string; readonly of: "heard" | "said" }): View => {
-  const bar = useRef<HTMLMeterElement>(null)
-  useEffect(() => {
-    const timer = setInterval(() => {
-      const meter = voice.meters()[of]
-      if (bar.current !== null) bar.current.value = meter === null ? 0 : loudness(meter)
-    }, 60)
-    return () => clearInterval(timer)
-  }, [])
-  return html`<label>${label} <meter ref=${bar} min="0" max="1" aria-label="Loudness: ${label}"></meter></label>`
 }

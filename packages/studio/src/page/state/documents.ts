@@ -79,6 +79,22 @@ export const loadDocuments = async (assistantId: string, threadId: string | null
     list({ assistant: assistantId }),
     threadId === null ? [] : list({ thread: threadId })
   ])
+  for (const shown of [ofAssistant, ofThread]) {
+    for (const { document_id, status } of shown.value) if (status === "processing") follow(shown, document_id)
+  }
+}
+
+const followed = new Set<string>()
+
+/** Shows how far the reading of a document is until it has ended. */
+const follow = (list: typeof ofAssistant, documentId: string): void => {
+  if (followed.has(documentId)) return
+  followed.add(documentId)
+  watch(documentId, (read) => {
+    list.value = list.value.map((each) => (each.document_id === read.document_id ? { ...each, ...read } : each))
+  })
+    .catch(() => {})
+    .finally(() => followed.delete(documentId))
 }
 
 /** Uploads files to an assistant or a thread; each is shown at once, and again when it is indexed. */
@@ -87,9 +103,7 @@ export const addDocuments = async (place: Place, files: Iterable<File>): Promise
   for (const file of files) {
     const made = await send(place, file)
     list.value = [...list.value, made]
-    void watch(made.document_id, (read) => {
-      list.value = list.value.map((each) => (each.document_id === read.document_id ? read : each))
-    }).catch(() => {})
+    follow(list, made.document_id)
   }
 }
 

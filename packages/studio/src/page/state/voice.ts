@@ -43,6 +43,40 @@ interface Session {
 let session: Session | null = null
 let written = 0
 
+export type Phase = "opening" | "listening" | "thinking" | "speaking"
+
+/** What the assistant does now. */
+export const phase = signal<Phase>("opening")
+
+/** Milliseconds from the end of the user's words to the first sound of each answer. */
+export const latencies = signal<ReadonlyArray<number>>([])
+
+/** True from the end of what the user says until the answer is heard. */
+let isAwaited = false
+/** When the user was heard last, or has written; null: not since the last answer began. */
+let saidAt: number | null = null
+let answerId = ""
+
+/** Louder than this is speech. */
+const speech = 0.03
+
+/** Is told again and again how loud the user is. */
+export const look = (heard: number): void => {
+  if (session === null || state.value !== "on") return
+  const { isPlaying } = session.player
+  if (heard > speech && !isMuted.value && !isPlaying) saidAt = performance.now()
+  if (isPlaying) isAwaited = false
+  phase.value = isPlaying ? "speaking" : isAwaited ? "thinking" : "listening"
+}
+
+const firstSound = (itemId: string): void => {
+  isAwaited = false
+  if (itemId === answerId) return
+  answerId = itemId
+  if (saidAt !== null) latencies.value = [...latencies.value, performance.now() - saidAt]
+  saidAt = null
+}
+
 /** The levels of microphone and loudspeaker, for the meters. */
 export const meters = () => ({ heard: session?.meter ?? null, said: session?.player.meter ?? null })
 
@@ -65,6 +99,10 @@ export const begin = async ({ assistantId, model, threadId }: VoiceRequest): Pro
   lines.value = []
   calls.value = []
   ending.value = null
+  phase.value = "opening"
+  latencies.value = []
+  isAwaited = false
+  saidAt = null
   try {
     const place = threadId === null ? { assistant_id: assistantId } : { thread_id: threadId }
     const ticket = await json<RealtimeTicket>("/threads/realtime/tickets", { method: "POST", body: place })
@@ -96,9 +134,11 @@ const hear = (event: RealtimeEvent, player: Player): void => {
       void listen(event.input_format.sample_rate)
       return
     case "audio.delta":
+      firstSound(event.item_id)
       player.play(event.data, event.sample_rate)
       return
     case "interrupted":
+      isAwaited = false
       player.silence()
       return
     case "transcript.started":
@@ -111,6 +151,7 @@ const hear = (event: RealtimeEvent, player: Player): void => {
     }
     case "transcript.final":
       setLine({ id: event.item_id, role: event.role, text: event.text, state: "final" })
+      if (event.role === "user") isAwaited = true
       return
     case "transcript.failed":
       setLine({
@@ -145,6 +186,8 @@ const hear = (event: RealtimeEvent, player: Player): void => {
       ending.value = event.message
       return
     case "response.done":
+      isAwaited = false
+      return
     case "media.generated":
     case "provider.event":
       return
@@ -187,6 +230,8 @@ const listen = async (rate: number): Promise<void> => {
 export const write = (text: string): void => {
   session?.player.silence()
   session?.client.sendText(text)
+  saidAt = performance.now()
+  isAwaited = true
   setLine({ id: `written-${++written}`, role: "user", text, state: "final" })
 }
 
