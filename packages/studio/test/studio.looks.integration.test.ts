@@ -52,6 +52,18 @@ const sizes = [
   { width: 390, height: 844 }
 ]
 
+/** Types 20 letters, and takes the time from each to the next frame that is drawn. Runs in the page. */
+const typeKeys = `(async () => {
+  const times = []
+  for (let key = 0; key < 20; key++) {
+    const begin = performance.now()
+    document.execCommand("insertText", false, "a")
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+    times.push(performance.now() - begin)
+  }
+  return times
+})()`
+
 inChromium((launch) => {
   let browser: Browser
   let server: RunningServer
@@ -167,6 +179,26 @@ inChromium((launch) => {
     await page.reload()
     await page.getByRole("button", { name: "Light colours" }).waitFor()
     assert.strictEqual(await ground(), dark)
+  })
+
+  it("answers each key within 100 ms in a thread of a thousand messages", { timeout: 90_000 }, async () => {
+    const call = caller(server)
+    const { assistant_id } = await call("POST", "/assistants", { name: "Thousand" })
+    const text = "It has **words**, `code` and a list:\n\n- one\n- two\n"
+    const messages = Array.from({ length: 1000 }, (_, index) =>
+      index % 2 === 0 ? { role: "user", content: `Question ${index}` } : { role: "assistant", content: text }
+    )
+    const { thread_id } = await call("POST", `/assistants/${assistant_id}/threads/import`, { messages })
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await page.locator("main .composer").waitFor()
+    await page.goto(`${server.url}/#/talk/${thread_id}`)
+    await page.getByText("Question 998", { exact: true }).waitFor()
+    assert.strictEqual(await page.locator(".messages > li").count(), 1000)
+    await page.getByLabel("Message", { exact: true }).focus()
+    const times = await page.evaluate<ReadonlyArray<number>>(typeKeys)
+    assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "a".repeat(20))
+    assert.isBelow(times.toSorted((a, b) => a - b)[10] ?? Infinity, 100, times.map(Math.round).join(" "))
   })
 
   it("shows two hundred messages, and follows the newest", async () => {
