@@ -25,6 +25,8 @@ import { checkTypedAsk } from "../packages/core/src/answers/CheckQuestions.ts"
 import { readStated } from "../packages/core/src/answers/StatedAnswers.ts"
 import { Colleague, handoffName } from "../packages/core/src/assistants/Colleague.ts"
 import { readExtension } from "../packages/core/src/documents/FileType.ts"
+import type { PlainExpectation } from "../packages/core/src/evals/Expectation.ts"
+import { scorePlain } from "../packages/core/src/evals/Scorers.ts"
 import { readOperations } from "../packages/core/src/memory/Extraction.ts"
 import { isInstruction } from "../packages/core/src/memory/Instructions.ts"
 import { readDate } from "../packages/core/src/memory/MemoryDates.ts"
@@ -36,6 +38,7 @@ import { estimateTokens } from "../packages/core/src/models/EstimateTokens.ts"
 import { operatorDetail } from "../packages/core/src/models/OperatorDetail.ts"
 import { jsonIn } from "../packages/core/src/outputs/OutputText.ts"
 import { PartialJson } from "../packages/core/src/outputs/PartialJson.ts"
+import { noUsage } from "../packages/core/src/primitives/Usage.ts"
 import { runSteps } from "../packages/core/src/primitives/Steps.ts"
 import { framed, newFrameWord, onOneLine } from "../packages/core/src/prompts/Frame.ts"
 import { spokenDates } from "../packages/core/src/retrieval/Dates.ts"
@@ -50,6 +53,8 @@ import { readTimes } from "../packages/core/src/schedules/ScheduleTimes.ts"
 import { defaultImportLimits, readImport } from "../packages/core/src/turns/Import.ts"
 import { newSecret, signedHeaders } from "../packages/core/src/webhooks/Signature.ts"
 import { textOfResults } from "../packages/core/src/web-search/Sources.ts"
+import { runBody } from "../packages/http/src/ag-ui/RunInput.ts"
+import { casesBody } from "../packages/http/src/bodies/CasesBody.ts"
 import { importBody } from "../packages/http/src/bodies/ImportBody.ts"
 import { conversationBodies } from "../packages/http/src/endpoints/ConversationsApi.ts"
 import { Cursor } from "../packages/http/src/endpoints/InboxApi.ts"
@@ -173,6 +178,51 @@ const acting = (text: string) => {
   for (const body of [edit, fork, regenerate, rewind]) body.decode({ value, files: [], problems: [] }, noParts)
 }
 
+const givenCase = (text: string) => ({
+  question: text,
+  name: text,
+  tags: [text],
+  expectations: [
+    { kind: "contains", text },
+    { kind: "matches", pattern: text },
+    { kind: "calls", tool: text, arguments: asJson(text) ?? {} },
+    { kind: "json_schema", schema: asJson(text) ?? {} }
+  ]
+})
+
+const cases = (value: unknown) => casesBody.decode({ value, files: [], problems: [] }, noParts)
+
+const scored = (text: string) => {
+  const turn = {
+    question: text,
+    content: text,
+    output: null,
+    status: "COMPLETED",
+    fault: null,
+    stopReason: "stop",
+    toolCalls: [{ name: "f", arguments: text, result: text }],
+    retrieved: [],
+    cited: null,
+    usage: noUsage,
+    costUsd: null,
+    millis: 1,
+    provider: null,
+    model: null,
+    assistantVersion: 1,
+    promptHash: null
+  } as const
+  const expected: ReadonlyArray<PlainExpectation> = [
+    { kind: "contains", text: "nowhere", ignore_case: true },
+    { kind: "matches", pattern: "(a|b )+[x-z]{3}$" },
+    { kind: "equals", text },
+    { kind: "json_schema", schema: { type: "object", additionalProperties: false } },
+    { kind: "calls", tool: "f", arguments: { a: 1 } },
+    { kind: "calls_none" },
+    { kind: "refuses" }
+  ]
+  for (const each of expected) scorePlain(each, turn)
+}
+
 const decoding = (schema: Schema.ConstraintDecoder<unknown>, value: (text: string) => unknown): Work => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all" })
   return (text) => decode(value(text))
@@ -197,6 +247,17 @@ const paths: Readonly<Record<string, Work>> = {
     const args = asJson(text) ?? { [text.slice(0, longestName)]: text }
     const approvals = [{ tool_call_id: text, decision: text, reason: text, arguments: args }]
     return runBodies.decide.decode({ value: { approvals }, files: [], problems: [] }, noParts)
+  },
+  "cases of an import": (text) => cases({ cases: [givenCase(text)] }),
+  "lines of cases": (text) => cases(inShortPieces(text)),
+  "a line of cases": (text) => cases(inShortPieces(JSON.stringify(givenCase(text)))),
+  "an answer that is scored": scored,
+  "a run of an AG-UI client": (text) => {
+    const messages = [{ id: "1", role: "user", content: text }]
+    const context = [{ description: text, value: text }]
+    const state = asJson(text) ?? text
+    const value = { threadId: "t", runId: text, messages, context, state, forwardedProps: { colloquy: state } }
+    return runBody.decode({ value, files: [], problems: [] }, noParts)
   },
   "the body of a webhook": decoding(WebhookRequest, (text) => ({ url: text, events: [text], description: text })),
   "the address of a webhook": address,

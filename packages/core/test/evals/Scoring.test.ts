@@ -229,3 +229,25 @@ describe("a scorer of the host", () => {
     }).pipe(Effect.provide(over(judging(1), own)))
   )
 })
+
+describe("patterns", () => {
+  it.effect("let others run after each of a hundred", () =>
+    Effect.gen(function* () {
+      let turns = 0
+      const others = yield* Effect.forkChild(
+        Effect.forever(
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => turns++)
+          )
+        )
+      )
+      const { scores } = yield* score(
+        Array.from({ length: 100 }, (_, at) => ({ kind: "matches", pattern: `(Tuesday|${at})` }))
+      )
+      yield* Fiber.interrupt(others)
+      assert.isTrue(scores.every(({ passed }) => passed))
+      assert.isAtLeast(turns, 40)
+    }).pipe(Effect.provide(over(judging(1))))
+  )
+})
