@@ -12,7 +12,7 @@ import { listen } from "./Sockets.ts"
 
 const stepMillis = 5
 const stepsOfRequest = 5
-const crowd = 50
+const crowd = 30
 
 /** Computes for some milliseconds of the processor, which are at least as many of the clock. */
 const compute = () => {
