@@ -4,6 +4,9 @@
  */
 import {
   Client,
+  type AuthProvider,
+  SdkHttpError,
+  UnauthorizedError,
   ProtocolError,
   ProtocolErrorCode,
   SdkError,
@@ -23,6 +26,9 @@ import type { AddressOptions, McpServer, ProgramOptions } from "./McpServer.ts"
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
   cause: Schema.Unknown
 }) {}
+
+/** Of a server at which owners have accounts, with the tokens of one of them. */
+export type ConnectedServer = McpServer & { readonly auth?: AuthProvider }
 
 export interface Connection {
   readonly client: Client
@@ -59,7 +65,7 @@ interface ServerTransport {
 const probeTimeout = 3000
 
 export const connect = (
-  server: McpServer,
+  server: ConnectedServer,
   onChange: (change: Change) => void,
   answers: KnownAnswers | null = null
 ): Effect.Effect<Connection, ServerUnreachable, Scope.Scope> =>
@@ -86,7 +92,11 @@ interface Opening {
   readonly isOlder: boolean
 }
 
-const open = async (server: McpServer, { answers, isOlder, onChange, signal }: Opening): Promise<Connection> => {
+/** Whether the server wants other credentials, or some at all. */
+export const isUnauthorized = (cause: unknown): boolean =>
+  cause instanceof UnauthorizedError || (cause instanceof SdkHttpError && cause.data.status === 401)
+
+const open = async (server: ConnectedServer, { answers, isOlder, onChange, signal }: Opening): Promise<Connection> => {
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => onChange("changed") }
   const client = new Client(
     { name: "colloquy", version: "1.0.0" },
@@ -161,13 +171,17 @@ const program = ({ args = [], command, cwd, env }: ProgramOptions): ServerTransp
   return { transport, kill }
 }
 
-const address = (server: AddressOptions, misbehaved: Misbehaved): ServerTransport => {
+const address = (
+  server: AddressOptions & { readonly auth?: AuthProvider },
+  misbehaved: Misbehaved
+): ServerTransport => {
   const headers = Object.entries(server.headers ?? {}).map(([name, value]): [string, string] => [
     name,
     Redacted.isRedacted(value) ? Redacted.value(value) : value
   ])
   const transport = new StreamableHTTPClientTransport(new URL(server.url), {
     requestInit: { headers },
+    ...(server.auth === undefined ? {} : { authProvider: server.auth }),
     fetch: boundedFetch(misbehaved)
   })
   return { transport, kill: () => {} }

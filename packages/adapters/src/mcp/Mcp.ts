@@ -1,10 +1,9 @@
 /**
- * Offers the tools, resources and prompts of MCP servers as hosted tools, through the official SDK. A host provides `Mcp.layer([{ name: "files", command: "npx",
- * args: […] }])` over `Kernel.layer`. A server's tools are offered while the server is connected. If it is not reachable at the start,
+ * Offers the tools, resources and prompts of MCP servers as hosted tools, through the official SDK. A host provides `Mcp.layer([{ name:
+ * "files", command: "npx", args: […] }])` over `Kernel.layer`. A server's tools are offered while the server is connected. If it is not reachable at the start,
  * disconnects or changes its list of tools, the offered tools follow; no turn and no start of the kernel fails because of a server.
  */
 import { HostedTools, type HostedTool } from "@colloquy/core"
-import { argumentCheck } from "@colloquy/core/adapters"
 import * as Config from "effect/Config"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
@@ -15,12 +14,17 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { type Change, connect, type Connection, ServerUnreachable } from "./Connection.ts"
 import type { McpServer } from "./McpServer.ts"
-import { asSentence, fits, type OfferedTool, offeredTools } from "./McpTools.ts"
-import { readList, textField } from "./ServerLists.ts"
-import { sharedTools } from "./SharedContent.ts"
-import { callTool } from "./ToolCalls.ts"
+import { asSentence } from "./McpTools.ts"
+import { type FollowedServer, listTools, serverTools } from "./ServerTools.ts"
 
-export type { AddressOptions, McpServer, ProgramOptions } from "./McpServer.ts"
+export type { SecretStore } from "./Grants.ts"
+export type { AddressOptions, McpServer, OwnedServer, ProgramOptions } from "./McpServer.ts"
+export {
+  type AuthorizationCallback,
+  layerForOwners,
+  McpAuthorizationFailed,
+  McpAuthorizations
+} from "./OwnedServers.ts"
 
 export interface McpSettings {
   /** How long the start waits for servers to connect. Default 10 seconds. */
@@ -30,9 +34,6 @@ export interface McpSettings {
 }
 
 const shortestPause = "1 second"
-
-/** The largest number of tools of one server. Further tools are left out, with a warning in the log. */
-const mostTools = 128
 
 /** Between two readings of a list: a server may say again and again that it has changed. */
 const pauseBetweenLists = "1 second"
@@ -57,9 +58,6 @@ export const layerConfig = (
   settings: Config.Wrap<McpSettings>
 ): Layer.Layer<never, Config.ConfigError, HostedTools> =>
   Layer.unwrap(Effect.map(Config.unwrap(settings), (read) => layer(servers, read)))
-
-/** `among` is the number of servers, which share the room for tools in a model's window. */
-type FollowedServer = McpServer & { readonly among: number }
 
 /** Offers a server's tools while it is connected, in the background. Returns an effect that waits for the first attempt to connect. */
 const follow = (registry: typeof HostedTools.Service, server: FollowedServer, longestPause: Duration.Input) =>
@@ -122,22 +120,6 @@ const changeTeller = (changes: Queue.Queue<Change>) => (change: Change) => {
   if (change === "closed" || Queue.sizeUnsafe(changes) === 0) Queue.offerUnsafe(changes, change)
 }
 
-const listTools = Effect.fnUntraced(function* (server: McpServer, connection: Connection) {
-  if (connection.client.getServerCapabilities()?.tools === undefined) return []
-  const isWanted = (entry: unknown) => server.tools?.(textField(entry, "name")) ?? true
-  const { found, hasMore } = yield* readList(connection, "tools", mostTools, isWanted)
-  if (hasMore)
-    yield* Effect.logWarning(
-      `The MCP server ${server.name} has more than ${mostTools} tools, or 32 pages of them. Only the first ones are offered; select others with the option \`tools\`.`
-    )
-  const { leftOut, tools } = offeredTools(server.name, found)
-  if (leftOut > 0)
-    yield* Effect.logWarning(
-      `${leftOut} tools of the MCP server ${server.name} are not offered, because their parameters are malformed or too large, or all definitions together are.`
-    )
-  return tools
-})
-
 const newNames = (registry: typeof HostedTools.Service, tools: ReadonlyArray<HostedTool>) => {
   const names = new Set(registry.all().map(({ definition }) => definition.name))
   const free: Array<HostedTool> = []
@@ -150,33 +132,3 @@ const newNames = (registry: typeof HostedTools.Service, tools: ReadonlyArray<Hos
   }
   return { free, taken }
 }
-
-const serverTools = (
-  server: FollowedServer,
-  connection: Connection,
-  tools: ReadonlyArray<OfferedTool>
-): ReadonlyArray<HostedTool> => [
-  ...tools.map((tool) =>
-    hostedTool(server, tool, tool.upTo, (args, call) => callTool(server, connection, tool, args, call))
-  ),
-  ...sharedTools(server, connection)
-    .filter(({ name }) => server.tools?.(name) ?? true)
-    .map((tool) => hostedTool(server, tool, tools.at(-1)?.upTo ?? 0, tool.run))
-]
-
-const hostedTool = (
-  server: FollowedServer,
-  { definition, name }: Pick<OfferedTool, "definition" | "name">,
-  upTo: number,
-  run: HostedTool["run"]
-): HostedTool => ({
-  definition,
-  yields: true,
-  offered: ({ contextLimit }) => fits(upTo, contextLimit, server.among),
-  ...(needsApproval(server, name) ? { needsApproval: true, check: argumentCheck(definition.parameters) } : {}),
-  ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
-  run
-})
-
-const needsApproval = ({ approval = [] }: McpServer, name: string): boolean =>
-  approval === true || approval.includes(name)

@@ -29,3 +29,16 @@ export interface AddressOptions extends ServerOptions {
 }
 
 export type McpServer = ProgramOptions | AddressOptions
+
+/** A server at which each owner grants access to what is theirs. */
+export interface OwnedServer extends AddressOptions {
+  readonly oauth: {
+    /** A page of the host, to which the browser comes back; it gives what it brings to `McpAuthorizations.finish`. */
+    readonly redirectUrl: string
+    /** A registration that the host has at the server. Absent: this client registers itself. */
+    readonly client?: { readonly id: string; readonly secret?: Redacted.Redacted<string> }
+    readonly scope?: string
+    /** What the owner is shown there. Default: Colloquy. */
+    readonly clientName?: string
+  }
+}

@@ -11,9 +11,8 @@ import {
 } from "@modelcontextprotocol/client"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { connect, type Connection, ServerUnreachable } from "./Connection.ts"
+import { connect, type ConnectedServer, type Connection, isUnauthorized, ServerUnreachable } from "./Connection.ts"
 import { askFirst, type CallState, noQuestions, readQuestions, withAnswer } from "./Elicitation.ts"
-import type { McpServer } from "./McpServer.ts"
 import { asSentence, type OfferedTool, resultText } from "./McpTools.ts"
 
 /** The kernel limits the time of a call, so the SDK's own timeout is set to its maximum. */
@@ -26,7 +25,7 @@ type Arguments = Readonly<Record<string, unknown>>
 type Called = Effect.Effect<string, HostedToolFailed | PersonAsked>
 
 export const callTool = (
-  server: McpServer,
+  server: ConnectedServer,
   connection: Connection,
   tool: OfferedTool,
   args: Arguments,
@@ -41,7 +40,7 @@ export const callTool = (
 }
 
 const callStateless = Effect.fnUntraced(function* (
-  server: McpServer,
+  server: ConnectedServer,
   connection: Connection,
   tool: OfferedTool,
   args: Arguments,
@@ -64,7 +63,7 @@ const callStateless = Effect.fnUntraced(function* (
  * call that fails for it is made once more, on a connection of its own.
  */
 const callOlder = Effect.fnUntraced(function* (
-  server: McpServer,
+  server: ConnectedServer,
   connection: Connection,
   tool: OfferedTool,
   args: Arguments,
@@ -75,7 +74,7 @@ const callOlder = Effect.fnUntraced(function* (
   return yield* Exit.isFailure(ended) && connection.refused > 0 ? callAlone(server, tool, args, state) : ended
 })
 
-const callAlone = (server: McpServer, tool: OfferedTool, args: Arguments, state: CallState): Called =>
+const callAlone = (server: ConnectedServer, tool: OfferedTool, args: Arguments, state: CallState): Called =>
   Effect.gen(function* () {
     const questions = { responses: state.responses, asked: null, heard: 0 }
     const own = yield* connect(server, () => {}, questions).pipe(
@@ -91,7 +90,7 @@ const callAlone = (server: McpServer, tool: OfferedTool, args: Arguments, state:
 
 /** The definition goes along, so that the SDK need not list the tools again to know which arguments are headers of the request. */
 const request = (
-  server: McpServer,
+  server: ConnectedServer,
   connection: Connection,
   { definition, name }: OfferedTool,
   args: Arguments,
@@ -136,15 +135,20 @@ export const ask = <A>(
 /** After a lost connection the client is closed, so that it is opened again. */
 const connectionFailure = (name: string, { client, problem }: Connection, cause: unknown) => {
   if (problem !== null) return failed(`the server of this tool (${name}) ${problem}. Continue without this tool.`)
+  if (isUnauthorized(cause))
+    return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(unauthorized(name)))
   if (cause instanceof SdkError && malformed.has(cause.code)) return failed("the tool gave a malformed result.")
   if (ProtocolError.isInstance(cause)) return failed(asSentence(cause.message.replace(sdkPrefix, "")))
   return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(unreachable(name)))
 }
 
+const unauthorized = (name: string): string =>
+  `the server of this tool (${name}) refuses the access that it was given (401). Tell the user that the access to ${name} has to be granted again, and continue without this tool.`
+
 /** What the SDK says of an answer that is none, over a connection that is well. */
 const malformed: ReadonlySet<string> = new Set([SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType])
 
-const unreachable = (name: string): string =>
+export const unreachable = (name: string): string =>
   `the server of this tool (${name}) cannot be reached. Continue without this tool.`
 
 /** The prefix that older SDKs add to a server's message. */

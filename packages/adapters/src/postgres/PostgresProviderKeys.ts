@@ -1,5 +1,5 @@
 /**
- * The keys for providers that customers bring themselves, on PostgreSQL. They are encrypted before they leave the process. The kernel reads
+ * The keys for providers that customers bring themselves, and their tokens for MCP servers, on PostgreSQL. They are encrypted before they leave the process. The kernel reads
  * them through `ProviderKeys`; the host stores and removes them through `ProviderKeyVault`.
  */
 import { Principal, ProviderKeys, type StoreUnavailable } from "@colloquy/core"
@@ -15,9 +15,11 @@ export class ProviderKeyVault extends Context.Service<
   {
     /** Stores the principal's key for a provider, and replaces an earlier one. */
     readonly put: (provider: string, key: Redacted.Redacted<string>) => Effect.Effect<void, StoreUnavailable, Principal>
+    /** The principal's key for the provider, or null. */
+    readonly find: (provider: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
     /** Returns false when the principal has no key for the provider. */
     readonly remove: (provider: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** The providers for which the principal has a key. */
+    /** The providers for which the principal has a key. Names with a colon are other secrets (`mcp:files`), and are left out. */
     readonly list: Effect.Effect<ReadonlyArray<string>, StoreUnavailable, Principal>
     /**
      * Encrypts the keys of all owners that are still encrypted under an earlier secret under the present one, and returns how many these
@@ -72,8 +74,20 @@ export const providerKeys = (
       return count
     })
 
+    const find = (provider: string) =>
+      Effect.gen(function* () {
+        const { ownerId } = yield* Principal
+        const [row] = yield* query<{ readonly sealed: Uint8Array }>(
+          "ProviderKeys.find",
+          `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
+          [toText(ownerId), toText(provider)]
+        )
+        return row === undefined ? null : (yield* seal.open(row.sealed, sealingContext(ownerId, provider))).text
+      })
+
     const vault = ProviderKeyVault.of({
       reseal,
+      find,
       put: (provider, key) =>
         Effect.gen(function* () {
           const { ownerId } = yield* Principal
@@ -99,24 +113,13 @@ export const providerKeys = (
         Effect.map(
           query<{ readonly provider: string }>(
             "ProviderKeyVault.list",
-            `select provider from ${schema}.provider_keys where owner = $1 order by provider`,
+            `select provider from ${schema}.provider_keys where owner = $1 and provider not like '%:%' order by provider`,
             [toText(ownerId)]
           ),
           (rows) => rows.map((row) => fromText(row.provider))
         )
       )
     })
-
-    const find = (provider: string) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const [row] = yield* query<{ readonly sealed: Uint8Array }>(
-          "ProviderKeys.find",
-          `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
-          [toText(ownerId), toText(provider)]
-        )
-        return row === undefined ? null : (yield* seal.open(row.sealed, sealingContext(ownerId, provider))).text
-      })
 
     return Context.make(ProviderKeyVault, vault).pipe(Context.add(ProviderKeys, { find }))
   })

@@ -116,7 +116,7 @@ export const openDesk = async (
 }
 
 /** A server of Node for a function of web requests. */
-const serve = async (answer: (request: Request) => Promise<Response>) => {
+export const serve = async (answer: (request: Request) => Promise<Response>) => {
   const server: Server = createServer((incoming, outgoing) => {
     const reply = async () => {
       const { headers, method = "GET", url = "/" } = incoming

@@ -43,6 +43,13 @@ onEmbedded("PGlite", () => {
       assert.isNull(yield* as("bob")(found))
       assert.deepStrictEqual(yield* as("ada")(vault.list), ["openai"])
 
+      yield* as("ada")(vault.put("mcp:files", Redacted.make("tokens")))
+      const other = yield* as("ada")(vault.find("mcp:files"))
+      assert.strictEqual(other === null ? null : Redacted.value(other), "tokens")
+      assert.isNull(yield* as("bob")(vault.find("mcp:files")))
+      assert.deepStrictEqual(yield* as("ada")(vault.list), ["openai"], "other secrets are no keys of providers")
+      assert.isTrue(yield* as("ada")(vault.remove("mcp:files")))
+
       const client = yield* PgClient
       const rows = yield* client<{ readonly sealed: Uint8Array }>`select sealed from colloquy.provider_keys`
       assert.notInclude(Buffer.from(rows[0]?.sealed ?? []).toString("latin1"), "second")
