@@ -1,6 +1,7 @@
 /**
  * Conversations of other systems as messages for `threads.import`: exports of OpenAI (messages of the Assistants API, items of conversations and
- * responses, messages of chat completions), `UIMessage` of the AI SDK, messages of LangGraph and LangChain. Pure functions over plain JSON: what
+ * responses, messages of chat completions) and of Anthropic (events of sessions of managed agents, messages of its API, conversations of
+ * claude.ai), `UIMessage` of the AI SDK, messages of LangGraph and LangChain. Pure functions over plain JSON: what
  * is no message is left out, and so are system prompts, which belong to an assistant. A file is told in words. A call whose output is
  * missing gets one that says so, unless it is at the end.
  */
@@ -87,8 +88,10 @@ const plainText = (content: unknown): string => {
       if (typeof text === "string") return [text]
       if (isObject(text) && typeof text["value"] === "string") return [text["value"]]
       if (typeof part["refusal"] === "string") return [part["refusal"]]
-      const isFile = typeof type === "string" && /image|file|audio|video/u.test(type)
-      return isFile ? [`[A file was here: ${textOr(part["filename"] ?? part["mediaType"], type)}]`] : []
+      const isFile = typeof type === "string" && /image|file|audio|video|document/u.test(type)
+      return isFile
+        ? [`[A file was here: ${textOr(part["filename"] ?? part["title"] ?? part["mediaType"], type)}]`]
+        : []
     })
     .filter((words) => words !== "")
     .join("\n\n")
@@ -106,10 +109,14 @@ const functionCall = (id: unknown, name: unknown, args: unknown): Call => ({
   arguments: args === undefined || args === null || args === "" ? "{}" : asText(args)
 })
 
-/** OpenAI lists the messages of a thread newest first, unless it was asked otherwise. */
+const timeIn = (entry: Fields | undefined): string | undefined =>
+  readTime(entry?.["created_at"]) ?? readTime(entry?.["processed_at"])
+
+/** OpenAI lists the messages of a thread newest first, unless it was asked otherwise; of events, either order can be asked for. */
 const oldestFirst = (entries: ReadonlyArray<Fields>): ReadonlyArray<Fields> => {
-  const [first, last] = [entries[0]?.["created_at"], entries.at(-1)?.["created_at"]]
-  return typeof first === "number" && typeof last === "number" && first > last ? entries.toReversed() : entries
+  const times = entries.flatMap((entry) => timeIn(entry) ?? [])
+  const [first, last] = [times[0], times.at(-1)]
+  return first !== undefined && last !== undefined && first > last ? entries.toReversed() : entries
 }
 
 /** Messages of the Assistants API, items of conversations and responses, messages of chat completions; also several of them in one list. */
@@ -134,6 +141,60 @@ export const fromOpenAi = (exported: unknown): ReadonlyArray<ImportedMessage> =>
       })
       const words = plainText(content)
       conversation.say(role, words === "" ? null : words, readTime(created_at), role === "assistant" ? calls : [])
+    }
+  }
+  return conversation.messages()
+}
+
+/** The names that Anthropic has for roles: those of events, of messages, and of conversations of claude.ai. */
+const anthropicRoles: Readonly<Record<string, Said["role"]>> = {
+  "user.message": "user",
+  "agent.message": "assistant",
+  user: "user",
+  assistant: "assistant",
+  human: "user"
+}
+
+const resultText = ({ content, is_error }: Fields): string => {
+  const words = plainText(content) || (typeof content === "object" && content !== null ? asText(content) : "")
+  return is_error === true ? `Error: ${words}` : words
+}
+
+/** A result names its call by one of these. */
+const resultOfCall = (entry: Fields): string =>
+  textOr(entry["tool_use_id"] ?? entry["custom_tool_use_id"] ?? entry["mcp_tool_use_id"], "")
+
+/**
+ * The events of a session of managed agents, the messages of the Messages API, or a conversation of an export of claude.ai (`chat_messages`).
+ * What agents below the first one said is left out, and so is thinking.
+ */
+export const fromAnthropic = (exported: unknown): ReadonlyArray<ImportedMessage> => {
+  const conversation = new Conversation()
+  const chat = isObject(exported) ? exported["chat_messages"] : undefined
+  for (const entry of oldestFirst(readEntries(chat ?? exported))) {
+    const kind = textOr(entry["type"], "")
+    if (typeof entry["session_thread_id"] === "string") continue
+    if (kind.endsWith("tool_use")) conversation.call(functionCall(entry["id"], entry["name"], entry["input"]))
+    else if (kind.endsWith("tool_result")) conversation.output(resultOfCall(entry), resultText(entry))
+    else if (kind === "user.tool_confirmation" && entry["result"] === "deny")
+      conversation.output(resultOfCall(entry), `The call was denied. ${textOr(entry["deny_message"], "")}`.trim())
+    else {
+      const role =
+        anthropicRoles[kind === "" || kind === "message" ? textOr(entry["role"] ?? entry["sender"], "") : kind]
+      if (role === undefined) continue
+      const blocks = objectsIn(entry["content"])
+      for (const block of blocks)
+        if (textOr(block["type"], "").endsWith("tool_result"))
+          conversation.output(resultOfCall(block), resultText(block))
+      const calls = blocks
+        .filter(({ type }) => textOr(type, "").endsWith("tool_use"))
+        .map(({ id, input, name }) => functionCall(id, name, input))
+      const files = [...objectsIn(entry["attachments"]), ...objectsIn(entry["files"])].map(
+        ({ file_name }) => `[A file was here: ${textOr(file_name, "file")}]`
+      )
+      const said = plainText(entry["content"]) || textOr(entry["text"], "")
+      const words = [said, ...files].filter((text) => text !== "").join("\n\n")
+      conversation.say(role, words === "" ? null : words, timeIn(entry), role === "assistant" ? calls : [])
     }
   }
   return conversation.messages()

@@ -1,6 +1,9 @@
 /** Conversations of other systems, read and imported: what the model reads in the next turn. */
-import { fromLangGraph, fromOpenAi, fromUiMessages } from "colloquy/import"
+import type { BetaManagedAgentsSessionEvent } from "@anthropic-ai/sdk/resources/beta/sessions/events"
+import type { MessageParam } from "@anthropic-ai/sdk/resources/messages"
+import { fromAnthropic, fromLangGraph, fromOpenAi, fromUiMessages } from "colloquy/import"
 import { say, TestKernel } from "colloquy/testing"
+import type { ImportedMessage } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import type { UIMessage } from "ai"
 
@@ -118,8 +121,81 @@ describe("the readers of colloquy/import", () => {
     )
   })
 
+  const at = (second: number) => `2026-11-23T10:00:0${second}.000Z`
+  const events: ReadonlyArray<BetaManagedAgentsSessionEvent> = [
+    { type: "user.message", id: "1", processed_at: at(1), content: [{ type: "text", text: "How is Oslo?" }] },
+    { type: "session.status_running", id: "2", processed_at: at(1) },
+    { type: "agent.thinking", id: "3", processed_at: at(2) },
+    { type: "agent.message", id: "4", processed_at: at(2), content: [{ type: "text", text: "Let me look." }] },
+    { type: "agent.custom_tool_use", id: "c1", processed_at: at(3), name: "weather", input: { city: "Oslo" } },
+    {
+      type: "agent.mcp_tool_use",
+      id: "c9",
+      processed_at: at(3),
+      name: "secret",
+      input: {},
+      mcp_server_name: "below",
+      session_thread_id: "t2"
+    },
+    {
+      type: "user.custom_tool_result",
+      id: "5",
+      processed_at: at(4),
+      custom_tool_use_id: "c1",
+      content: [{ type: "text", text: '{"rain":true}' }]
+    },
+    { type: "agent.message", id: "6", processed_at: at(5), content: [{ type: "text", text: "It rains." }] }
+  ]
+  const messages: ReadonlyArray<MessageParam> = [
+    { role: "user", content: "How is Oslo?" },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Hm.", signature: "s" },
+        { type: "text", text: "Let me look." },
+        { type: "tool_use", id: "c1", name: "weather", input: { city: "Oslo" } }
+      ]
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "c1", content: '{"rain":true}' }] },
+    { role: "assistant", content: [{ type: "text", text: "It rains." }] }
+  ]
+  const withoutTimes = (read: ReadonlyArray<ImportedMessage>) => read.map(({ createdAt: _, ...message }) => message)
+
+  it("read sessions of Anthropic's managed agents in either order, and messages of its API", () => {
+    for (const exported of [events, { data: events.toReversed() }, messages])
+      assert.deepStrictEqual(withoutTimes(fromAnthropic(exported)), expected)
+    assert.strictEqual(fromAnthropic(events)[0]?.createdAt, at(1))
+    const [, asked, failed] = fromAnthropic([
+      events[0],
+      { type: "agent.mcp_tool_use", id: "m", name: "search", input: { q: "tea" }, mcp_server_name: "web" },
+      {
+        type: "agent.mcp_tool_result",
+        mcp_tool_use_id: "m",
+        is_error: true,
+        content: [{ type: "text", text: "down" }]
+      },
+      { type: "agent.tool_use", id: "d", name: "bash", input: {} },
+      { type: "user.tool_confirmation", tool_use_id: "d", result: "deny", deny_message: "No." },
+      { type: "agent.message", content: [{ type: "text", text: "Sorry." }] }
+    ])
+    assert.deepInclude(asked, { toolCalls: [{ id: "m", name: "search", arguments: '{"q":"tea"}' }] })
+    assert.deepInclude(failed, { role: "tool", toolCallId: "m", content: "Error: down" })
+  })
+
+  it("read a conversation of an export of claude.ai, with its files by name", () => {
+    const created_at = at(1)
+    const chat_messages = [
+      { sender: "human", text: "Read this.", content: [], attachments: [{ file_name: "a.txt" }], created_at },
+      { sender: "assistant", text: "", content: [{ type: "text", text: "It says hello." }], created_at: at(2) }
+    ]
+    assert.deepStrictEqual(withoutTimes(fromAnthropic({ uuid: "u", name: "n", chat_messages })), [
+      { role: "user", content: "Read this.\n\n[A file was here: a.txt]" },
+      { role: "assistant", content: "It says hello." }
+    ])
+  })
+
   it("read anything without a fault, and give every call in the middle an output", () => {
-    for (const read of [fromOpenAi, fromLangGraph])
+    for (const read of [fromOpenAi, fromLangGraph, fromAnthropic])
       for (const odd of [null, 7, "x", {}, [null, 1, [], {}, { role: 1, content: {} }, { type: "ai" }, { data: 1 }]])
         assert.deepStrictEqual([...read(odd)], [])
     const open = [

@@ -18,9 +18,9 @@ import type { OwnedServer } from "./McpServer.ts"
 
 /** Port: secrets of owners by name. `ProviderKeyVault` of the Postgres store is one, which keeps them encrypted. */
 export interface SecretStore {
-  /** The principal's own secret, or null. MUST NOT return another owner's secret. */
+  /** The principal's own secret, or null; never that of another owner. */
   readonly find: (name: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
-  /** Replaces an earlier one. MUST encrypt it at rest. */
+  /** Replaces an earlier one. It is for the store to encrypt it. */
   readonly put: (name: string, secret: Redacted.Redacted<string>) => Effect.Effect<void, StoreUnavailable, Principal>
   /** False: there was none. */
   readonly remove: (name: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
