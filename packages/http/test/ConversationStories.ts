@@ -66,7 +66,10 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       const { path, runId, threadId } = await spoken(service)
       const before = await messagesOf(service, threadId)
       const copy = (await service.call("POST", `${path}/fork`)).body.thread_id
-      await service.call("POST", `/threads/${copy}/messages`, { content: "Go on" })
+      const ofMessage = { headers: { "idempotency-key": "message-1" } }
+      await service.call("POST", `/threads/${copy}/messages`, { content: "Go on" }, ofMessage)
+      const conflict = await service.call("POST", `/threads/${copy}/fork`, {}, ofMessage)
+      assert.deepStrictEqual([conflict.status, /another request/u.test(conflict.body.detail)], [409, true])
       const headers = { "idempotency-key": "rewind-1" }
       const body = { message_id: idAt(before, 1) }
       const rewound = await service.call("POST", `${path}/rewind`, body, { headers })

@@ -266,7 +266,7 @@ export const variables = {
   sweep: seconds(
     "SWEEP_SECONDS",
     1,
-    15,
+    5,
     "how often runs of dead processes are looked for; at the start they always are"
   ),
   approvals: number(

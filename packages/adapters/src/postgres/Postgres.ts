@@ -58,6 +58,7 @@ import { ticketStore } from "./PostgresTicketStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
 import { webhookStore } from "./PostgresWebhookStore.ts"
 import { usageLedger } from "./PostgresUsageLedger.ts"
+import { makePresence, noPresence, type Presence, watchPresence } from "./Presence.ts"
 import { quietSockets } from "./QuietSocket.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
@@ -104,8 +105,10 @@ export const layer = (given: PostgresOptions): Layer.Layer<Stores, SchemaRefused
       )
       const connections = yield* makeConnections(options, storeTimeout(options))
       const histories = new KnownHistories(options.keptHistories ?? 8_000_000)
-      const hints: HintOptions = { listen: listenOver(options, schema), whenWritten: (effect) => effect }
-      return yield* makeStores(databaseOver(connections, schema), keepsVectors, hints, histories)
+      const presence = makePresence()
+      const listen = listenOver(options, schema, presence)
+      const hints: HintOptions = { listen, whenWritten: (effect) => effect }
+      return yield* makeStores(databaseOver(connections, schema), keepsVectors, hints, histories, presence)
     })
   )
 
@@ -237,31 +240,36 @@ const makeStores = (
   database: Database,
   keepsVectors: boolean,
   hintOptions: HintOptions,
-  histories: KnownHistories
+  histories: KnownHistories,
+  presence: Presence = noPresence
 ): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
-  Effect.map(makeRunHints(hintOptions), (hints) =>
-    Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
-      Context.add(Ports.AuditStore, auditStore(database)),
-      Context.add(Ports.FollowUpStore, followUpStore(database)),
-      Context.add(BlobStore, blobStore(database)),
-      Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),
-      Context.add(DocumentStore, documentStore(database)),
-      Context.add(Ports.InboxStore, inboxStore(database)),
-      Context.add(Ports.KeyStore, keyStore(database)),
-      Context.add(MemoryStore, memoryStore(database, keepsVectors)),
-      Context.add(OutcomeStore, outcomeStore(database)),
-      Context.add(RetentionStore, retentionStore(database)),
-      Context.add(Ports.OwnerStore, ownerStore(database)),
-      Context.add(Ports.QuotaStore, quotaStore(database)),
-      Context.add(Ports.RunStore, runStore(database, hints, histories)),
-      Context.add(EvalStore, evalStore(database)),
-      Context.add(ScheduleStore, scheduleStore(database)),
-      Context.add(SessionStore, sessionStore(database)),
-      Context.add(Ports.ThreadStore, threadStore(database, histories)),
-      Context.add(TicketStore, ticketStore(database)),
-      Context.add(WebhookStore, webhookStore(database)),
-      Context.add(Ports.UsageLedger, usageLedger(database))
-    )
+  Effect.map(
+    Effect.tap(makeRunHints(hintOptions), (hints) =>
+      presence === noPresence ? Effect.void : watchPresence(database, presence, hints)
+    ),
+    (hints) =>
+      Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
+        Context.add(Ports.AuditStore, auditStore(database)),
+        Context.add(Ports.FollowUpStore, followUpStore(database)),
+        Context.add(BlobStore, blobStore(database)),
+        Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),
+        Context.add(DocumentStore, documentStore(database)),
+        Context.add(Ports.InboxStore, inboxStore(database)),
+        Context.add(Ports.KeyStore, keyStore(database)),
+        Context.add(MemoryStore, memoryStore(database, keepsVectors)),
+        Context.add(OutcomeStore, outcomeStore(database)),
+        Context.add(RetentionStore, retentionStore(database)),
+        Context.add(Ports.OwnerStore, ownerStore(database)),
+        Context.add(Ports.QuotaStore, quotaStore(database)),
+        Context.add(Ports.RunStore, runStore(database, hints, histories, presence)),
+        Context.add(EvalStore, evalStore(database)),
+        Context.add(ScheduleStore, scheduleStore(database)),
+        Context.add(SessionStore, sessionStore(database)),
+        Context.add(Ports.ThreadStore, threadStore(database, histories)),
+        Context.add(TicketStore, ticketStore(database)),
+        Context.add(WebhookStore, webhookStore(database)),
+        Context.add(Ports.UsageLedger, usageLedger(database))
+      )
   )
 
 /** Prepares the schema, and returns it as a `Database` on the client. */
@@ -290,11 +298,16 @@ const migrationClient = (options: PgClient.PgPoolConfig): Layer.Layer<PgClient.P
   )
 
 /** Opens a connection outside of the pool, because listening needs it as long as the layer is open. */
-const listenOver = (options: StoreOptions & PgConnection.Config, schema: string): Listen | null =>
+const listenOver = (
+  options: StoreOptions & PgConnection.Config,
+  schema: string,
+  { lockOn }: Presence = noPresence
+): Listen | null =>
   options.notifications === false
     ? null
-    : Effect.flatMap(PgConnection.make({ ...options, multiplex: false }), (session) =>
-        session.listen(channelName(schema))
+    : Effect.flatMap(
+        Effect.tap(PgConnection.make({ keepAlive: "15 seconds", ...options, multiplex: false }), lockOn),
+        (session) => session.listen(channelName(schema))
       )
 
 /** A client on a custom stream or on the host's pool cannot be connected to by its configuration, so its own `listen` is used. */

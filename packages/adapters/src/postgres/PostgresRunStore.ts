@@ -19,6 +19,7 @@ import { branches } from "./PostgresBranches.ts"
 import { makeBatches, type BatchRow, readEvents, logArguments } from "./LogBatches.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
+import type { Presence } from "./Presence.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
@@ -28,10 +29,15 @@ import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { chargeArguments, usageArguments } from "./UsageColumns.ts"
 
-export const runStore = (database: Database, hints: RunHints, histories: KnownHistories): typeof RunStore.Service =>
+export const runStore = (
+  database: Database,
+  hints: RunHints,
+  histories: KnownHistories,
+  presence: Presence
+): typeof RunStore.Service =>
   RunStore.of({
-    ...runStarts(database, hints, histories),
-    ...runLeases(database),
+    ...runStarts(database, hints, histories, presence),
+    ...runLeases(database, presence),
     ...writes(database, hints, histories),
     ...reads(database),
     ...branches(database, histories),

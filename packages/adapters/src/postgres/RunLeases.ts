@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { callWithLockTimeout, type Database } from "./Database.ts"
+import type { Presence } from "./Presence.ts"
 import { decodeGranted } from "./RunOutcomes.ts"
 import { limitsArgument } from "./RunStarts.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
@@ -16,7 +17,10 @@ type Leases = Pick<typeof RunStore.Service, "reserve" | "renew" | "expired" | "t
 const lasting = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
 const active = "r.status in ('IN_PROGRESS', 'QUEUED')"
 
-export const runLeases = (database: Database): Leases => ({ ...reserving(database), ...leasing(database) })
+export const runLeases = (database: Database, presence: Presence): Leases => ({
+  ...reserving(database),
+  ...leasing(database, presence)
+})
 
 const reserving = (database: Database): Pick<Leases, "reserve"> => ({
   reserve: ({ runId, threadId, token }, request) =>
@@ -39,7 +43,7 @@ const reserving = (database: Database): Pick<Leases, "reserve"> => ({
     })
 })
 
-const leasing = ({ query, schema }: Database): Omit<Leases, "reserve"> => ({
+const leasing = ({ query, schema }: Database, { holder }: Presence): Omit<Leases, "reserve"> => ({
   renew: (leases, duration) => {
     const held = leases.filter(({ runId }) => isStoredId(runId))
     return Effect.map(
@@ -92,10 +96,15 @@ const leasing = ({ query, schema }: Database): Omit<Leases, "reserve"> => ({
       Effect.map(
         query<RunRow & { readonly token: bigint }>(
           "RunStore.takeOver",
-          `update ${schema}.runs r set token = r.token + 1, lease_until = ${lasting("$3")}
-           where r.id = $1 and r.owner = $2 and ${active} and (not $4 or r.lease_until <= clock_timestamp())
-           returning r.token, ${runColumns}`,
-          [knownId(runId), toText(ownerId), Duration.toMillis(duration), onlyExpired]
+          `with r as (
+             update ${schema}.runs r set token = r.token + 1, lease_until = ${lasting("$3")}
+             where r.id = $1 and r.owner = $2 and ${active} and (not $4 or r.lease_until <= clock_timestamp()) returning r.*
+           ), held as (
+             update ${schema}.active_runs a set holder = $5 from r
+             where a.thread_id = r.thread_id and a.owner = r.owner and a.run_id = r.id
+           )
+           select r.token, ${runColumns} from r`,
+          [knownId(runId), toText(ownerId), Duration.toMillis(duration), onlyExpired, holder()]
         ),
         ([row]) =>
           Option.map(Option.fromNullishOr(row), (found) => ({

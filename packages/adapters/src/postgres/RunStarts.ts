@@ -35,6 +35,7 @@ import {
   withHistory
 } from "./RunOutcomes.ts"
 import { fillKept } from "./PostgresBranches.ts"
+import type { Presence } from "./Presence.ts"
 import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
@@ -57,7 +58,12 @@ const readRefusal = ({ fingerprint }: OutcomeRow): RefusedByLimit => {
 
 type Starts = Pick<typeof RunStore.Service, "begin" | "findRepeated" | "activate" | "withdraw" | "answer" | "continue">
 
-export const runStarts = (database: Database, { echo }: RunHints, histories: KnownHistories): Starts => {
+export const runStarts = (
+  database: Database,
+  { echo }: RunHints,
+  histories: KnownHistories,
+  { holder }: Presence
+): Starts => {
   const { brief, lockingWrite, schema } = database
   const keptStatement = statements()
 
@@ -88,7 +94,8 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
         const { historyTokens, message, run, takesBack } = begin
         const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
         if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
-        const args = beginArguments(begin, ownerId, new Date(yield* Clock.currentTimeMillis), known)
+        const at = new Date(yield* Clock.currentTimeMillis)
+        const args = { ...beginArguments(begin, ownerId, at, known), holder: holder() }
         const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
         const row = rows[0]
         if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
@@ -211,7 +218,7 @@ export const runStarts = (database: Database, { echo }: RunHints, histories: Kno
         const rows = yield* start(
           "RunStore.continue",
           "continue_run",
-          continueArguments(next, ownerId),
+          { ...continueArguments(next, ownerId), holder: holder() },
           next.historyTokens
         )
         const row = rows[0]

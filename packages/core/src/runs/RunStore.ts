@@ -4,7 +4,8 @@
  *
  * Terms:
  * - *Active*: QUEUED or IN_PROGRESS. A thread has at most one run IN_PROGRESS; the QUEUED ones wait in order of arrival.
- * - *Lease*: the right to write an active run. It has a fencing token, and it expires unless it is renewed, by the store's own clock. Every
+ * - *Lease*: the right to write an active run. It has a fencing token, and it expires unless it is renewed, by the store's own clock, or
+ *   sooner where the store knows that the process which holds it is dead. Every
  *   write names its lease; a write with an older token MUST change nothing and return "lost".
  * - Each operation is atomic: readers see all of it or nothing, and all operations on one thread have one order.
  * - A run, thread or message of another owner MUST be treated as if it did not exist.

@@ -199,7 +199,7 @@ const decodeRewound = Schema.decodeUnknownOption(rewoundCodec)
 export const acceptOutcome = (
   threadId: ThreadId,
   outcome: BranchOutcome
-): Effect.Effect<void, ThreadNotFound | ThreadBusy | ThreadInSession | ThreadChanged> => {
+): Effect.Effect<void, ThreadNotFound | ThreadBusy | ThreadInSession | ThreadChanged | IdempotencyConflict> => {
   switch (outcome._tag) {
     case "Done":
       return Effect.void
@@ -209,8 +209,10 @@ export const acceptOutcome = (
       return Effect.fail(new ThreadBusy({ threadId, runId: outcome.runId }))
     case "InSession":
       return Effect.fail(new ThreadInSession({ threadId }))
-    case "Changed":
     case "Answered":
+      // Without an answer, the key is that of a message.
+      return Effect.fail(outcome.answer === null ? new IdempotencyConflict() : new ThreadChanged({ threadId }))
+    case "Changed":
       return Effect.fail(new ThreadChanged({ threadId }))
   }
 }

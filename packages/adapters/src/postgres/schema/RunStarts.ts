@@ -66,7 +66,7 @@ const beginRun = sqlFunction(
   p_message_body text, p_message_results text,
   p_firsts integer[], p_lasts integer[], p_events text,
   p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
-  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer, p_admission text, p_history bigint, p_newest uuid, p_keeps integer, p_kept_as uuid
+  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer, p_admission text, p_history bigint, p_newest uuid, p_keeps integer, p_kept_as uuid, p_holder integer
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_assistant uuid;
@@ -176,8 +176,8 @@ begin
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
       select p_owner, p_run, unnest(p_firsts), unnest(p_lasts), ${batchTexts}
   ), active as (
-    insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd)
-      select p_thread, p_owner, v_place, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision
+    insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd, holder)
+      select p_thread, p_owner, v_place, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision, p_holder
         where v_status <> 'COMPLETED'
   )
   insert into {schema}.runs (
@@ -324,7 +324,7 @@ const continueRun = sqlFunction(
   p_owner text, p_run uuid, p_message uuid, p_answered integer, p_results text, p_tokens integer, p_answer uuid, p_stream boolean,
   p_plan text,
   p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text,
-  p_lease double precision, p_key text, p_fingerprint text, p_admission text, p_history bigint
+  p_lease double precision, p_key text, p_fingerprint text, p_admission text, p_history bigint, p_holder integer
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
@@ -361,8 +361,10 @@ begin
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
     last_sequence = {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
     where id = p_run and owner = p_owner;
-  insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd)
-    values (v_run.thread_id, p_owner, 0, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision);
+  insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd, holder)
+    values (
+      v_run.thread_id, p_owner, 0, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision, p_holder
+    );
   perform {schema}.notify_waiting(v_run);
   return row('Started', p_run, v_run.token + 1, null, null, v_grant)::{schema}.run_outcome;
 end $$`

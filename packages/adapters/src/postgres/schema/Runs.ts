@@ -66,6 +66,13 @@ create table {schema}.active_runs (
   primary key (thread_id, place, owner)
 )`
 
+/** The process that holds the run's lease (`Presence`); null: its number is not known. */
+export const runHolders: Migration = {
+  name: "holders of runs",
+  tables: [],
+  statements: [`alter table {schema}.active_runs add column holder integer`]
+}
+
 /**
  * One row for each batch of events. A reader takes from `events` only those between `first_sequence` and `last_sequence`: a batch that was
  * sent twice may contain others, which stand in another row.

@@ -19,7 +19,7 @@ import { budgetHolds, quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
 import { runEndFunctions } from "./RunEnds.ts"
-import { agedRows, runTables } from "./Runs.ts"
+import { agedRows, runHolders, runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
 import { runStepFunctions } from "./RunSteps.ts"
 import type { Migration, SqlFunction } from "./SchemaPart.ts"
@@ -96,7 +96,8 @@ export const schemaOfThisVersion: Schema = {
     experimentTables,
     feedbackTables,
     threadsOfKeys,
-    onlineTables
+    onlineTables,
+    runHolders
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

@@ -1,0 +1,126 @@
+/**
+ * Whether the processes that hold leases still live. Each process has a number, and holds an advisory lock of that number on the connection
+ * on which it listens. PostgreSQL releases the lock when the connection ends, which is at once when a process is killed. Other processes look
+ * for numbers without a lock, and let the leases of such a process expire. Where there is no lock (no connection that listens, or a pooler in
+ * between), leases expire in their time.
+ */
+import type * as PgConnection from "@effect/sql-pg/PgConnection"
+import type { RunId, StoreUnavailable, ThreadId } from "@colloquy/core"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { randomInt } from "node:crypto"
+import type { Database } from "./Database.ts"
+import type { RunHints } from "./RunHints.ts"
+import { functionName } from "./schema/FunctionNames.ts"
+
+export interface Presence {
+  /** The number under which this process holds leases now; null: it has no lock. */
+  readonly holder: () => number | null
+  /** Takes the lock on a connection that is open as long as the scope. */
+  readonly lockOn: (session: PgConnection.PgConnection) => Effect.Effect<void, never, Scope.Scope>
+  /** Whether this process may say now that another one is dead. */
+  readonly mayJudge: (now: number) => boolean
+}
+
+/** A process whose leases expire in their time. */
+export const noPresence: Presence = { holder: () => null, lockOn: () => Effect.void, mayJudge: () => false }
+
+/** The first key of all these advisory locks. */
+const lockClass = 1_668_246_895
+
+/** In milliseconds: by then every process that lives has opened a connection again that it lost (`RunHints`). */
+const reopened = 7000
+
+export const makePresence = (): Presence => {
+  const number = randomInt(1, 2 ** 31 - 1)
+  let isLocked = false
+  let wasLocked = false
+  let judgesFrom = 0
+  return {
+    holder: () => (isLocked ? number : null),
+    mayJudge: (now) => isLocked && now >= judgesFrom,
+    lockOn: (session) =>
+      Effect.gen(function* () {
+        // A pooler has given its own process number, and may give the next statement to another connection.
+        const { rows } = yield* session.query(
+          "select case when pg_backend_pid() = $1 then pg_try_advisory_lock($2, $3) else false end as held",
+          [session.processId, lockClass, number]
+        )
+        isLocked = rows[0]?.["held"] === true
+        // A connection that was lost may have been lost by all processes.
+        if (wasLocked) judgesFrom = (yield* Clock.currentTimeMillis) + reopened
+        wasLocked = true
+        yield* Effect.addFinalizer(() => Effect.sync(() => (isLocked = false)))
+      }).pipe(Effect.ignore)
+  }
+}
+
+/** How often a process looks for others that have died. */
+const pause = Duration.seconds(1)
+
+/** For how long a number must be without its lock: a process that has lost its connection opens the next one much sooner. */
+const grace = 1500
+
+/** The numbers without a lock, and since when each of them was seen so without a break. */
+export type Missing = ReadonlyMap<number, number>
+
+/** Pure: what one look adds to those before. */
+export const stillMissing = (before: Missing, found: ReadonlyArray<number>, now: number): Missing =>
+  new Map(found.map((number) => [number, before.get(number) ?? now]))
+
+/** Pure: the numbers whose processes are dead. */
+export const deadAmong = (missing: Missing, now: number): ReadonlyArray<number> =>
+  [...missing].flatMap(([number, since]) => (now - since >= grace ? [number] : []))
+
+interface Expired {
+  readonly id: RunId
+  readonly thread_id: ThreadId
+}
+
+/**
+ * Lets the leases of processes that have died expire, as long as the scope is open. Nobody is called dead soon after a restart of the database
+ * or a lost connection, when all processes are without a lock for a moment.
+ */
+export const watchPresence = (
+  { query, schema }: Database,
+  { holder, mayJudge }: Presence,
+  { echo }: RunHints
+): Effect.Effect<void, never, Scope.Scope> => {
+  let missing: Missing = new Map()
+  const look: Effect.Effect<void, StoreUnavailable> = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (!mayJudge(now)) return void (missing = new Map())
+    const found = yield* query<{ readonly holder: number }>(
+      "RunStore.absent",
+      `select h.holder from (
+         select distinct holder from ${schema}.active_runs where holder is not null and holder <> $1 offset 0
+       ) h where pg_postmaster_start_time() < clock_timestamp() - interval '10 seconds'
+         and pg_try_advisory_xact_lock_shared($2, h.holder)`,
+      [holder(), lockClass]
+    )
+    const numbers = found.map((row) => row.holder)
+    missing = stillMissing(missing, numbers, now)
+    const dead = deadAmong(missing, now)
+    if (dead.length === 0) return
+    const expired = yield* query<Expired>(
+      "RunStore.expire",
+      `with expired as (
+         update ${schema}.runs r set lease_until = clock_timestamp() from ${schema}.active_runs a
+         where a.holder = any($1::integer[]) and r.id = a.run_id and r.owner = a.owner and r.lease_until > clock_timestamp()
+         returning r.id, r.thread_id
+       )
+       select id, thread_id, ${schema}.${functionName("notify_change")}(id, thread_id, false)::text from expired`,
+      [dead]
+    )
+    yield* Effect.forEach(expired, (run) => echo(run.id, run.thread_id, false), { discard: true })
+  })
+  return look.pipe(
+    Effect.catchCause(() => Effect.sync(() => void (missing = new Map()))),
+    Effect.andThen(Effect.sleep(pause)),
+    Effect.forever,
+    Effect.forkScoped,
+    Effect.asVoid
+  )
+}
