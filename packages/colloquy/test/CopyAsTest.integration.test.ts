@@ -1,5 +1,11 @@
 /** A stored turn as a test file: written to a folder, run by Vitest, and passed at once. */
-import { tool } from "colloquy"
+import { noUsage } from "@colloquy/core/adapters"
+import { Colloquy, tool } from "colloquy"
+import { answers } from "colloquy/answers"
+import { evals } from "colloquy/evals"
+import { helpers } from "colloquy/helpers"
+import { inMemory } from "colloquy/in-memory"
+import { images } from "colloquy/media"
 import {
   callTool,
   callTools,
@@ -7,10 +13,13 @@ import {
   type Expectation,
   fail,
   say,
+  scripted,
   type ScriptStep,
   TestKernel
 } from "colloquy/testing"
+import { webSearch, type WebSearchPort } from "colloquy/web-search"
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -51,6 +60,22 @@ const stock = tool({
 })
 
 const price = { name: "price", description: "The price.", parameters: null }
+
+/** A picture of one pixel. */
+const pixel = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64"
+)
+
+const engine: WebSearchPort = {
+  id: "engine",
+  priceUsd: 0,
+  search: () =>
+    Effect.succeed({
+      results: [{ url: "https://foxes.example/", title: "Foxes", text: "They dig.", publishedAt: null }],
+      costUsd: 0
+    })
+}
 
 /** Copies the last turn of a conversation in which `script` was played. */
 const copied = async (script: ReadonlyArray<ScriptStep>, expectations: ReadonlyArray<Expectation> = []) => {
@@ -115,5 +140,63 @@ describe("a turn copied as a test", { timeout: 120_000 }, () => {
     const { isPassed, output } = await runVitest({ "changed.test.ts": file })
     assert.isFalse(isPassed)
     assert.include(output, "None.")
+  })
+
+  it("passes at once: typed answers, helpers, rejected approvals, media, searches", async () => {
+    const pay = tool({
+      name: "pay",
+      parameters: null,
+      needsApproval: true,
+      execute: () => "paid",
+      description: "Pays."
+    })
+    const provider = {
+      ...scripted([
+        say('{"Yes": 0.9, "No": 0.1}'),
+        callTool("poet", { message: "A verse" }),
+        say("Tea, tea."),
+        say("He says: Tea."),
+        [say("I will pay."), callTool("pay", { cents: 1 })],
+        say("Not paid then."),
+        callTool("web_search", { query: "foxes" }),
+        callTool("generate_image", { prompt: "A fox" }),
+        say("A fox.")
+      ]),
+      image: { generate: () => Effect.succeed({ images: [pixel], usage: noUsage, model: null }) }
+    }
+    const rooms = [answers(), helpers(), evals(), webSearch(engine), images({ model: "painter" })] as const
+    await using kernel = await Colloquy.open({
+      store: inMemory(),
+      providers: [provider],
+      model: "scripted-model",
+      rooms,
+      tools: [pay],
+      owner: "ada"
+    })
+    const questions = { urgent: { type: "noul", instructions: "Is it urgent?" } } as const
+    const typed = await kernel.send({ content: "Fire!", questions })
+    const poet = await kernel.assistants.create({ name: "Poet" })
+    const chief = await kernel.assistants.create({
+      name: "Chief",
+      systemPrompt: 'Be "brief".\n*/ `${x}`',
+      helpers: [{ assistantId: poet.id, name: "poet", description: "Verses" }]
+    })
+    const helped = await kernel.send({ assistantId: chief.id, content: "A verse" })
+    const asked = await kernel.send({ threadId: helped.threadId, content: "Pay" })
+    for (const call of await kernel.approvals.list()) await kernel.approvals.reject(call, { reason: "No." })
+    const painted = await kernel.send({ threadId: asked.threadId, content: "A fox", webSearch: "auto", images: "auto" })
+    const copies = { typed, helped, asked, painted }
+    const files = Object.fromEntries(
+      await Promise.all(
+        Object.entries(copies).map(
+          async ([name, { messageId, threadId }]) =>
+            [`${name}.test.ts`, await kernel.evals.copyTurn({ threadId, messageId })] as const
+        )
+      )
+    )
+    const { isPassed, output } = await runVitest(files)
+    assert.isTrue(isPassed, output + Object.values(files).join("\n"))
+    assert.match(output, /Tests +4 passed/)
+    assert.include(files["helped.test.ts"], "brief")
   })
 })

@@ -45,6 +45,10 @@ describe("the command eval", () => {
       const file = join(folder, "cases.jsonl")
       const judge = ["--judge", "scripted/judge"]
       assert.strictEqual((await run(file, ...judge, "--min", "1")).status, 0)
+      assert.strictEqual(
+        (await run(file, ...judge, "--variant", '{"name":"brief","instructions":"Be brief."}')).status,
+        1
+      )
       const brief = '{"name":"brief","instructions":"Be brief.","model_options":{"max_output_tokens":20}}'
       await writeFile(join(folder, "variants.json"), `[{"name":"now"}, ${brief}]`)
       const reports = ["junit.xml", "gate.json", "summary.md"].map((name) => join(folder, name))
@@ -66,6 +70,8 @@ describe("the command eval", () => {
         [[], "Name one file of cases."],
         [[join(folder, "none.jsonl")], "cannot be read"],
         [[file, "--min", "90"], "--min cannot be 90."],
+        [[file, "--min", ""], "--min cannot be"],
+        [[file, "--baseline", "none"], 'There is no variant "none"'],
         [[file, "--repeats", "0.5"], "--repeats cannot be 0.5."],
         [[file, "--unknown"], "--unknown"],
         [[file, "--judge", "gpt"], "--judge is a provider and a model"],
@@ -81,5 +87,15 @@ describe("the command eval", () => {
       }
       await writeFile(file, "{\n")
       assert.include((await run(file)).text, "Line 1: This is no JSON.")
+      await writeFile(file, "\n")
+      assert.deepInclude(await run(file), { status: 2 })
+      const misspelled = [
+        '{"question":"a","expectation":[]}',
+        '{"question":"a","expectations":[{"kind":"refuses","nott":true}]}'
+      ]
+      await writeFile(file, `\uFEFF${misspelled.join("\r\n")}`)
+      const { status, text } = await run(file)
+      assert.strictEqual(status, 2)
+      for (const place of ["Line 1, expectation", "Line 2, expectations.0.nott"]) assert.include(text, place)
     }))
 })

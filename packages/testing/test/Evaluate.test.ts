@@ -214,7 +214,7 @@ describe("a file of cases", () => {
           [3, "expectations.0.at_least"]
         ]
       )
-      assert.include(error.message, "Line 2: This is no JSON. Line 3, question:")
+      assert.include(error.message, "Line 2: This is no JSON.\nLine 3, question:")
     }
   })
 })

@@ -190,6 +190,7 @@ const row = (...cells: ReadonlyArray<string>): string => `| ${cells.map(escapeMa
 const escapeMarkdown = (text: string): string =>
   text
     .replaceAll(/\s+/gu, " ")
+    .replaceAll(/\p{Cc}/gu, "\uFFFD")
     .replaceAll(/[\\`*_[\]#|!]/gu, (sign) => `\\${sign}`)
     .replaceAll("<", "&lt;")
     .replaceAll("@", "@\u200B")

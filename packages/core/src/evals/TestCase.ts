@@ -54,8 +54,15 @@ const LineTool = Schema.Union([
   Schema.Struct({ type: Schema.Literal("web_search") })
 ])
 
-/** A case on a line. What else a record of the API has is not needed here. */
+const ofRecord = Schema.optionalKey(Schema.Unknown)
+
+/** A case on a line, which may be a record of the API. */
 const CaseLine = Schema.Struct({
+  case_id: ofRecord,
+  assistant_id: ofRecord,
+  source: ofRecord,
+  created_at: ofRecord,
+  updated_at: ofRecord,
   name: Schema.optionalKey(Schema.NullOr(text)),
   question: Schema.NonEmptyString,
   messages: Schema.optionalKey(
@@ -73,6 +80,7 @@ const CaseLine = Schema.Struct({
   tools: Schema.optionalKey(Schema.Array(Schema.Struct({ name: text, arguments: text, output: text }))),
   tool_definitions: Schema.optionalKey(Schema.NullOr(Schema.Array(LineTool)))
 })
+const fields = new Set(Object.keys(CaseLine.fields))
 
 /** A file of cases cannot be read. No case of it counts. */
 export class CasesUnreadable extends Schema.TaggedError<CasesUnreadable>()("CasesUnreadable", {
@@ -81,20 +89,35 @@ export class CasesUnreadable extends Schema.TaggedError<CasesUnreadable>()("Case
 }) {
   override get message() {
     const sentences = this.problems.map(({ line, message, path }) => `Line ${line}${path && `, ${path}`}: ${message}`)
-    return `The cases cannot be read. ${sentences.join(" ")}`
+    return `The cases cannot be read.\n${sentences.join("\n")}`
   }
 }
 
 const decode = Schema.decodeUnknownResult(CaseLine, { errors: "all" })
+/** A field of an expectation that is misspelled would leave it weaker than it looks. */
+const checkExpectations = Schema.decodeUnknownResult(
+  Schema.Struct({ expectations: Schema.optionalKey(Expectations) }),
+  { errors: "all", onExcessProperty: "error" }
+)
+const justExpectations = (json: unknown) =>
+  typeof json === "object" && json !== null && "expectations" in json ? { expectations: json.expectations } : {}
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** All cases of a text in JSON lines. Empty lines are nothing. Throws `CasesUnreadable` with every problem. */
 export const readCases = (file: string): ReadonlyArray<TestCase> => {
   const problems: Array<CasesUnreadable["problems"][number]> = []
   const cases: Array<TestCase> = []
-  for (const [index, line] of file.split("\n").entries()) {
+  for (const [index, line] of file
+    .replace(/^\uFEFF/u, "")
+    .split("\n")
+    .entries()) {
     if (line.trim() === "") continue
-    const read = Result.flatMap(parse(line), decode)
+    const parsed = parse(line)
+    for (const path of Result.isSuccess(parsed) ? unknownFields(parsed.success) : [])
+      problems.push({ line: index + 1, path, message: "A case has no such field." })
+    const read = Result.flatMap(parsed, (json) =>
+      Result.flatMap(decode(json), (found) => Result.map(checkExpectations(justExpectations(json)), () => found))
+    )
     if (Result.isFailure(read)) {
       const issues = read.failure === null ? null : format(read.failure.issue).issues
       const found = issues?.map(({ message, path = [] }) => ({ path: path.map(String).join("."), message })) ?? [
@@ -116,18 +139,33 @@ const toolFromLine = (line: typeof LineTool.Type): ReadonlyArray<ToolDefinition>
   return [{ name, description, parameters, ...(strict === null ? {} : { strict }) }]
 }
 
-const fromLine = ({ messages, tool_definitions: tools = null, ...rest }: typeof CaseLine.Type): TestCase => ({
-  ...rest,
-  ...(tools === null ? {} : { toolDefinitions: tools.flatMap(toolFromLine) }),
-  ...(messages === undefined
-    ? {}
-    : {
-        messages: messages.map(({ tool_call_id: toolCallId, tool_calls: toolCalls, ...message }) => ({
-          ...message,
-          ...(toolCalls === undefined
-            ? {}
-            : { toolCalls: toolCalls.map((call) => ("function" in call ? { id: call.id, ...call.function } : call)) }),
-          ...(toolCallId === undefined ? {} : { toolCallId })
-        }))
-      })
-})
+/** A field that is misspelled must not be left out in silence. */
+const unknownFields = (parsed: unknown): ReadonlyArray<string> =>
+  typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
+    ? Object.keys(parsed).filter((name) => !fields.has(name))
+    : []
+
+const fromLine = ({ messages, tool_definitions: tools = null, ...line }: typeof CaseLine.Type): TestCase => {
+  const { expectations, name, question, tags, tools: recorded } = line
+  return {
+    question,
+    ...(name === undefined ? {} : { name }),
+    ...(expectations === undefined ? {} : { expectations }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(recorded === undefined ? {} : { tools: recorded }),
+    ...(tools === null ? {} : { toolDefinitions: tools.flatMap(toolFromLine) }),
+    ...(messages === undefined
+      ? {}
+      : {
+          messages: messages.map(({ tool_call_id: toolCallId, tool_calls: toolCalls, ...message }) => ({
+            ...message,
+            ...(toolCalls === undefined
+              ? {}
+              : {
+                  toolCalls: toolCalls.map((call) => ("function" in call ? { id: call.id, ...call.function } : call))
+                }),
+            ...(toolCallId === undefined ? {} : { toolCallId })
+          }))
+        })
+  }
+}

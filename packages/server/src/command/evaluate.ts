@@ -35,6 +35,7 @@ const evaluateUsage = `eval <cases.jsonl> [options]
   --variant <JSON or file>   one way to answer, or a list of them; may be repeated. Fields: name,
                              provider, model, instructions, model_options, tools
   --min <share>              the share of cases that each variant must pass, from 0 to 1
+                             (default: 1 for a single variant; several are compared)
   --baseline <name>          the variant with which the others are compared (default: the first)
   --repeats <n>              how often each variant answers each case (default: 1)
   --concurrency <n>          how many cases are answered at once (default: 4)
@@ -115,12 +116,16 @@ const readArguments = async (argv: ReadonlyArray<string>) => {
   const variants = (await Promise.all((values.variant ?? []).map(readVariants))).flat()
   const twice = variants.find(({ name }, place) => variants.findIndex((each) => each.name === name) !== place)
   if (twice !== undefined) throw refuse(`Two variants have the name "${twice.name}".`)
+  if (values.baseline !== undefined && variants.every(({ name }) => name !== values.baseline))
+    throw refuse(`There is no variant "${values.baseline}" to be the baseline.`)
+  const cases = readCases(await readText(file))
+  if (cases.length === 0) throw refuse(`${file} has no case.`)
   const judge = values.judge === undefined ? undefined : readModel(values.judge)
   return {
-    cases: readCases(await readText(file)),
+    cases,
     variants,
     judge,
-    min: read("--min", values.min, decodeShare),
+    min: read("--min", values.min, decodeShare) ?? (variants.length > 1 ? undefined : 1),
     baseline: values.baseline,
     repeats: read("--repeats", values.repeats, decodeCount),
     concurrency: read("--concurrency", values.concurrency, decodeCount),
@@ -139,6 +144,7 @@ const parse = (argv: ReadonlyArray<string>) => {
 const read = <A>(name: string, given: string | undefined, decode: (text: string) => A): A | undefined => {
   if (given === undefined) return undefined
   try {
+    if (given.trim() === "") throw new TypeError("empty")
     return decode(given)
   } catch {
     throw refuse(`${name} cannot be ${given}.`)
