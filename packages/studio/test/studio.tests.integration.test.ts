@@ -60,7 +60,11 @@ inChromium((launch) => {
   let call: ReturnType<typeof caller>
   beforeAll(async () => {
     vendor = await openVendor()
-    server = await startDemo({ OPENROUTER_API_KEY: "sk-or", OPENROUTER_BASE_URL: vendor.baseUrl })
+    server = await startDemo({
+      OPENROUTER_API_KEY: "sk-or",
+      OPENROUTER_BASE_URL: vendor.baseUrl,
+      ONLINE_SCORING: JSON.stringify({ share: 1, expectations: [{ kind: "contains", text: "2" }] })
+    })
     browser = await launch()
     address = `${server.url}/#key=${keyOf(server)}`
     call = caller(server)
@@ -154,8 +158,8 @@ inChromium((launch) => {
           })
         }
         await call("POST", "/evals/cases", {
-          question: "Hello",
-          name: "greets",
+          question: "متى يصل الطلب؟",
+          name: "تحية",
           assistant_id,
           tags: ["shop"],
           expectations: [{ kind: "contains", text: "arrives" }]
@@ -180,7 +184,7 @@ inChromium((launch) => {
         const lines = page.getByRole("group", { name: "Cases by variant" }).getByRole("row")
         assert.deepStrictEqual(
           (await lines.getByRole("rowheader").allTextContents()).slice(-2),
-          ["order 7", "greets"],
+          ["order 7", "تحية"],
           "the worst first"
         )
         await lines.getByRole("link", { name: "order 3" }).click()
@@ -189,6 +193,17 @@ inChromium((launch) => {
         await both.locator("del", { hasText: "on Friday." }).waitFor()
         await both.getByText("Where is order 3?").waitFor()
         assert.deepStrictEqual(await faults(page), [], "experiment")
+        for (const { height, what, width } of [
+          { what: "zoomed", width: 640, height: 400 },
+          { what: "phone", width: 390, height: 844 }
+        ]) {
+          await page.setViewportSize({ width, height })
+          await page.emulateMedia({ colorScheme: "dark" })
+          assert.isAtMost(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth"), 0, what)
+          assert.deepStrictEqual(await faults(page), [], what)
+        }
+        const direction = `getComputedStyle([...document.querySelectorAll(".matrix th[scope=row]")].at(-1)).direction`
+        assert.strictEqual(await page.evaluate<string>(direction), "rtl")
         const there = page.url()
         await page.goto("about:blank")
         await page.goto(there)
@@ -199,7 +214,7 @@ inChromium((launch) => {
       }
     )
 
-    it("tells how far it is, and is cancelled", { timeout: 90_000 }, async () => {
+    it("tells how far it is, is cancelled, and goes on", { timeout: 90_000 }, async () => {
       const { assistant_id } = await call("POST", "/assistants", {
         name: "Slow",
         llm_provider: "router",
@@ -218,9 +233,20 @@ inChromium((launch) => {
       await page.getByText("0 of 2 attempts").waitFor()
       await page.getByRole("button", { name: "Cancel", exact: true }).click()
       await page.getByText("cancelled", { exact: true }).waitFor()
-      vendor.letGo()
+      await page.getByRole("button", { name: "Go on" }).click()
+      await page.getByText("runs", { exact: true }).waitFor()
+      await Promise.all([
+        (async () => {
+          while (await page.getByText("runs", { exact: true }).isVisible()) {
+            vendor.letGo()
+            await page.waitForTimeout(50)
+          }
+        })(),
+        page.getByText("2 of 2 attempts").waitFor()
+      ])
+      await page.getByText("done", { exact: true }).waitFor()
       await page.getByRole("link", { name: "All experiments" }).click()
-      await page.getByRole("list", { name: "Experiments" }).getByText("cancelled").waitFor()
+      await page.getByRole("list", { name: "Experiments" }).getByText("2 of 2 attempts").waitFor()
       assert.deepStrictEqual(await faults(page), [], "experiments")
     })
   })
@@ -259,6 +285,30 @@ inChromium((launch) => {
       assert.deepStrictEqual(visitor.complaints, [])
     }
   )
+
+  it("shows how turns were scored when they had ended, by version and by day", { timeout: 90_000 }, async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await makeAssistant(page, { name: "Sampled" })
+    await say(page, "count to 2")
+    await finished(page)
+    const isScored = async () => {
+      const { versions } = await call("GET", "/evals/online")
+      const { assistant_id } = (await call("GET", "/assistants")).find(
+        ({ name }: { readonly name: string }) => name === "Sampled"
+      )
+      return versions.some((each: { readonly assistant_id: string }) => each.assistant_id === assistant_id)
+    }
+    while (!(await isScored())) await page.waitForTimeout(50)
+    await openRoom(page, "Tests")
+    await page.getByRole("link", { name: "Online" }).click()
+    await page.getByText("100 % of all turns are scored when they have ended: contains a text “2”.").waitFor()
+    const versions = page.getByRole("group", { name: "By version" })
+    await versions.getByRole("row").filter({ hasText: "Sampled, version 1" }).getByText("100 %").first().waitFor()
+    await page.getByRole("group", { name: "By day" }).getByText("Sampled").waitFor()
+    assert.deepStrictEqual(await faults(page), [], "online")
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
 
   it("tells what typed answers came true, question by question", { timeout: 90_000 }, async () => {
     await using visitor = await visit(browser, address)

@@ -184,13 +184,9 @@ export interface Feedback {
   readonly created_at: string
 }
 
-/** How good the typed answers to one question were. */
-export interface QuestionReport {
-  readonly question: string
-  readonly type: string
+/** What was said to be probable, and what came true. */
+export interface Calibration {
   readonly cases: number
-  readonly accuracy: number
-  readonly accuracy_interval: Interval
   readonly brier_score: number
   readonly calibration_error: number
   readonly reliability: ReadonlyArray<{
@@ -201,6 +197,47 @@ export interface QuestionReport {
     readonly observed: number | null
     readonly interval: Interval | null
   }>
+}
+
+/** How good the typed answers to one question were. */
+export interface QuestionReport extends Calibration {
+  readonly question: string
+  readonly type: string
+  readonly accuracy: number
+  readonly accuracy_interval: Interval
+}
+
+/** A model that judges answers, against the feedback of users and against what persons said is true. */
+export interface Judge {
+  readonly expected: string
+  readonly question_set: string
+  readonly feedback: Calibration | null
+  readonly outcomes: Calibration | null
+}
+
+/** The turns of one version of an assistant that were scored when they had ended. */
+export interface OnlineGroup {
+  readonly assistant_id: string
+  readonly assistant_version: number | null
+  readonly turns: number
+  readonly unscored: number
+  readonly pass_rate: number | null
+  readonly interval: Interval | null
+  readonly score: number | null
+  readonly cost_usd: number | null
+  readonly median_ms: number
+}
+
+export interface OnlineReport {
+  /** Of all turns, from 0 to 1. */
+  readonly share: number
+  readonly expectations: ReadonlyArray<Expectation>
+  readonly from: string
+  readonly to: string
+  readonly days: ReadonlyArray<OnlineGroup & { readonly day: string }>
+  readonly versions: ReadonlyArray<OnlineGroup>
+  readonly judges: ReadonlyArray<Judge>
+  readonly is_partial: boolean
 }
 
 /** A file that the service stores. */

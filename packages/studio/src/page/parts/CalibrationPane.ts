@@ -6,6 +6,7 @@ import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { QuestionReport } from "../wire.ts"
 import { Icon } from "./Icon.ts"
+import { Reliability } from "./Reliability.ts"
 
 export const CalibrationPane = ({ path: [id] }: { readonly path: ReadonlyArray<string> }): View => {
   const chosen = id ?? current.value?.assistant_id ?? ""
@@ -40,34 +41,10 @@ export const CalibrationPane = ({ path: [id] }: { readonly path: ReadonlyArray<s
 }
 
 const Question = ({ report }: { readonly report: QuestionReport }): View => {
-  const { accuracy, accuracy_interval: interval, brier_score, calibration_error, cases, question, reliability } = report
-  const bins = reliability.flatMap(({ cases: number, observed, predicted, ...each }) =>
-    predicted === null || observed === null ? [] : [{ ...each, cases: number, predicted, observed }]
-  )
+  const { accuracy, accuracy_interval: interval, cases, question } = report
   return html`<li class="sheet">
     <h3 dir="auto">${question}</h3>
     <p>Right in <b>${percent(accuracy)}</b> of ${plural(cases, "case")} <span class="detail">${percent(interval.low)} to ${percent(interval.high)}</span></p>
-    <table class="reliability">
-      <caption class="unseen">What was said, and what came true</caption>
-      <thead><tr><th scope="col">Said</th><th scope="col">Came true</th><th scope="col">Cases</th></tr></thead>
-      <tbody>
-        ${bins.map(
-          (bin) =>
-            html`<tr key=${bin.from}>
-              <td>${percent(bin.predicted)}</td>
-              <td>
-                <span class="interval" aria-hidden="true">
-                  ${bin.interval !== null && html`<span class="span" style=${{ insetInlineStart: `${bin.interval.low * 100}%`, width: `${(bin.interval.high - bin.interval.low) * 100}%` }}></span>`}
-                  <span class="mark" style=${{ insetInlineStart: `${bin.predicted * 100}%` }}></span>
-                  <span class="point" style=${{ insetInlineStart: `${bin.observed * 100}%` }}></span>
-                </span>
-                ${percent(bin.observed)}
-              </td>
-              <td>${bin.cases}</td>
-            </tr>`
-        )}
-      </tbody>
-    </table>
-    <p class="detail">Error of calibration ${percent(calibration_error)}, Brier score ${brier_score.toFixed(3)}</p>
+    <${Reliability} calibration=${report} name=${question} />
   </li>`
 }

@@ -11,6 +11,7 @@ import { classes, html, useEffect, useMemo, useState, type View } from "../view.
 import type { Comparison, Experiment, Interval, VariantSummary } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
 import { experimentName, stateWords } from "./ExperimentsPane.ts"
+import { Judges } from "./Reliability.ts"
 import { SideBySide } from "./SideBySide.ts"
 
 interface ExperimentViewProps {
@@ -20,13 +21,15 @@ interface ExperimentViewProps {
 }
 
 export const ExperimentView = ({ id, path: [open = "-", before, after] }: ExperimentViewProps): View => {
+  /** Rises when the experiment goes on, so that it is followed again. */
+  const [times, follow] = useState(0)
   useEffect(() => {
     const stop = new AbortController()
     tests.followExperiment(id, stop.signal).catch((error: unknown) => {
       if (!stop.signal.aborted) tell(error)
     })
     return () => stop.abort()
-  }, [id])
+  }, [id, times])
   const shown = tests.shown.value
   const rows = useMemo(() => matrixRows(shown?.results ?? []), [shown?.results])
   const name = shown === null ? "Experiment" : experimentName(shown.experiment)
@@ -35,13 +38,13 @@ export const ExperimentView = ({ id, path: [open = "-", before, after] }: Experi
   }, [name])
   if (shown === null || shown.experiment.experiment_id !== id)
     return html`<p class="hint" role="status">The experiment is being read.</p>`
-  const { experiment, summaries } = shown
+  const { experiment, judges, summaries } = shown
   const names = experiment.variants.map((each) => each.name)
   const pair: Pair = { before: before ?? names[0] ?? "", after: after ?? names[1] ?? names[0] ?? "" }
   const place = (caseId: string, { after: b, before: a }: Pair) => ["tests", "experiments", id, caseId, a, b]
   const row = rows.find(({ caseId }) => caseId === open)
   return html`<section class="experiment" aria-label="Experiment">
-    <${Head} experiment=${experiment} />
+    <${Head} experiment=${experiment} onResume=${() => follow(times + 1)} />
     <${Variants} summaries=${summaries} names=${names} />
     ${
       names.length > 1 &&
@@ -49,15 +52,25 @@ export const ExperimentView = ({ id, path: [open = "-", before, after] }: Experi
     }
     <${Matrix} rows=${rows} names=${names} open=${open} link=${(caseId: string) => href(...place(caseId, pair))} />
     ${row !== undefined && html`<${SideBySide} key=${row.caseId} row=${row} before=${pair.before} after=${pair.after} onClose=${() => go(...place("-", pair))} />`}
+    <${Judges} judges=${judges} />
   </section>`
 }
 
-const Head = ({ experiment }: { readonly experiment: Experiment }): View => {
+interface HeadProps {
+  readonly experiment: Experiment
+  readonly onResume: () => void
+}
+
+const Head = ({ experiment, onResume }: HeadProps): View => {
   const { attempts, budget_usd, cases, cost_usd, experiment_id: id, reason, repeats, status, tools } = experiment
   const cancel = async () => {
     const next = await tests.cancelExperiment(id)
     const now = tests.shown.value
     if (now !== null) tests.shown.value = { ...now, experiment: next }
+  }
+  const resume = async () => {
+    await tests.resumeExperiment(id)
+    onResume()
   }
   const remove = () =>
     confirm({
@@ -78,6 +91,7 @@ const Head = ({ experiment }: { readonly experiment: Experiment }): View => {
   return html`<div class="row">
       <h3 dir="auto">${experimentName(experiment)}</h3>
       <span class="actions">
+        ${(status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${act(resume)}>Go on</button>`}
         ${status === "running" ? html`<button type="button" onClick=${act(cancel)}>Cancel</button>` : html`<button type="button" class="danger" onClick=${remove}>Delete</button>`}
         <a href=${href("tests", "experiments")}>All experiments</a>
       </span>

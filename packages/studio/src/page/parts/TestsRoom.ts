@@ -14,6 +14,8 @@ const ExperimentsPane = lazy(async () => (await import("./ExperimentsPane.ts")).
 const ExperimentView = lazy(async () => (await import("./ExperimentView.ts")).ExperimentView)
 const FeedbackPane = lazy(async () => (await import("./FeedbackPane.ts")).FeedbackPane)
 
+const OnlinePane = lazy(async () => (await import("./OnlinePane.ts")).OnlinePane)
+
 interface Pane {
   readonly name: string
   readonly word: string
@@ -32,6 +34,7 @@ const panes: ReadonlyArray<Pane> = [
   { name: "cases", word: "Cases", View: CasesPane },
   { name: "experiments", word: "Experiments", View: Experiments },
   { name: "feedback", word: "Feedback", View: FeedbackPane },
+  { name: "online", word: "Online", View: OnlinePane },
   { name: "calibration", word: "Calibration", View: CalibrationPane }
 ]
 

@@ -9,6 +9,8 @@ import type {
   Expectation,
   Feedback,
   JsonRecord,
+  Judge,
+  OnlineReport,
   QuestionReport,
   VariantSummary
 } from "../wire.ts"
@@ -62,6 +64,12 @@ export const beginExperiment = (body: JsonRecord): Promise<Experiment> => post<E
 export const cancelExperiment = (id: string): Promise<Experiment> =>
   post<Experiment>(`/evals/experiments/${id}/cancel`, {})
 
+/** Goes on with an experiment that was cancelled or stopped, where it was left. */
+export const resumeExperiment = (id: string): Promise<Experiment> =>
+  post<Experiment>(`/evals/experiments/${id}/resume`, {})
+
+export const readOnline = (): Promise<OnlineReport> => json<OnlineReport>("/evals/online")
+
 export const removeExperiment = (id: string): Promise<Response> =>
   call(`/evals/experiments/${id}`, { method: "DELETE" })
 
@@ -93,6 +101,7 @@ export interface Shown {
   readonly experiment: Experiment
   readonly results: ReadonlyArray<AttemptResult>
   readonly summaries: ReadonlyArray<VariantSummary>
+  readonly judges: ReadonlyArray<Judge>
 }
 
 export const shown = signal<Shown | null>(null)
@@ -117,12 +126,14 @@ const readResults = async (id: string): Promise<ReadonlyArray<AttemptResult>> =>
 }
 
 const look = async (id: string): Promise<Shown> => {
-  const [experiment, results, { variants }] = await Promise.all([
+  const [experiment, results, { judges, variants }] = await Promise.all([
     json<Experiment>(`/evals/experiments/${id}`),
     readResults(id),
-    json<{ readonly variants: ReadonlyArray<VariantSummary> }>(`/evals/experiments/${id}/summary`)
+    json<{ readonly variants: ReadonlyArray<VariantSummary>; readonly judges: ReadonlyArray<Judge> }>(
+      `/evals/experiments/${id}/summary`
+    )
   ])
-  return { experiment, results, summaries: variants }
+  return { experiment, results, summaries: variants, judges }
 }
 
 /** The pause between two looks at an experiment that runs. */
