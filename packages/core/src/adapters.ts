@@ -235,6 +235,7 @@ export type {
 } from "./models/SpeechToText.ts"
 export type { SpeechFormat, SpeechRequest, TextToSpeech } from "./models/TextToSpeech.ts"
 export {
+  joinBytes,
   makeResampler,
   makeWholeSamples,
   type PcmFormat,

@@ -28,6 +28,8 @@ export interface PlayClock {
   /** Interrupts one item at a known place. Null: nothing changes. */
   readonly cutAt: (itemId: string, millis: number) => Cut | null
   readonly isCut: (itemId: string) => boolean
+  /** Whether audio of the item has arrived. */
+  readonly has: (itemId: string) => boolean
 }
 
 /** If the client's reports stop for longer than this after the end of an item, the item counts as played. */
@@ -111,6 +113,7 @@ export const makePlayClock = (format: AudioFormat): PlayClock => {
       item.cutMillis = Math.min(millis, before)
       return { itemId, heardMillis: item.cutMillis, generatedMillis: before }
     },
+    has: (itemId) => items.has(itemId),
     isCut: (itemId) => (items.get(itemId)?.cutMillis ?? null) !== null
   }
 }

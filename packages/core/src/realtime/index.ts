@@ -7,6 +7,7 @@ import { layer } from "./RealtimeLayer.ts"
 import { SessionLimits } from "./SessionLimits.ts"
 
 export type { ClientInput, ClientSocket, Credentials } from "./ClientSocket.ts"
+export { type Conversation, emptyConversation, entryText, hear as noteEvent, heardPart } from "./Conversation.ts"
 export {
   AudioFormat,
   bytesPerSecond,

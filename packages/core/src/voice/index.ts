@@ -6,6 +6,7 @@ import { VoiceSettings } from "./VoiceSettings.ts"
 export { type NewRecording, Recordings } from "./Recordings.ts"
 export { checkVoice, Recorded, type VoiceOptions, type VoiceProblem } from "./VoiceOptions.ts"
 export { HeardRecord, KeptHeard, KeptSpoken, SpokenRecord, voiceEvents, voicePartName } from "./VoiceRecord.ts"
+export { makeSpokenText, type SpokenText } from "./SpokenText.ts"
 export { defaultVoiceSettings, type VoiceSettings } from "./VoiceSettings.ts"
 
 /** Over `Kernel.layer` and the stores of documents: `Voice.layer()`. It gives `Recordings`. */

@@ -1,0 +1,32 @@
+/** The three parts of a voice: as a host names them, and with all that a session needs. */
+import type { ModelInfo, Provider } from "@colloquy/core"
+import type { ChatDriver, SpeechToText, TextToSpeech } from "@colloquy/core/adapters"
+
+interface Part {
+  /** As it is registered with `Providers`, or only for the voice. */
+  readonly provider: Provider
+  /** Default: the usual one of the provider. */
+  readonly model?: string
+}
+
+export interface VoicePartsModel {
+  readonly hear: Part & { readonly language?: string; readonly usdPerMinute?: number }
+  readonly think: Part & { readonly info?: Partial<ModelInfo> }
+  readonly speak: Part & { readonly voice?: string; readonly usdPerMillionCharacters?: number }
+}
+
+/** A model with all that its session needs. */
+export interface ReadyParts {
+  readonly hear: VoicePartsModel["hear"] & {
+    readonly id: string
+    readonly model: string
+    readonly driver: SpeechToText
+  }
+  readonly think: { readonly id: string; readonly model: string; readonly info: ModelInfo; readonly driver: ChatDriver }
+  readonly speak: VoicePartsModel["speak"] & {
+    readonly id: string
+    readonly model: string
+    readonly driver: TextToSpeech
+    readonly format: "pcm" | "wav"
+  }
+}

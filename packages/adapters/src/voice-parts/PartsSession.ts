@@ -1,0 +1,561 @@
+/**
+ * One session of a voice from parts. A turn of the user is heard, written down and answered; the answer is spoken sentence by sentence while it is
+ * still written. What is told of an answer's words is what its sound contains, so that an interruption knows what was heard.
+ *
+ *     sound ─ turns (`SpokenTurns`) ─ transcript ─ conversation model ─ sentences ─ sound
+ */
+import type { ToolCall, Usage } from "@colloquy/core"
+import {
+  type ChatMessage,
+  type ChatPolicy,
+  type ChatRequest,
+  converse,
+  defaultChatPolicy,
+  joinBytes,
+  makeResampler,
+  makeWholeSamples,
+  type ModelError,
+  noUsage,
+  readWavHead,
+  traced,
+  wavHeader
+} from "@colloquy/core/adapters"
+import {
+  type Cut,
+  heardPart,
+  type Refusal,
+  type SessionSetup,
+  type VendorCommand,
+  type VendorEvent,
+  type VendorLink,
+  type VendorListener
+} from "@colloquy/core/realtime"
+import { makeSpokenText } from "@colloquy/core/voice"
+import type * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { base64 } from "../protocols/Wire.ts"
+import { makePlayClock } from "../realtime/PlayClock.ts"
+import { makeSpokenTurns } from "./SpokenTurns.ts"
+import type { DetectorSettings, TurnDetector } from "./TurnDetector.ts"
+import type { ReadyParts } from "./Parts.ts"
+
+const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
+const bytesPerSecond = 48_000
+
+export interface PartsSurroundings {
+  readonly listener: VendorListener
+  readonly parts: ReadyParts
+  readonly setup: SessionSetup
+  readonly detector: TurnDetector | null
+  readonly detected: DetectorSettings
+  readonly policy: Partial<ChatPolicy>
+  readonly conversationId: string
+  readonly run: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
+  readonly now: () => number
+}
+
+type Entry =
+  | { readonly role: "user"; readonly text: string }
+  | { readonly role: "assistant"; readonly itemId: string; text: string; readonly calls: ReadonlyArray<ToolCall> }
+
+/** When a turn passed its stages, in milliseconds of the clock. */
+interface Stages {
+  readonly itemId: string
+  readonly endedAt: number
+  transcriptAt: number
+  firstTokenAt: number | null
+}
+
+interface Answer {
+  readonly id: string
+  readonly itemId: string
+  readonly stages: Stages | null
+  /** What the model has written. */
+  written: string
+  /** What its sound contains so far. */
+  spoken: string
+  readonly calls: Array<ToolCall>
+  usage: Usage | null
+  characters: number
+  isSilent: boolean
+  fiber: Fiber.Fiber<void> | null
+}
+
+export class PartsSession {
+  readonly link: VendorLink
+  private readonly around: PartsSurroundings
+  private readonly turns: ReturnType<typeof makeSpokenTurns>
+  private readonly played = makePlayClock(sound)
+  private readonly history: Array<Entry>
+  private readonly outputs = new Map<string, string>()
+  private readonly unanswered = new Set<string>()
+  private readonly fibers = new Set<Fiber.Fiber<void>>()
+  /** Closed while the client reads too slowly. */
+  private readonly gate = Latch.makeUnsafe(true)
+  private answer: Answer | null = null
+  private isSpeaking = false
+  /** Turns that are being written down. */
+  private writing = 0
+  private lastTranscript: Fiber.Fiber<void> | null = null
+  private isWanted: { readonly stages: Stages | null } | null = null
+  private isReady = false
+  private isOver = false
+  private count = 0
+
+  constructor(around: PartsSurroundings) {
+    this.around = around
+    this.history = around.setup.history.map(({ role, text }) =>
+      role === "user" ? { role, text } : { role, itemId: "", text, calls: [] }
+    )
+    this.turns = makeSpokenTurns(around.detector, around.detected, {
+      began: () => {
+        this.isSpeaking = true
+        this.interrupt("present")
+      },
+      ended: (audio) => this.hearTurn(audio)
+    })
+    this.link = {
+      send: (command) => (this.isOver ? null : this.take(command)),
+      sendAudio: (audio, sent) => {
+        if (!this.isOver) this.turns.hear(audio)
+        sent?.()
+      },
+      buffered: () => 0,
+      pause: () => void this.gate.closeUnsafe(),
+      resume: () => void this.gate.openUnsafe(),
+      finish: () => this.endAnswer()
+    }
+  }
+
+  /** Nothing is answered before this is told. */
+  ready(): void {
+    this.isReady = true
+    this.tell({ _tag: "Ready" })
+    this.goOn()
+  }
+
+  close(): void {
+    this.isOver = true
+    for (const fiber of this.fibers) fiber.interruptUnsafe()
+  }
+
+  private tell(event: VendorEvent): void {
+    if (!this.isOver) this.around.listener.event(event)
+  }
+
+  private fork(effect: Effect.Effect<void>): Fiber.Fiber<void> {
+    const fiber = this.around.run(effect)
+    this.fibers.add(fiber)
+    fiber.addObserver(() => this.fibers.delete(fiber))
+    return fiber
+  }
+
+  private newId(kind: string): string {
+    this.count++
+    return `parts_${kind}_${this.count}`
+  }
+
+  private take(command: VendorCommand): Refusal | null {
+    switch (command._tag) {
+      case "Text":
+        this.tell({ _tag: "Typed", itemId: this.newId("typed"), text: command.text })
+        this.history.push({ role: "user", text: command.text })
+        this.request(null)
+        return null
+      case "Commit":
+        this.turns.commit()
+        return null
+      case "Cancel":
+        this.interrupt("present")
+        return null
+      case "ClientGone":
+        this.interrupt("gone")
+        return null
+      case "Played":
+        this.played.report(command.itemId, command.millis, this.around.now())
+        return null
+      case "Heard": {
+        const cut = this.played.cutAt(command.itemId, command.millis)
+        if (cut === null) return null
+        this.forget(cut)
+        this.tell({ _tag: "CutShort", cut })
+        return null
+      }
+      case "ToolOutputs":
+        for (const { output, toolCallId } of command.outputs) {
+          this.outputs.set(toolCallId, output)
+          this.unanswered.delete(toolCallId)
+        }
+        if (this.unanswered.size === 0) this.request(null)
+        return null
+      case "Native":
+        if (command.event["type"] === "input_audio_buffer.clear") this.turns.clear()
+        else if (command.event["type"] === "response.create") this.request(null)
+        else return { code: "unsupported_frame", reason: "A voice from parts has no such event." }
+        return null
+    }
+  }
+
+  // -- hearing
+
+  /** Turns are written down one after the other, so that their order stays. */
+  private hearTurn(audio: Uint8Array): void {
+    this.isSpeaking = false
+    this.writing++
+    const itemId = this.newId("speech")
+    const endedAt = this.around.now()
+    this.tell({ _tag: "UserItem", itemId, before: null, transcribed: true })
+    const before = this.lastTranscript
+    const { setup, parts } = this.around
+    const { driver, id, language, model } = parts.hear
+    const request = {
+      provider: id,
+      model,
+      recording: {
+        bytes: joinBytes([wavHeader(sound, audio.length), audio]),
+        mimeType: "audio/wav",
+        filename: "turn.wav"
+      },
+      language: language ?? null,
+      prompt: null,
+      apiKey: setup.apiKey
+    }
+    const whole = Stream.fromEffect(
+      Effect.map(driver.transcribe(request), (transcript) => ({ _tag: "Transcribed" as const, transcript }))
+    )
+    const heard = Stream.runForEach(driver.stream?.(request) ?? whole, (event) =>
+      Effect.sync(() => {
+        if (event._tag === "TranscriptDelta") {
+          return this.tell({ _tag: "TranscriptDelta", role: "user", itemId, text: event.text })
+        }
+        const { text, usage } = event.transcript
+        this.tell({ _tag: "Used", usage: this.hearingUsage(usage, audio.length / bytesPerSecond) })
+        this.understand(itemId, text.trim(), endedAt)
+      })
+    ).pipe(
+      traced(`transcribe ${model}`, { kind: "client" }),
+      Effect.catch((error) => Effect.sync(() => this.fail(error, { _tag: "TranscriptFailed", itemId })))
+    )
+    const inOrder = before === null ? heard : Effect.andThen(Effect.exit(fiberEnd(before)), heard)
+    this.lastTranscript = this.fork(
+      Effect.andThen(
+        inOrder,
+        Effect.sync(() => {
+          this.writing--
+          this.goOn()
+        })
+      )
+    )
+  }
+
+  private understand(itemId: string, text: string, endedAt: number): void {
+    if (text === "") return this.tell({ _tag: "NothingSaid", itemId })
+    this.tell({ _tag: "TranscriptFinal", role: "user", itemId, text })
+    this.history.push({ role: "user", text })
+    this.isWanted = { stages: { itemId, endedAt, transcriptAt: this.around.now(), firstTokenAt: null } }
+  }
+
+  private hearingUsage(usage: Usage | null, seconds: number): Usage {
+    const { usdPerMinute } = this.around.parts.hear
+    const costUsd = usage?.costUsd ?? (usdPerMinute === undefined ? null : (seconds / 60) * usdPerMinute)
+    return { ...(usage ?? noUsage), costUsd, estimated: costUsd === null }
+  }
+
+  // -- answering
+
+  private request(stages: Stages | null): void {
+    this.isWanted ??= { stages }
+    this.goOn()
+  }
+
+  /** Answers when an answer is wanted, and nobody speaks and nothing is being written down. */
+  private goOn(): void {
+    if (this.isWanted === null || this.answer !== null || this.isSpeaking || this.writing > 0) return
+    if (this.isOver || !this.isReady) return
+    const { stages } = this.isWanted
+    this.isWanted = null
+    this.begin(stages)
+  }
+
+  private begin(stages: Stages | null): void {
+    const answer: Answer = {
+      id: this.newId("response"),
+      itemId: this.newId("answer"),
+      stages,
+      written: "",
+      spoken: "",
+      calls: [],
+      usage: null,
+      characters: 0,
+      isSilent: false,
+      fiber: null
+    }
+    this.answer = answer
+    this.tell({ _tag: "ResponseStarted", responseId: answer.id })
+    const failed = (error: ModelError) =>
+      Effect.sync(() => {
+        if (this.answer !== answer) return
+        this.fail(error, null)
+        this.finish(answer)
+      })
+    answer.fiber = this.fork(
+      Effect.matchEffect(traced("answer by voice")(this.converse(answer)), {
+        onFailure: failed,
+        onSuccess: () => Effect.sync(() => this.finish(answer))
+      })
+    )
+  }
+
+  private converse(answer: Answer): Effect.Effect<void, ModelError> {
+    const { policy, parts } = this.around
+    const { driver } = parts.think
+    return Effect.gen({ self: this }, function* () {
+      const sentences = yield* Queue.make<string, Cause.Done>()
+      const spoken = makeSpokenText()
+      const say = (texts: ReadonlyArray<string>) => {
+        for (const text of texts) Queue.offerUnsafe(sentences, text)
+      }
+      const listener = {
+        hear: (event: Parameters<Parameters<typeof converse>[3]["hear"]>[0]) => {
+          if (event._tag === "TextDelta") {
+            if (answer.stages !== null) answer.stages.firstTokenAt ??= this.around.now()
+            answer.written += event.text
+            say(spoken.feed(event.text))
+          }
+          if (event._tag === "ToolCallReady") answer.calls.push(event.call)
+          if (event._tag === "Usage") answer.usage = event.usage
+        },
+        pause: () => {}
+      }
+      const thought = converse(driver, this.chatRequest(), { ...defaultChatPolicy, ...policy }, listener).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            say(spoken.end())
+            Queue.endUnsafe(sentences)
+          })
+        )
+      )
+      const said = Stream.runForEach(Stream.fromQueue(sentences), (text) => this.speak(answer, text))
+      yield* Effect.all([thought, said], { concurrency: 2, discard: true })
+    })
+  }
+
+  private chatRequest(): ChatRequest {
+    const { parts, setup } = this.around
+    const { id, info, model } = parts.think
+    return {
+      provider: id,
+      model,
+      info,
+      system: setup.instructions,
+      tools: setup.tools,
+      toolChoice: "auto",
+      messages: this.messages(),
+      thinking: null,
+      routing: null,
+      jsonOutput: false,
+      maxOutputTokens: null,
+      apiKey: setup.apiKey,
+      conversationId: this.around.conversationId
+    }
+  }
+
+  private messages(): ReadonlyArray<ChatMessage> {
+    return this.history.flatMap((entry): ReadonlyArray<ChatMessage> => {
+      if (entry.role === "user") return [{ role: "user", content: [{ type: "text", text: entry.text }] }]
+      if (entry.text === "" && entry.calls.length === 0) return []
+      const results = entry.calls.map(({ id, name }) => {
+        const output = this.outputs.get(id) ?? "There is no output yet."
+        return { role: "tool" as const, toolCallId: id, toolName: name, output }
+      })
+      return [{ role: "assistant", content: entry.text, toolCalls: entry.calls, providerData: null }, ...results]
+    })
+  }
+
+  /** Speaks a sentence. If it cannot be spoken, its words are told anyway. */
+  private speak(answer: Answer, text: string): Effect.Effect<void> {
+    const { driver, format, id, model, voice } = this.around.parts.speak
+    const texts = text.length <= driver.maxCharacters ? [text] : cutTo(text, driver.maxCharacters)
+    const toSound = makeSoundReader(format, driver.sampleRate)
+    let hasBegun = false
+    const begin = () => {
+      if (!hasBegun) this.tellWords(answer, text)
+      hasBegun = true
+    }
+    const pieces = Stream.fromIterable(texts).pipe(
+      Stream.flatMap((each) => {
+        answer.characters += each.length
+        const asked = {
+          provider: id,
+          model,
+          voice: voice ?? null,
+          format,
+          speed: null,
+          apiKey: this.around.setup.apiKey
+        }
+        return driver.speak({ ...asked, text: each })
+      })
+    )
+    const spoken = Stream.runForEach(pieces, (piece) =>
+      Effect.andThen(
+        this.gate.await,
+        Effect.sync(() => {
+          const samples = toSound(piece)
+          if (samples.length === 0 || this.answer !== answer) return
+          begin()
+          this.play(answer, samples)
+        })
+      )
+    )
+    return Effect.suspend(() => (answer.isSilent ? Effect.void : spoken)).pipe(
+      traced(`speak ${model}`, { kind: "client" }),
+      Effect.catch((error) =>
+        Effect.sync(() => {
+          answer.isSilent = true
+          this.fail(error, null)
+        })
+      ),
+      Effect.andThen(Effect.sync(begin))
+    )
+  }
+
+  private tellWords(answer: Answer, sentence: string): void {
+    if (this.answer !== answer) return
+    const text = answer.spoken === "" ? sentence : ` ${sentence}`
+    answer.spoken += text
+    this.tell({ _tag: "TranscriptDelta", role: "assistant", itemId: answer.itemId, text })
+  }
+
+  private play(answer: Answer, samples: Uint8Array): void {
+    const encoded = Buffer.from(base64(samples), "latin1")
+    const now = this.around.now()
+    const isFirst = !this.played.has(answer.itemId)
+    if (!this.played.add(answer.itemId, encoded, now)) return
+    this.around.listener.audio(answer.itemId, encoded)
+    if (isFirst && answer.stages !== null) this.tellStages(answer.stages, now)
+  }
+
+  /** The times of a turn's stages, from the detected end of speech. */
+  private tellStages({ endedAt, firstTokenAt, itemId, transcriptAt }: Stages, now: number): void {
+    const figures = {
+      item_id: itemId,
+      pause_ms: this.around.detector === null ? 0 : this.around.detected.silenceMillis,
+      transcript_ms: transcriptAt - endedAt,
+      first_token_ms: (firstTokenAt ?? now) - endedAt,
+      first_sound_ms: now - endedAt
+    }
+    this.tell({ _tag: "Native", json: JSON.stringify({ type: "turn.timed", ...figures }) })
+    const attributes = Object.entries(figures).map(([name, value]) => [`colloquy.voice.${name}`, value])
+    this.fork(traced("voice turn", { attributes: Object.fromEntries(attributes) })(Effect.void))
+  }
+
+  /** The answer is over by itself. */
+  private finish(answer: Answer): void {
+    if (this.answer !== answer || this.isOver) return
+    const { calls, itemId, written } = answer
+    this.answer = null
+    this.history.push({ role: "assistant", itemId, text: written, calls })
+    if (written !== "") this.tell({ _tag: "TranscriptFinal", role: "assistant", itemId, text: written })
+    this.charge(answer)
+    for (const call of calls) {
+      this.unanswered.add(call.id)
+      this.tell({ _tag: "ToolCalled", call })
+    }
+    this.tell({ _tag: "ResponseDone", responseId: answer.id })
+    this.goOn()
+  }
+
+  private charge({ characters, usage }: Answer): void {
+    const { info } = this.around.parts.think
+    const { inputCostPerMillionTokens: input, outputCostPerMillionTokens: output } = info
+    const { usdPerMillionCharacters } = this.around.parts.speak
+    const thought = usage ?? { ...noUsage, estimated: true }
+    const priced =
+      thought.costUsd === null && input !== null && output !== null && usage !== null
+        ? (usage.inputTokens * input + usage.outputTokens * output) / 1e6
+        : thought.costUsd
+    this.tell({ _tag: "Used", usage: { ...thought, costUsd: priced, estimated: thought.estimated || priced === null } })
+    if (characters === 0) return
+    const costUsd = usdPerMillionCharacters === undefined ? null : (characters * usdPerMillionCharacters) / 1e6
+    this.tell({ _tag: "Used", usage: { ...noUsage, costUsd, estimated: costUsd === null } })
+  }
+
+  // -- interruption
+
+  private interrupt(client: "present" | "gone"): void {
+    const { answer } = this
+    const now = this.around.now()
+    const cuts = this.played.cutAll(now, answer !== null && answer.spoken !== "" ? answer.itemId : null, client)
+    if (answer === null && cuts.length === 0) return
+    const [first, ...rest] = cuts
+    this.tell({ _tag: "Interrupted", cut: first ?? null })
+    for (const cut of rest) this.tell({ _tag: "CutShort", cut })
+    for (const cut of cuts) this.forget(cut)
+    this.endAnswer()
+  }
+
+  /** The model is not to believe that it has said what nobody heard. */
+  private forget({ generatedMillis, heardMillis, itemId }: Cut): void {
+    if (this.answer?.itemId === itemId) {
+      this.answer.spoken = heardPart(this.answer.spoken, heardMillis, generatedMillis)
+    }
+    for (const entry of this.history) {
+      if (entry.role === "assistant" && entry.itemId === itemId) {
+        entry.text = heardPart(entry.text, heardMillis, generatedMillis)
+      }
+    }
+  }
+
+  /** Breaks the answer off. What it has used so far is not known. */
+  private endAnswer(): void {
+    const { answer } = this
+    if (answer === null) return
+    this.answer = null
+    answer.fiber?.interruptUnsafe()
+    this.history.push({ role: "assistant", itemId: answer.itemId, text: answer.spoken, calls: [] })
+    this.charge({ ...answer, usage: answer.usage ?? null })
+    this.tell({ _tag: "ResponseDone", responseId: answer.id })
+  }
+
+  // -- failures
+
+  /** A part whose key or account is refused will not answer again, so the session cannot go on with it. */
+  private fail(error: ModelError, event: VendorEvent | null): void {
+    if (event !== null) this.tell(event)
+    if (!hopeless.has(error.reason)) return this.tell({ _tag: "Failed", reason: error.message })
+    this.tell({ _tag: "Closed", reason: error.message })
+    this.close()
+  }
+}
+
+const hopeless: ReadonlySet<ModelError["reason"]> = new Set(["auth", "quota", "model_not_found"])
+
+const fiberEnd = (fiber: Fiber.Fiber<void>): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    fiber.addObserver(() => resume(Effect.void))
+  })
+
+const cutTo = (text: string, length: number): ReadonlyArray<string> =>
+  Array.from({ length: Math.ceil(text.length / length) }, (_, at) => text.slice(at * length, (at + 1) * length))
+
+/** The samples of a vendor's answer at 24 kHz, piece by piece. */
+const makeSoundReader = (format: "pcm" | "wav", sampleRate: number): ((piece: Uint8Array) => Uint8Array) => {
+  const wholeSamples = makeWholeSamples()
+  let head: Uint8Array<ArrayBufferLike> | null = format === "wav" ? new Uint8Array() : null
+  let resample = makeResampler(sampleRate, sound.sampleRate)
+  return (piece) => {
+    if (head === null) return resample(wholeSamples(piece))
+    const begun = joinBytes([head, piece])
+    head = begun
+    const read = readWavHead(begun)
+    if (read === undefined || read === null) return new Uint8Array()
+    const samples = begun.subarray(read.dataAt)
+    head = null
+    resample = makeResampler(read.format.sampleRate, sound.sampleRate)
+    return resample(wholeSamples(samples))
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Cuts the sound of a client into turns: it keeps a little sound before the beginning, everything until the end, and nothing between turns. A turn
+ * that does not end is ended after a minute.
+ */
+import { joinBytes, makeWholeSamples } from "@colloquy/core/adapters"
+import { type DetectorSettings, pieceMillis, type TurnDetector } from "./TurnDetector.ts"
+
+const bytesPerMilli = 48
+const pieceBytes = pieceMillis * bytesPerMilli
+const longestMillis = 60_000
+/** Sound before the beginning: the first consonant is quiet. */
+const leadMillis = 300
+
+export interface SpokenTurnsListener {
+  readonly began: () => void
+  readonly ended: (sound: Uint8Array) => void
+}
+
+export interface SpokenTurns {
+  readonly hear: (audio: Uint8Array) => void
+  /** Ends the turn that is being spoken. False: there is none. */
+  readonly commit: () => boolean
+  readonly clear: () => void
+}
+
+/** `detector` null: everything is one turn until `commit`. */
+export const makeSpokenTurns = (
+  detector: TurnDetector | null,
+  settings: DetectorSettings,
+  { began, ended }: SpokenTurnsListener
+): SpokenTurns => {
+  const wholeSamples = makeWholeSamples()
+  let isSpeaking = false
+  let pieces: Array<Uint8Array> = []
+  let rest: Uint8Array = new Uint8Array()
+
+  const end = (): void => {
+    const sound = joinBytes(pieces)
+    isSpeaking = false
+    pieces = []
+    ended(sound)
+  }
+
+  const detect = detector?.((signal) => {
+    if (signal === "began" && !isSpeaking) {
+      isSpeaking = true
+      began()
+    }
+    if (signal === "ended" && isSpeaking) end()
+  }, settings)
+
+  const take = (piece: Uint8Array): void => {
+    pieces.push(piece)
+    if (detect === undefined) isSpeaking = true
+    const most = isSpeaking ? longestMillis : leadMillis
+    if (pieces.length * pieceMillis <= most) return detect?.(piece)
+    if (isSpeaking) end()
+    else pieces.shift()
+    detect?.(piece)
+  }
+
+  return {
+    hear: (audio) => {
+      const whole = wholeSamples(audio)
+      const sound = rest.length === 0 ? whole : joinBytes([rest, whole])
+      let at = 0
+      for (; at + pieceBytes <= sound.length; at += pieceBytes) take(sound.slice(at, at + pieceBytes))
+      rest = sound.slice(at)
+    },
+    commit: () => {
+      if (rest.length > 0) pieces.push(rest)
+      rest = new Uint8Array()
+      if (pieces.length === 0) return false
+      end()
+      return true
+    },
+    clear: () => {
+      isSpeaking = false
+      pieces = []
+      rest = new Uint8Array()
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/** Port: says when a user begins and ends to speak. `byEnergy` judges by loudness and pauses; a host may give another one, for example a model. */
+
+/** The length of the pieces of sound that a detector gets, in milliseconds. */
+export const pieceMillis = 20
+
+export type TurnSignal = "began" | "ended"
+
+export interface DetectorSettings {
+  /** From 0 to 1: how loud speech is at least. Null: three times the noise of the room. */
+  readonly threshold: number | null
+  /** The pause that ends a turn. */
+  readonly silenceMillis: number
+}
+
+/**
+ * Makes the detector of one session. It gets the sound of the client in pieces of 20 milliseconds (PCM16, one channel, 24 kHz), and tells `began` and
+ * `ended` in turn. A detector that computes elsewhere may tell later; the sound in between is part of the turn.
+ */
+export type TurnDetector = (
+  tell: (signal: TurnSignal) => void,
+  settings: DetectorSettings
+) => (piece: Uint8Array) => void
+
+/** Pieces of speech that begin a turn: a click is shorter. */
+const beginsAfter = 4
+const quietest = 0.01
+
+export const byEnergy: TurnDetector = (tell, { silenceMillis, threshold }) => {
+  const endsAfter = Math.max(1, Math.round(silenceMillis / pieceMillis))
+  let noise = quietest / 3
+  let isSpeaking = false
+  let loud = 0
+  let quiet = 0
+  return (piece) => {
+    const level = loudness(piece)
+    const isLoud = level >= (threshold ?? Math.max(quietest, noise * 3))
+    if (isSpeaking) {
+      quiet = isLoud ? 0 : quiet + 1
+      if (quiet < endsAfter) return
+      isSpeaking = false
+      loud = 0
+      return tell("ended")
+    }
+    if (!isLoud) noise += (level - noise) / 20
+    loud = isLoud ? loud + 1 : Math.max(0, loud - 1)
+    if (loud < beginsAfter) return
+    isSpeaking = true
+    quiet = 0
+    tell("began")
+  }
+}
+
+/** The root mean square, from 0 to 1. */
+const loudness = (piece: Uint8Array): number => {
+  const view = new DataView(piece.buffer, piece.byteOffset, piece.byteLength)
+  const count = Math.floor(piece.byteLength / 2)
+  let sum = 0
+  for (let index = 0; index < count; index++) sum += view.getInt16(index * 2, true) ** 2
+  return count === 0 ? 0 : Math.sqrt(sum / count) / 32_768
+}

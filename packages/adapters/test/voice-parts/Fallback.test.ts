@@ -1,0 +1,111 @@
+/** A native model that dies in the middle of a session, and parts that go on. */
+import type { ChatRequest } from "@colloquy/core/adapters"
+import type { RealtimeModel } from "@colloquy/core/realtime"
+import { ScriptedRealtime, TestRealtime } from "@colloquy/testing"
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { TestClock } from "effect/testing"
+import { VoiceParts, withFallback } from "../../src/voice-parts/index.ts"
+import { partsOf, writes } from "./Parts.ts"
+import { stored, voiceStory } from "./Service.ts"
+
+const { close, hear, read, refuse, say } = ScriptedRealtime
+
+const asked: Array<ChatRequest> = []
+const heard: Array<Uint8Array> = []
+
+const models = (script: ReadonlyArray<ScriptedRealtime.VoiceBeat>) =>
+  Effect.gen(function* () {
+    asked.length = 0
+    heard.length = 0
+    const native = yield* ScriptedRealtime.make([script])
+    const parts = VoiceParts.model({
+      models: {
+        house: partsOf({
+          hears: (recording) => {
+            heard.push(recording)
+            return "Are you there?"
+          },
+          thinks: (request) => {
+            asked.push(request)
+            return writes(`Answer ${asked.length}.`)
+          }
+        })
+      }
+    })
+    const both: ReadonlyArray<RealtimeModel> = [withFallback(native.model, { to: parts, model: "house" })]
+    return both
+  })
+
+const wordsOf = (request = asked[0]) =>
+  request?.messages.flatMap((message) =>
+    message.role === "user"
+      ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : []))
+      : message.role === "assistant"
+        ? [message.content]
+        : []
+  )
+
+const loud = new Uint8Array(
+  Int16Array.from({ length: 500 * 24 }, (_, index) => (index % 2 === 0 ? 6000 : -6000)).buffer
+)
+
+describe("a fallback", () => {
+  voiceStory(
+    "goes on with the conversation so far, in the same session",
+    models([read("One"), say("First."), close("The vendor is gone.")]),
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "One" })
+      const error = yield* client.next("Error")
+      assert.include(error.message, "goes on with another model")
+      client.send({ _tag: "Text", text: "Two" })
+      while ((yield* client.next("TranscriptFinal")).text !== "Answer 1.");
+      assert.deepStrictEqual(wordsOf(), ["One", "First.", "Two"])
+      yield* TestClock.adjust("5 seconds")
+      client.speak(loud)
+      client.speak(new Uint8Array(600 * 48))
+      while ((yield* client.next("TranscriptFinal")).text !== "Answer 2.");
+      client.send({ _tag: "Stop" })
+      assert.strictEqual(yield* client.end, "ended")
+      assert.deepStrictEqual(yield* stored(threadId), [
+        ["user", "One"],
+        ["assistant", "First."],
+        ["user", "Two"],
+        ["assistant", "Answer 1."],
+        ["user", "Are you there?"],
+        ["assistant", "Answer 2."]
+      ])
+    })
+  )
+
+  voiceStory(
+    "a question that the vendor did not answer is answered, and stands in the thread once",
+    models([hear("Who is there?"), close("Gone.")]),
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(loud)
+      while ((yield* client.next("TranscriptFinal")).text !== "Answer 1.");
+      assert.deepStrictEqual(wordsOf(), ["Who is there?"])
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      assert.deepStrictEqual(yield* stored(threadId), [
+        ["user", "Who is there?"],
+        ["assistant", "Answer 1."]
+      ])
+    })
+  )
+
+  voiceStory(
+    "a vendor that cannot be reached is replaced before the session begins",
+    models([refuse("Down.")]),
+    Effect.gen(function* () {
+      const client = yield* TestRealtime.connect()
+      yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Hello" })
+      assert.strictEqual((yield* client.next("TranscriptFinal")).text, "Answer 1.")
+    })
+  )
+})

@@ -1,0 +1,101 @@
+/** The contract of `RealtimeModel` on a voice from parts. The suite plays a vendor, so this file plays the user who asks for each answer. */
+import type { ChatEvent, ModelError } from "@colloquy/core/adapters"
+import type { RealtimeModel, VendorLink } from "@colloquy/core/realtime"
+import { type OpenVendor, realtimeModelSuite } from "@colloquy/testing/contracts"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import { VoiceParts } from "../../src/voice-parts/index.ts"
+import { failure, finished, partsOf, writes } from "./Parts.ts"
+
+const open: OpenVendor = (plays) =>
+  Effect.sync(() => {
+    const left = Deferred.makeUnsafe<void>()
+    const heard = Deferred.makeUnsafe<Uint8Array>()
+    const key = Deferred.makeUnsafe<string>()
+    const list = plays === "refused" ? [] : [...plays]
+    let sound = new Uint8Array()
+    let wanted = Number.POSITIVE_INFINITY
+    let received = 0
+    let link: VendorLink | null = null
+    const ask = () => queueMicrotask(() => link?.send({ _tag: "Text", text: "And?" }))
+    const commitWhenWhole = () => {
+      if (received >= wanted) link?.send({ _tag: "Commit" })
+    }
+    const parts = VoiceParts.model({
+      models: {
+        "voice-1": partsOf({
+          hears: (recording) => {
+            Deferred.doneUnsafe(heard, Effect.succeed(recording))
+            return ""
+          },
+          thinks: ({ apiKey }): Stream.Stream<ChatEvent, ModelError> => {
+            Deferred.doneUnsafe(key, Effect.succeed(apiKey === null ? "sk-of-the-host" : Redacted.value(apiKey)))
+            const play = list.shift()
+            if (play === undefined) return writes("")
+            if ("closes" in play) return Stream.fail(failure("auth"))
+            if ("says" in play) {
+              sound = play.audio.slice()
+              return writes(play.says)
+            }
+            return Stream.fromIterable<ChatEvent>([
+              { _tag: "ToolCallReady", call: play.calls },
+              { ...finished, reason: "tool_calls" }
+            ])
+          },
+          speaks: () => sound
+        })
+      },
+      open:
+        plays === "refused"
+          ? Effect.fail(failure("connection"))
+          : Effect.acquireRelease(Effect.void, () => Deferred.succeed(left, undefined))
+    })
+    const model: RealtimeModel = {
+      ...parts,
+      prepare: (setup) =>
+        Result.map(parts.prepare({ ...setup, options: { turn_detection: null } }), (prepared) => ({
+          ...prepared,
+          connect: (listener) =>
+            Effect.map(
+              prepared.connect({
+                ...listener,
+                event: (event) => {
+                  if (event._tag !== "Typed" && event._tag !== "UserItem" && event._tag !== "NothingSaid")
+                    listener.event(event)
+                  if ((event._tag === "Ready" || event._tag === "ResponseDone") && list.length > 0) ask()
+                }
+              }),
+              (opened) => {
+                link = {
+                  ...opened,
+                  sendAudio: (audio, sent) => {
+                    opened.sendAudio(audio, sent)
+                    received += audio.byteLength
+                    commitWhenWhole()
+                  }
+                }
+                return link
+              }
+            )
+        }))
+    }
+    return {
+      model,
+      left: Deferred.await(left),
+      heard: (bytes) =>
+        Effect.suspend(() => {
+          wanted = bytes
+          commitWhenWhole()
+          return Deferred.await(heard)
+        }),
+      key: Effect.suspend(() => {
+        link?.send({ _tag: "Text", text: "And?" })
+        return Deferred.await(key)
+      })
+    }
+  })
+
+realtimeModelSuite("a voice from parts", open)

@@ -1,0 +1,169 @@
+/** A voice from parts in sessions of the service: tools, interruption, failures, the client's own ends of turns. Time is virtual. */
+import type { ChatRequest } from "@colloquy/core/adapters"
+import { TestRealtime } from "@colloquy/testing"
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { TestClock } from "effect/testing"
+import { VoiceParts } from "../../src/voice-parts/index.ts"
+import { failure, finished, partsOf, type TestParts, writes } from "./Parts.ts"
+import { stored, voiceStory } from "./Service.ts"
+
+const model = (parts: TestParts) =>
+  Effect.succeed([VoiceParts.model({ models: { house: partsOf(parts) }, policy: { retries: 0 } })])
+
+const connect = (fields: Parameters<typeof TestRealtime.connect>[0] = {}) =>
+  TestRealtime.connect({ provider: "parts", model: "house", ...fields })
+
+const loud = (millis: number) => {
+  const samples = Int16Array.from({ length: millis * 24 }, (_, index) => (index % 2 === 0 ? 6000 : -6000))
+  return new Uint8Array(samples.buffer)
+}
+const silence = (millis: number) => new Uint8Array(millis * 48)
+
+const lastOf = ({ messages }: ChatRequest) => messages.at(-1)
+
+describe("a voice from parts", () => {
+  const asked: Array<ChatRequest> = []
+  voiceStory(
+    "hears a turn, answers it sentence by sentence, and says how long each stage took",
+    model({ hears: () => "How far is it?", thinks: () => writes("Seven hundred metres. ", "Turn left.") }),
+    Effect.gen(function* () {
+      const client = yield* connect({ systemPrompt: "Be brief." })
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(loud(500))
+      client.speak(silence(600))
+      const heard = yield* client.next("TranscriptFinal")
+      assert.deepInclude(heard, { role: "user", text: "How far is it?" })
+      yield* client.next("ResponseDone")
+      const words = client.events.flatMap((event) =>
+        event._tag === "TranscriptDelta" && event.role === "assistant" ? [event.text] : []
+      )
+      assert.deepStrictEqual(words, ["Seven hundred metres.", " Turn left."])
+      assert.strictEqual(client.audio().byteLength, 5 * 4800)
+      const timed = JSON.parse((yield* client.next("ProviderEvent")).json)
+      assert.deepStrictEqual(timed, {
+        type: "turn.timed",
+        item_id: heard.itemId,
+        pause_ms: 500,
+        transcript_ms: 0,
+        first_token_ms: 0,
+        first_sound_ms: 0
+      })
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      assert.deepStrictEqual(yield* stored(threadId), [
+        ["user", "How far is it?"],
+        ["assistant", "Seven hundred metres. Turn left."]
+      ])
+      const { providerCostUsd } = yield* client.next("SessionEnded")
+      assert.approximately(providerCostUsd ?? 0, 0.01 + (31 * 15) / 1e6 + (1.3 / 60) * 0.006, 0.0001)
+    })
+  )
+
+  voiceStory(
+    "an interruption cuts the answer to what was heard, for the client, the thread and the model",
+    model({
+      hears: () => "Stop.",
+      thinks: (request) => {
+        asked.push(request)
+        return writes("one two three four five six seven eight nine ten.")
+      }
+    }),
+    Effect.gen(function* () {
+      asked.length = 0
+      const client = yield* connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Count." })
+      yield* client.next("ResponseDone")
+      yield* TestClock.adjust("500 millis")
+      client.speak(loud(200))
+      yield* client.next("Interrupted")
+      client.speak(silence(600))
+      yield* client.next("ResponseDone")
+      assert.deepInclude(lastOf({ ...asked[1]!, messages: asked[1]?.messages.slice(0, 2) ?? [] }), {
+        role: "assistant",
+        content: "one two three four five"
+      })
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      assert.deepStrictEqual((yield* stored(threadId))[1], ["assistant", "one two three four five"])
+    })
+  )
+
+  voiceStory(
+    "calls tools, and answers with their outputs",
+    model({
+      thinks: ({ messages }) => {
+        const last = messages.at(-1)
+        return last?.role === "tool"
+          ? writes(`It is ${last.output}.`)
+          : Stream.make(
+              { _tag: "ToolCallReady" as const, call: { id: "c1", name: "weather", arguments: "{}" } },
+              { ...finished, reason: "tool_calls" as const }
+            )
+      }
+    }),
+    Effect.gen(function* () {
+      const client = yield* connect({ tools: [{ name: "weather", description: null, parameters: null }] })
+      yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "How is the weather?" })
+      const { name, toolCallId } = yield* client.next("ToolCall")
+      client.send({ _tag: "ToolOutputs", outputs: [{ toolCallId, name, output: "sunny" }] })
+      assert.strictEqual((yield* client.next("TranscriptFinal")).text, "It is sunny.")
+    })
+  )
+
+  voiceStory(
+    "the client ends turns itself, and nothing said is no message",
+    model({ hears: () => " ", thinks: () => writes("Never.") }),
+    Effect.gen(function* () {
+      const client = yield* connect({ providerOptions: { turn_detection: null } })
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(loud(5000))
+      client.send({ _tag: "Commit" })
+      yield* client.next("TranscriptStarted")
+      client.send({ _tag: "ProviderEvent", event: { type: "session.update" } })
+      assert.strictEqual((yield* client.next("Error")).code, "unsupported_frame")
+      client.send({ _tag: "Stop" })
+      assert.strictEqual(yield* client.end, "ended")
+      assert.deepStrictEqual(yield* stored(threadId), [])
+    })
+  )
+
+  voiceStory(
+    "a part that fails is told, and the words of an answer stay without their sound",
+    model({ thinks: () => writes("Hello. ", "How are you?"), speaks: () => failure("overloaded") }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Hi" })
+      assert.strictEqual((yield* client.next("Error")).code, "provider_error")
+      assert.strictEqual((yield* client.next("TranscriptFinal")).text, "Hello. How are you?")
+      yield* client.next("ResponseDone")
+      assert.isNull(client.closed())
+    })
+  )
+
+  voiceStory(
+    "a conversation model that refuses the key ends the session",
+    model({ thinks: () => Stream.fail(failure("auth")) }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Hi" })
+      assert.strictEqual((yield* client.next("Error")).code, "provider_closed")
+      assert.strictEqual(yield* client.end, "fault")
+    })
+  )
+
+  voiceStory(
+    "settings that it does not have are refused",
+    model({ thinks: () => writes("Never.") }),
+    Effect.gen(function* () {
+      const client = yield* connect({ providerOptions: { speed: 2 } })
+      assert.strictEqual((yield* client.next("Error")).code, "invalid_first_frame")
+      assert.strictEqual(yield* client.end, "refused")
+    })
+  )
+})
