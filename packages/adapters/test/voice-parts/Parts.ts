@@ -31,10 +31,10 @@ export const failure = (reason: ModelError["reason"]): ModelError =>
   new ModelError({ reason, provider: "parts", model: "m" })
 
 /** A tenth of a second for each word. */
-export const silenceFor = (text: string): Uint8Array => new Uint8Array(4800 * text.split(/\s+/u).length)
+const silenceFor = (text: string): Uint8Array => new Uint8Array(4800 * text.split(/\s+/u).length)
 
 /** The samples of a WAV file of `SpokenTurns`. */
-export const samplesOf = (recording: Uint8Array): Uint8Array => recording.subarray(44)
+const samplesOf = (recording: Uint8Array): Uint8Array => recording.subarray(44)
 
 const orFail = <A>(value: A | ModelError): Effect.Effect<A, ModelError> =>
   value instanceof ModelError ? Effect.fail(value) : Effect.succeed(value)
