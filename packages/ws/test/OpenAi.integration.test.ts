@@ -276,6 +276,34 @@ describe("OpenAI's realtime client", () => {
     assert.strictEqual((await next("error")).error.code, "invalid_json")
   })
 
+  it("every byte of the client counts against the limit of the session", async () => {
+    const script = [read("x".repeat(4000)), say("One."), hang]
+    await using service = await start([script], { limits: { inputBytes: 10_000 } })
+    const { closed, next, typed } = await service.client()
+    typed("x".repeat(4000))
+    await next("response.done")
+    typed("x".repeat(4000))
+    typed("x".repeat(4000))
+    assert.strictEqual((await next("error")).error.code, "input_limit")
+    assert.strictEqual(await closed(), 1008)
+  })
+
+  it("a cancelled answer is cancelled, and the next one is not", async () => {
+    const script = [read("One"), callTool("weather", {}, "call_1"), say("Sunny."), hang]
+    await using service = await start([script])
+    const { next, send, typed } = await service.client()
+    send({ type: "session.update", session: { type: "realtime", tools: [weather] } })
+    typed("One")
+    const first = await next("response.done")
+    assert.strictEqual(first.response.status, "completed")
+    const output = { type: "function_call_output", call_id: "call_1", output: "sun" } as const
+    send({ type: "conversation.item.create", item: output })
+    send({ type: "response.create" })
+    send({ type: "response.cancel" })
+    const spoken = await next("response.output_item.added")
+    assert.strictEqual((await next("response.done")).response.output?.[0]?.id, spoken.item.id)
+  })
+
   it("an unknown model, a frame that is too large, and too many waiting items are refused", async () => {
     await using service = await start([[hang]])
     const unknown = await openAiClient({ baseURL: service.baseURL, key: service.key, model: "gpt-9" })

@@ -193,11 +193,19 @@ export class PartsSession {
         if (this.unanswered.size === 0) this.request(null)
         return null
       case "Native":
-        if (command.event["type"] === "input_audio_buffer.clear") this.turns.clear()
-        else if (command.event["type"] === "response.create") this.request(null)
-        else return { code: "unsupported_frame", reason: "A voice from parts has no such event." }
-        return null
+        return this.native(command.event["type"])
     }
+  }
+
+  private native(type: unknown): Refusal | null {
+    if (type === "input_audio_buffer.clear") {
+      this.turns.clear()
+      this.isSpeaking = false
+    } else if (type === "response.create") {
+      if (this.answer !== null) return { code: "invalid_frame", reason: "An answer is being given." }
+      this.request(null)
+    } else return { code: "unsupported_frame", reason: "A voice from parts has no such event." }
+    return null
   }
 
   // -- hearing

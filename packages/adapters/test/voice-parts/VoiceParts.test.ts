@@ -120,6 +120,9 @@ describe("a voice from parts", () => {
     Effect.gen(function* () {
       const client = yield* connect({ providerOptions: { turn_detection: null } })
       const { threadId } = yield* client.next("SessionBegin")
+      client.speak(loud(1000))
+      client.send({ _tag: "ProviderEvent", event: { type: "input_audio_buffer.clear" } })
+      client.send({ _tag: "Commit" })
       client.speak(loud(5000))
       client.send({ _tag: "Commit" })
       yield* client.next("TranscriptStarted")
@@ -128,6 +131,7 @@ describe("a voice from parts", () => {
       client.send({ _tag: "Stop" })
       assert.strictEqual(yield* client.end, "ended")
       assert.deepStrictEqual(yield* stored(threadId), [])
+      assert.strictEqual(client.events.filter(({ _tag }) => _tag === "TranscriptStarted").length, 1)
     })
   )
 

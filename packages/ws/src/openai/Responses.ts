@@ -15,6 +15,7 @@ export interface ResponsesSink {
   readonly newId: (kind: string) => string
   /** Adds an item to the conversation: `conversation.item.added`, and `done` if it is complete. */
   readonly added: (item: Fields & { readonly id: string }, isDone: boolean) => void
+  readonly done: (item: Fields & { readonly id: string }) => void
   readonly isTextOnly: () => boolean
   readonly conversationId: () => string
 }
@@ -137,7 +138,7 @@ export const makeResponses = (sink: ResponsesSink) => {
   const finishOutput = (response: Response, index: number, item: Fields & { readonly id: string }): void => {
     response.output.push(item)
     send({ type: "response.output_item.done", response_id: response.id, output_index: index, item })
-    send({ type: "conversation.item.done", previous_item_id: null, item })
+    sink.done(item)
   }
 
   const call = ({ arguments: args, hosted: isHosted, name, toolCallId }: Told<"ToolCall">): void => {
@@ -186,7 +187,7 @@ export const makeResponses = (sink: ResponsesSink) => {
       if (item === undefined) return
       hosted.delete(toolCallId)
       send({ type: "response.mcp_call.completed", item_id: item.id, output_index: 0 })
-      send({ type: "conversation.item.done", previous_item_id: null, item })
+      sink.done(item)
     },
     approval: ({ arguments: args, name }: Told<"ApprovalNeeded">, id: string): void => {
       const text = typeof args === "string" ? args : JSON.stringify(args)

@@ -40,6 +40,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
   let conversationId = ""
   let ids = 0
   let lastItem: string | null = null
+  /** The item before each one. */
+  const befores = new Map<string, string | null>()
   /** The id of the client's event that is being handled. */
   let current: string | null = null
   let complaints = 0
@@ -47,6 +49,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
   /** Whether a response was asked for that has not begun. */
   let isAwaited = false
   let hasAudio = false
+  /** Bytes of the client that the session has not counted yet. */
+  let uncounted = 0
   /** The id under which a commit was acknowledged; it waits for `response.create`. */
   let committed: string | null = null
   let resample = makeResampler(24_000, 24_000)
@@ -70,9 +74,13 @@ export const openAiWire = (connection: Connection): SessionWire => {
   const fail = (code: string, message: string, param: string | null = null): void =>
     send({ type: "error", error: { type: errorType(code), code, message, param, event_id: current } })
 
+  const done = (item: Fields & { readonly id: string }): void =>
+    send({ type: "conversation.item.done", previous_item_id: befores.get(item.id) ?? null, item })
+
   const added = (item: Fields & { readonly id: string }, isDone: boolean): void => {
+    befores.set(item.id, lastItem)
     send({ type: "conversation.item.added", previous_item_id: lastItem, item })
-    if (isDone) send({ type: "conversation.item.done", previous_item_id: lastItem, item })
+    if (isDone) done(item)
     lastItem = item.id
   }
 
@@ -81,12 +89,15 @@ export const openAiWire = (connection: Connection): SessionWire => {
     sendAudio: (event) => connection.send(event, true),
     newId,
     added,
+    done,
     isTextOnly: () => settings !== null && isTextOnly(settings),
     conversationId: () => conversationId
   })
 
-  const frame = (given: ClientFrame, bytes = 0): boolean => {
+  const frame = (given: ClientFrame): boolean => {
     const before = complaints
+    const bytes = uncounted
+    uncounted = 0
     receive({ _tag: "Frame", frame: given, bytes })
     return complaints === before
   }
@@ -144,11 +155,12 @@ export const openAiWire = (connection: Connection): SessionWire => {
 
   const handle = (event: ClientEvent, bytes: number): void => {
     current = event.event_id ?? null
-    take(event, bytes)
+    if (event.type !== "input_audio_buffer.append") uncounted += bytes
+    take(event)
     current = null
   }
 
-  const take = (event: ClientEvent, bytes: number): void => {
+  const take = (event: ClientEvent): void => {
     switch (event.type) {
       case "session.update":
         return update(event.session)
@@ -167,14 +179,14 @@ export const openAiWire = (connection: Connection): SessionWire => {
         return showUserItem(id)
       }
       case "input_audio_buffer.clear":
-        if (!frame({ _tag: "ProviderEvent", event: { type: "input_audio_buffer.clear" } }, bytes)) return
+        if (!frame({ _tag: "ProviderEvent", event: { type: "input_audio_buffer.clear" } })) return
         hasAudio = false
         return send({ type: "input_audio_buffer.cleared" })
       case "conversation.item.create":
-        return create(event.item, bytes)
+        return create(event.item)
       case "conversation.item.truncate":
         if (!responses.hasItem(event.item_id)) return fail("item_not_found", unknownItem, "item_id")
-        if (!frame({ _tag: "Heard", itemId: event.item_id, millis: event.audio_end_ms }, bytes)) return
+        if (!frame({ _tag: "Heard", itemId: event.item_id, millis: event.audio_end_ms })) return
         return send({
           type: "conversation.item.truncated",
           item_id: event.item_id,
@@ -184,13 +196,13 @@ export const openAiWire = (connection: Connection): SessionWire => {
       case "conversation.item.delete":
         return remove(event.item_id)
       case "response.create":
-        return createResponse(event.response ?? {}, bytes)
+        return createResponse(event.response ?? {})
       case "response.cancel":
         if (!responses.isActive() && !isAwaited) {
           return fail("response_cancel_not_active", "No response is being given.")
         }
         isCancelling = true
-        if (!frame({ _tag: "Cancel" }, bytes)) isCancelling = false
+        if (!frame({ _tag: "Cancel" })) isCancelling = false
     }
   }
 
@@ -200,7 +212,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
     added({ id, object: "realtime.item", type: "message", role: "user", status: "completed", content }, true)
   }
 
-  const create = (item: NewItem, bytes: number): void => {
+  const create = (item: NewItem): void => {
     const id = item.id ?? newId("item")
     const record = { ...item, id, object: "realtime.item", status: "completed" }
     if (item.type === "mcp_approval_response") {
@@ -209,12 +221,12 @@ export const openAiWire = (connection: Connection): SessionWire => {
         return fail("item_not_found", "No call waits for this approval.", "item.approval_request_id")
       approvals.delete(item.approval_request_id)
       const decision = { toolCallId, isApproved: item.approve, reason: item.reason ?? null }
-      if (frame({ _tag: "Approval", ...decision }, bytes)) added(record, true)
+      if (frame({ _tag: "Approval", ...decision })) added(record, true)
       return
     }
     const waiting = [...texts.map(({ text }) => text), ...outputs.map(({ output }) => output)]
     const characters = waiting.reduce((sum, { length }) => sum + length, 0)
-    if (waiting.length >= mostPending || characters + bytes > mostPendingCharacters) {
+    if (waiting.length >= mostPending || characters + JSON.stringify(item).length > mostPendingCharacters) {
       return fail("too_many_items", "Too much waits for a response.create. Send it first.")
     }
     if (item.type === "function_call_output") {
@@ -224,18 +236,10 @@ export const openAiWire = (connection: Connection): SessionWire => {
       return added(record, true)
     }
     if (item.role !== "user") {
-      return fail(
-        "unsupported_item",
-        "Items of the roles assistant and system cannot be added: the conversation is that of the thread.",
-        "item.role"
-      )
+      return fail("unsupported_item", "The thread has the conversation: only items of the user are added.", "item.role")
     }
     if (item.content.some(({ type }) => type !== "input_text")) {
-      return fail(
-        "unsupported_item",
-        "The content of an item is input_text. Send audio with input_audio_buffer.append.",
-        "item.content"
-      )
+      return fail("unsupported_item", "Content is input_text. Append audio to the buffer.", "item.content")
     }
     texts.push({ id, text: item.content.flatMap(({ text }) => text ?? []).join("\n") })
     added(record, true)
@@ -246,14 +250,10 @@ export const openAiWire = (connection: Connection): SessionWire => {
     texts = texts.filter((each) => each.id !== id)
     outputs = outputs.filter((each) => each.id !== id)
     if (texts.length + outputs.length < before) return send({ type: "conversation.item.deleted", item_id: id })
-    fail(
-      "unsupported_item",
-      "Only an item that waits for response.create can be deleted: the thread keeps all others.",
-      "item_id"
-    )
+    fail("unsupported_item", "The thread keeps every item that does not wait for a response.", "item_id")
   }
 
-  const createResponse = (response: Fields, bytes: number): void => {
+  const createResponse = (response: Fields): void => {
     const foreign = ["input", "tools", "conversation", "prompt"].find(
       (name) => response[name] !== undefined && !(name === "conversation" && response[name] === "auto")
     )
@@ -261,28 +261,24 @@ export const openAiWire = (connection: Connection): SessionWire => {
       return fail("unsupported_response", `"${foreign}" cannot be set for one response.`, `response.${foreign}`)
     const hasPending = outputs.length > 0 || texts.length > 0 || committed !== null
     if (!hasPending) {
-      isAwaited = frame({ _tag: "ProviderEvent", event: { type: "response.create", response } }, bytes) || isAwaited
+      isAwaited = frame({ _tag: "ProviderEvent", event: { type: "response.create", response } }) || isAwaited
       return
     }
     if (at(response, "instructions") !== undefined) {
-      return fail(
-        "unsupported_response",
-        "Instructions for one response cannot be combined with new items.",
-        "response.instructions"
-      )
+      return fail("unsupported_response", "Instructions and new items cannot go together.", "response.instructions")
     }
     isAwaited = true
     const given = outputs.splice(0).map(({ name, output, toolCallId }) => ({ toolCallId, name, output }))
     const typed = texts.splice(0).map(({ text }) => text)
     const isCommit = committed !== null
     committed = null
-    if (given.length > 0) frame({ _tag: "ToolOutputs", outputs: given }, bytes)
+    if (given.length > 0) frame({ _tag: "ToolOutputs", outputs: given })
     if (isCommit) {
-      frame({ _tag: "Commit" }, bytes)
+      frame({ _tag: "Commit" })
       // A vendor that ends turns itself may wait for this word; one that does not know it answers anyway.
       if (settings !== null && !isManual(settings) && typed.length === 0) askVendor(response)
     }
-    if (typed.length > 0) frame({ _tag: "Text", text: typed.join("\n\n") }, bytes)
+    if (typed.length > 0) frame({ _tag: "Text", text: typed.join("\n\n") })
   }
 
   let isQuiet = false
@@ -386,8 +382,10 @@ export const openAiWire = (connection: Connection): SessionWire => {
       if (phase === "new") begin(bytes)
     },
     event: (event) => {
-      if (event._tag === "TranscriptDelta" || event._tag === "ToolCall" || event._tag === "ResponseDone")
-        isAwaited = false
+      const isOfAnswer = (event._tag === "TranscriptDelta" && event.role === "assistant") || event._tag === "ToolCall"
+      if (isOfAnswer || event._tag === "ResponseDone") isAwaited = false
+      // What was cancelled has ended without a word of it.
+      if (isOfAnswer && !responses.isActive()) isCancelling = false
       tell(event)
     },
     audio: (itemId, base64, format) => responses.sound(itemId, base64, format),
