@@ -504,6 +504,13 @@ const { messages } = await client.threads.get(threadId)
 assert.match(messages.at(-1)?.content ?? "", /12 degrees, rain/)
 `
   },
+  { page: "docs/tools.md", has: "const orderStatus = tool({", prints: "It is on its way.\n" },
+  { page: "docs/approvals.md", has: "HostedTools.tools([refund])", prints: "You get it back.\n" },
+  { page: "docs/conversations.md", has: "kernel.regenerate({", prints: "What shall I drink? Coffee. true\n" },
+  { page: "docs/documents.md", has: "rooms, owner", prints: "At noon [d1]. house.md\n" },
+  { page: "docs/guards.md", has: "const noKeys", prints: "The key is [key].\n" },
+  { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },
+  { page: "docs/http.md", has: "await colloquy.handler({", prints: "200\n" },
   {
     page: "docs/tools.md",
     has: "const orderStatus: HostedTool",

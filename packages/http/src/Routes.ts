@@ -57,7 +57,7 @@ export interface RoutesOptions<Source = unknown> extends Partial<
    */
   readonly wings?: ReadonlyArray<Wing>
   /**
-   * `docsPage` of `@colloquy/http/docs-page`: `/docs` and `/openapi.json` are served. True, or absent: `/openapi.json` alone. False:
+   * `docsPage` of `@colloquy/http/docs-page`: `/docs`, `/openapi.json` and `/asyncapi.json` are served. True, or absent: the last two. False:
    * neither.
    */
   readonly docs?: boolean | DocsPage

@@ -1,6 +1,6 @@
 /**
- * `/openapi.json`, and `/docs` where the host gave a page for it. Both are made when they are first asked for, and hold nothing of an
- * owner.
+ * `/openapi.json`, `/asyncapi.json` for the streams, and `/docs` where the host gave a page for it. They are made when they are first asked
+ * for, and hold nothing of an owner.
  */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -10,6 +10,7 @@ import * as Scope from "effect/Scope"
 import { Api } from "../Api.ts"
 import { describe, withMessageFields } from "./ApiDescription.ts"
 import { packed } from "./Packed.ts"
+import { streamDescription } from "./StreamDescription.ts"
 import type { Wing } from "../wings/Wing.ts"
 
 /** Makes the page that reads the description of this API. `docsPage` of `@colloquy/http/docs-page` is one. */
@@ -33,6 +34,10 @@ export const docsRoutes = (basePath: string, page: DocsPage | true, wings: Reado
         Effect.suspend(() => packed(HttpServerResponse.jsonUnsafe(OpenApi.fromApi(api))))
       )
       yield* router.add("GET", "/openapi.json", Effect.flatten(description))
+      const streams = yield* Effect.cached(
+        Effect.suspend(() => packed(HttpServerResponse.jsonUnsafe(streamDescription(OpenApi.fromApi(api)))))
+      )
+      yield* router.add("GET", "/asyncapi.json", Effect.flatten(streams))
       if (page === true) return
       const shown = yield* Effect.cached(Effect.suspend(() => Effect.flatMap(Scope.provide(page(api), scope), packed)))
       yield* router.add("GET", "/docs", Effect.flatten(shown))

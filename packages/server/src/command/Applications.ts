@@ -198,6 +198,8 @@ npm start        # ${host === "next" ? "the page is at http://localhost:3000" : 
 \`\`\`
 
 \`assistant.ts\` says what answers. With OPENAI_API_KEY in the environment that is a model of OpenAI.
+
+When npm does not find colloquy: \`npm run pack:all\` in its repository makes tarballs, and \`npm install /path/to/packed/*.tgz\` installs them here.
 `
 
 const files: { readonly [H in Host]: Readonly<Record<string, string>> } = {
