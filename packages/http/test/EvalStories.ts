@@ -446,6 +446,12 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const archive = (await service.call("GET", "/owners/me/export")).text
     assert.include(archive, "online_scores.jsonl")
     assert.include(archive.slice(archive.indexOf("online_scores.jsonl")), first.run_id)
+    const back = await service.call("POST", `/threads/${thread_id}/rewind`, { message_id, keep: false })
+    assert.strictEqual(back.status, 200)
+    assert.deepStrictEqual(
+      (await listed("")).scores.map(({ run_id }: Record<string, unknown>) => run_id),
+      [first.run_id]
+    )
     await service.call("DELETE", `/threads/${thread_id}`)
     assert.deepStrictEqual((await listed("")).scores, [])
   })

@@ -415,6 +415,7 @@ begin
       where log.run_id = any (v_runs) and log.owner = p_owner and run.id = log.run_id and run.owner = p_owner and run.thread_id = p_thread;
     delete from {schema}.runs
       where id = any (v_runs) and owner = p_owner and thread_id = p_thread and first_message > p_keeps;
+    delete from {schema}.eval_online_scores where owner = p_owner and run_id = any (v_runs);
     update {schema}.runs set last_message = least(last_message, p_keeps), log_pruned = true
       where id = any (v_runs) and owner = p_owner and thread_id = p_thread;
   end if;
