@@ -30,6 +30,12 @@ export const noPresence: Presence = { holder: () => null, lockOn: () => Effect.v
 /** The first key of all these advisory locks. */
 const lockClass = 1_668_246_895
 
+const mostTries = 10
+
+const endHolder = `select pg_terminate_backend(pid) from pg_locks
+  where locktype = 'advisory' and classid = $1 and objid = $2 and pid <> pg_backend_pid()
+    and database = (select oid from pg_database where datname = current_database())`
+
 /** In milliseconds: by then every process that lives has opened a connection again that it lost (`RunHints`). */
 const reopened = 7000
 
@@ -44,11 +50,18 @@ export const makePresence = (): Presence => {
     lockOn: (session) =>
       Effect.gen(function* () {
         // A pooler has given its own process number, and may give the next statement to another connection.
-        const { rows } = yield* session.query(
-          "select case when pg_backend_pid() = $1 then pg_try_advisory_lock($2, $3) else false end as held",
+        const attempt = session.query(
+          "select case when pg_backend_pid() = $1 then pg_try_advisory_lock($2, $3) end as held",
           [session.processId, lockClass, number]
         )
-        isLocked = rows[0]?.["held"] === true
+        for (let tries = 0; tries < mostTries; tries++) {
+          const { rows } = yield* attempt
+          isLocked = rows[0]?.["held"] === true
+          if (rows[0]?.["held"] !== false) break
+          // The server has not noticed yet that the connection of before is lost. Nobody else has this number.
+          yield* session.query(endHolder, [lockClass, number])
+          yield* Effect.sleep("100 millis")
+        }
         // A connection that was lost may have been lost by all processes.
         if (wasLocked) judgesFrom = (yield* Clock.currentTimeMillis) + reopened
         wasLocked = true

@@ -16,7 +16,7 @@ export const quietSockets = ({ host, path, port, url }: Config): Pick<Config, "s
     stream: () => {
       const socket =
         socketPath === undefined
-          ? connect({ host: server, port: number, noDelay: true })
+          ? connect({ host: server, port: number, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 })
           : connect({ path: socketPath })
       return socket.unref()
     }

@@ -1,11 +1,26 @@
 /** What a process held that was killed: another process takes it over long before its leases expire. */
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import type { RunId, ThreadId } from "@colloquy/core"
 import { onPostgres } from "../../../../test/databases.ts"
+import { Postgres } from "../../src/postgres/index.ts"
 import { longLease } from "./Lease.ts"
-import { scratchSchema } from "./Scratch.ts"
+import { hostClient, scratchSchema } from "./Scratch.ts"
 import { startWorker } from "./Worker.ts"
+
+/** The connections of this name with a lock of a process, and the numbers of the processes. */
+const locksOf = (name: string) =>
+  PgClient.use((client) =>
+    client.unsafe<{ readonly pid: number; readonly number: string }>(
+      `select l.pid, l.objid::text as number from pg_locks l join pg_stat_activity a on a.pid = l.pid
+       where l.locktype = 'advisory' and l.classid = 1668246895 and a.application_name = $1`,
+      [name]
+    )
+  )
 
 onPostgres((url) => {
   it.live("a thread whose process was killed is free, although the lease lasts for an hour", () =>
@@ -27,5 +42,21 @@ onPostgres((url) => {
       }
       for (const place of places) assert.strictEqual(yield* witness.ask("turn", { owner, ...place }), "Fine.")
     })
+  )
+
+  it.live("a process whose connection was lost has its lock again on the next one", () =>
+    Effect.gen(function* () {
+      const schema = yield* scratchSchema(url)
+      yield* Layer.build(Postgres.layer({ url: Redacted.make(url), schema, applicationName: schema }))
+      const mine = locksOf(schema)
+      const [before = assert.fail(), ...more] = yield* mine
+      assert.deepStrictEqual(more, [])
+      yield* PgClient.use((client) => client.unsafe("select pg_terminate_backend($1)", [before.pid]))
+      const again = Effect.flatMap(mine, ([found]) =>
+        found === undefined || found.pid === before.pid ? Effect.fail("not yet") : Effect.succeed(found)
+      )
+      const after = yield* Effect.retry(again, { schedule: Schedule.spaced("50 millis") })
+      assert.strictEqual(after.number, before.number)
+    }).pipe(Effect.scoped, Effect.provide(hostClient(url)))
   )
 })
