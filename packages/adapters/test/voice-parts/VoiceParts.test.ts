@@ -120,6 +120,8 @@ describe("a voice from parts", () => {
     Effect.gen(function* () {
       const client = yield* connect({ providerOptions: { turn_detection: null } })
       const { threadId } = yield* client.next("SessionBegin")
+      // The session is told of first, and then open: what is sent at the same moment waits, and sound does not.
+      yield* Effect.yieldNow
       client.speak(loud(1000))
       client.send({ _tag: "ProviderEvent", event: { type: "input_audio_buffer.clear" } })
       client.send({ _tag: "Commit" })
