@@ -162,6 +162,33 @@ inChromium((launch) => {
   })
 
   describe("helpers", () => {
+    it(
+      "are seen inside of the turn that asked them, step by step, each with a way to its own",
+      { timeout: 60_000 },
+      async () => {
+        const expert = await make("Counter")
+        const helpers = [{ assistant_id: expert, name: "count_expert", description: "Counts" }]
+        const id = await make("Boss", { helpers })
+        const { thread_id } = await call("POST", `/assistants/${id}/threads`, { metadata: { title: "Asks" } })
+        const { run_id } = await call("POST", `/threads/${thread_id}/messages`, { content: "Please use count_expert" })
+        await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
+        const { page } = visitor
+        await page.locator("main .composer").waitFor()
+        await page.goto(`${server.url}/#/talk/${thread_id}/${run_id}`)
+        const panel = page.getByRole("tabpanel")
+        const own = panel.locator(".helpers > li")
+        await own.getByText("count_expert").waitFor()
+        await own.getByText("demo-1").first().waitFor()
+        assert.deepStrictEqual(await faults(page), [], "nested")
+        await own.getByRole("button", { name: "Look inside" }).click()
+        await own.waitFor({ state: "detached" })
+        await panel.getByRole("list", { name: "Steps of the turn" }).waitFor()
+        await openRoom(page, "Runs")
+        await page.locator(".run-table tr", { hasText: "helper" }).first().waitFor()
+        assert.deepStrictEqual(visitor.complaints, [])
+      }
+    )
+
     it("are added with what they are for, and removed", { timeout: 60_000 }, async () => {
       const expert = await make("The Expert!")
       const id = await make("Asker")
@@ -250,6 +277,17 @@ inChromium((launch) => {
           await column.getByText("whole").waitFor()
         }
         assert.deepStrictEqual(await faults(page), [], "playground")
+        await page.getByRole("region", { name: "Model 2" }).getByRole("button", { name: "Keep as test" }).click()
+        const dialog = page.getByRole("dialog", { name: "Keep as test" })
+        await dialog.getByLabel("Text").fill("4 5")
+        await dialog.getByRole("button", { name: "Keep", exact: true }).click()
+        await dialog.getByText("Kept as a case.").waitFor()
+        await dialog.getByRole("button", { name: "Done" }).click()
+        const [kept] = (await call("GET", "/evals/cases")).cases
+        assert.deepStrictEqual(
+          [kept.question, kept.assistant_id, kept.messages.map(({ content }: { readonly content: string }) => content)],
+          ["count to 5", id, ["count to 3", "1 2 3"]]
+        )
         await page.getByLabel("Differences from the first").check()
         await page.getByRole("region", { name: "Model 2" }).locator(".word-diff").waitFor()
         await page.getByRole("region", { name: "Model 3" }).getByRole("button", { name: "Save as version" }).click()

@@ -181,6 +181,27 @@ inChromium((launch) => {
     assert.strictEqual(await ground(), dark)
   })
 
+  it(
+    "has nothing beside the screen at 200 % zoom, in any room, also with text from right to left",
+    { timeout: 90_000 },
+    async () => {
+      await using visitor = await visit(browser, address, { viewport: { width: 640, height: 400 } })
+      const { page } = visitor
+      await makeAssistant(page, { name: "مساعد" })
+      await say(page, "أين وصل طلبي رقم A-17؟")
+      await finished(page)
+      const directions = `[".question p", ".answer .text", ".bar h2"].map((each) => getComputedStyle(document.querySelector(each)).direction)`
+      assert.deepStrictEqual(await page.evaluate<ReadonlyArray<string>>(directions), ["rtl", "ltr", "rtl"])
+      for (const room of ["Talk", "Runs", "Playground", "Tests", "Knowledge", "Voice"]) {
+        await openRoom(page, room)
+        await page.locator("main h2").first().waitFor()
+        assert.deepStrictEqual(await faults(page), [], room)
+        assert.isAtMost(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth"), 0, room)
+      }
+      assert.deepStrictEqual(visitor.complaints, [])
+    }
+  )
+
   it("answers each key within 100 ms in a thread of a thousand messages", { timeout: 90_000 }, async () => {
     const call = caller(server)
     const { assistant_id } = await call("POST", "/assistants", { name: "Thousand" })
