@@ -511,6 +511,7 @@ assert.match(messages.at(-1)?.content ?? "", /12 degrees, rain/)
   { page: "docs/guards.md", has: "const noKeys", prints: "The key is [key].\n" },
   { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },
   { page: "docs/http.md", has: "await colloquy.handler({", prints: "200\n" },
+  { page: "docs/migration.md", has: "kernel.threads.import({", prints: "Yes, in Oslo.\n" },
   {
     page: "docs/tools.md",
     has: "const orderStatus: HostedTool",

@@ -41,7 +41,9 @@ const questions: Readonly<Record<string, ReadonlyArray<string>>> = {
   backup: ["restore a backup"],
   telemetry: ["opentelemetry traces"],
   settings: ["environment variables"],
-  studio: ["debug a turn"]
+  studio: ["debug a turn"],
+  errors: ["error code thread_busy", "what does 409 mean"],
+  versioning: ["semver breaking changes"]
 }
 
 const root = join(import.meta.dirname, "../../..")
