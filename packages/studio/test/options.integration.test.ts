@@ -75,7 +75,7 @@ const controls = (page: Page): Promise<ReadonlyArray<string>> =>
 
 /** Words with which an act begins. A control that only looks has another name. */
 const acts =
-  /^(?:new|add|edit|copy assistant|rename|delete|forget|remove|cancel|send|try again|other model|fork|rewind|compare two|approve|reject|make|pause|resume|run now|save$|restore|read from a file|start|begin|keep|good|bad|message|attach|something to)/iu
+  /^(?:new|add|edit|copy assistant|rename|delete|forget|remove|cancel|send|try again|other model|fork|rewind|compare two|approve|reject|good answer|bad answer|keep as test|go on|begin|make|pause|resume|run now|save$|restore|read from a file|start|begin|keep|good|bad|message|attach|something to)/iu
 
 inChromium((launch) => {
   let browser: Browser
@@ -91,6 +91,14 @@ inChromium((launch) => {
       await say(writer.page, "count to 3")
       await finished(writer.page)
       assert.isTrue((await controls(writer.page)).some((each) => acts.test(each)))
+      const { origin } = new URL(host.url)
+      const made = await fetch(`${origin}/api/evals/cases`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ question: "count to 3" })
+      })
+      assert.strictEqual(made.status, 201)
+      await made.arrayBuffer()
     }
     await using visitor = await visit(browser, host.url)
     const { page } = visitor
@@ -124,6 +132,9 @@ inChromium((launch) => {
       await ofTests.and(page.locator("[aria-current=page]")).filter({ hasText: pane }).waitFor()
       await look(`tests: ${pane}`)
     }
+    await openRoom(page, "Tests")
+    await page.getByRole("list", { name: "Cases" }).getByText("count to 3").waitFor()
+    await look("tests")
     await openRoom(page, "Knowledge")
     const panes = page.getByRole("navigation", { name: "What an assistant has" }).getByRole("link")
     for (const pane of await panes.allTextContents()) {
