@@ -50,7 +50,7 @@ import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type Server } from "node:http"
 import { clock } from "./demo/Clock.ts"
 import { blobsLayer, documentsLayer, readSigningKey } from "./Documents.ts"
-import { guideResponse, isGuidePath } from "./GuideResponse.ts"
+import { guideResponse, hasGuide, isGuidePath } from "./GuideResponse.ts"
 import { mcpLayer } from "./McpServers.ts"
 import { type EndedLeg, watchLegs } from "./RunLines.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
@@ -95,7 +95,7 @@ export const startServer = async (settings: Settings, hooks: ServerHooks = {}): 
   const { api, newKey, voice } = opened
   let draining = false
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
-  const page = studio({ api: settings.basePath })
+  const page = studio({ api: settings.basePath, ...(hasGuide ? { guide: `${settings.basePath}/docs/guide` } : {}) })
   const own = toNodeHandler((request) => answer(request, settings.basePath, page, isReady))
   const server = refuseInJson(
     createServer((message, response) => {
@@ -224,10 +224,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
 }
 
 /** The page of the API is at `<base>/docs`, the guide below it, and the studio at the root. */
-const docsLinks = [
-  { title: "Guide", href: "docs/guide" },
-  { title: "Studio", href: "/" }
-]
+const docsLinks = [...(hasGuide ? [{ title: "Guide", href: "docs/guide" }] : []), { title: "Studio", href: "/" }]
 
 /** The signing key of addresses also encrypts the secrets of webhooks. A server that keeps nothing makes one for itself. */
 const webhookPorts = (

@@ -1,6 +1,7 @@
 /** `npm start`: reads the environment, starts the server, prints how to use it, and ends it on SIGTERM and SIGINT. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { hasGuide } from "./GuideResponse.ts"
 import { runLine } from "./RunLines.ts"
 import { type RunningServer, startServer } from "./Server.ts"
 import { readSettings, type Settings } from "./Settings.ts"
@@ -44,7 +45,7 @@ const welcome = (server: RunningServer, settings: Settings): string => {
     `  curl -N ${api}/threads/messages -H "X-API-Key: $COLLOQUY_API_KEY" \\`,
     `    -H "Content-Type: application/json" -d '{"content": "What time is it?", "stream": true}'`,
     "",
-    `Documentation: ${api}/docs, and to read: ${api}/docs/guide`
+    `Documentation: ${api}/docs${hasGuide ? `, and to read: ${api}/docs/guide` : ""}`
   ].join("\n")
 }
 

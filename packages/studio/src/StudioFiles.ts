@@ -13,6 +13,8 @@ export interface PageChoices {
   readonly name: string
   /** Styles of the host's colour; null: it has none. */
   readonly brand: string | null
+  /** Null: there is none to link to. */
+  readonly guide: string | null
   readonly isReadOnly: boolean
   /** Null: all. */
   readonly rooms: ReadonlyArray<string> | null
@@ -36,10 +38,11 @@ const escaped = (text: string): string => text.replaceAll(/[&<>"]/gu, (sign) => 
 
 const meta = (name: string, content: string): string => `<meta name="${name}" content="${escaped(content)}" />`
 
-const pageFor = (files: PageFiles, { api, brand, isReadOnly, name, rooms }: PageChoices): string => {
+const pageFor = (files: PageFiles, { api, brand, guide, isReadOnly, name, rooms }: PageChoices): string => {
   const choices = [
     meta("api-base", api),
     meta("brand", name),
+    ...(guide === null ? [] : [meta("guide", guide)]),
     ...(rooms === null ? [] : [meta("rooms", rooms.join(" "))]),
     ...(isReadOnly ? [meta("read-only", "yes"), '<link rel="stylesheet" href="studio/css/read-only.css" />'] : []),
     ...(brand === null ? [] : [`<link rel="stylesheet" href="${brandPath.slice(1)}" />`])

@@ -20,6 +20,8 @@ interface StudioChoices<Source> {
   /** The rooms that it has. Not set: all that the server can fill. */
   readonly rooms?: ReadonlyArray<StudioRoom>
   readonly brand?: Brand
+  /** The address of a guide for its users. Not set: it links to none. */
+  readonly guide?: string
   /** Who may show the page in a frame, such as `"'self'"` or `["https://admin.example"]`. Not set: nobody. */
   readonly frameAncestors?: string | ReadonlyArray<string>
 }
@@ -54,6 +56,7 @@ export const makeStudio = <Source>(files: PageFiles, options: StudioOptions<Sour
     api: apiPath(options),
     name: brand.name?.trim() || "Colloquy",
     brand: brand.colour === undefined ? null : brandStyles(brand.colour),
+    guide: options.guide ?? null,
     isReadOnly: readOnly,
     rooms: chosenRooms(options.rooms),
     frameAncestors: ancestors(options.frameAncestors)

@@ -128,6 +128,11 @@ describe("the host's choices", () => {
     assert.throws(() => studio({}), /studio needs the path of the API/u)
   })
 
+  it("links to a guide where the host has one", async () => {
+    assert.include(await (await get({ guide: "/help" })).text(), '<meta name="guide" content="/help" />')
+    assert.notInclude(await (await get({})).text(), 'name="guide"')
+  })
+
   it("keeps the query where it adds the slash", async () => {
     const redirect = await get({ basePath: "/admin/studio" }, "/admin/studio?from=mail")
     assert.strictEqual(redirect.headers.get("location"), "studio/?from=mail")

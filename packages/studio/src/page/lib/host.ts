@@ -7,6 +7,9 @@ export const brandName = chosen("brand") ?? "Colloquy"
 /** Its first letter, which stands in the rail. */
 export const [brandMark = ""] = brandName
 
+/** The address of the guide; null: there is none. */
+export const guideAddress = chosen("guide") ?? null
+
 /** True: nothing is changed from here. */
 export const isReadOnly = chosen("read-only") === "yes"
 

@@ -1,6 +1,6 @@
 /** The rail: the rooms, the search, and at its end the server's state, the colours and what belongs to the user. */
-import { base, isServerUp } from "../api/http.ts"
-import { brandMark, brandName } from "../lib/host.ts"
+import { isServerUp } from "../api/http.ts"
+import { brandMark, brandName, guideAddress } from "../lib/host.ts"
 import { rooms } from "../rooms.ts"
 import { go, href } from "../state/address.ts"
 import { isPaletteOpen } from "../state/dialogs.ts"
@@ -8,8 +8,6 @@ import { act, conversation, keyProblem } from "../state/place.ts"
 import { isDark, switchTheme } from "../state/theme.ts"
 import { classes, html, type View } from "../view.ts"
 import { Icon, type IconName } from "./Icon.ts"
-
-const guideAddress = `${base}/docs/guide`
 
 const openShared = async (): Promise<void> => (await import("../state/shared.ts")).openShared()
 
@@ -71,6 +69,6 @@ const YouMenu = (): View => {
     <button type="button" onClick=${choose(() => go("knowledge", "-", "usage"))}><${Icon} name="gauge" /> Usage and limits</button>
     <button type="button" onClick=${choose(() => (keyProblem.value = ""))}><${Icon} name="key" /> API key</button>
     <button type="button" onClick=${choose(act(openShared))}><${Icon} name="open" /> Open a shared turn</button>
-    <a href=${guideAddress}><${Icon} name="book" /> The guide</a>
+    ${guideAddress !== null && html`<a href=${guideAddress}><${Icon} name="book" /> The guide</a>`}
   </div>`
 }
