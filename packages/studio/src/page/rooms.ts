@@ -81,6 +81,7 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     isActive: true,
     hasLists: true,
     isShown: () => realtimeModels.value.length > 0,
+    styles: "voice",
     load: () => import("./parts/VoiceRoom.ts")
   },
   {

@@ -20,8 +20,8 @@ import { classes, html, lazy, useEffect, useRef, useState, type View } from "../
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 import { AttachedFile } from "./QuestionItem.ts"
-import { TalkButton } from "./TalkButton.ts"
 
+const TalkButton = lazy(async () => (await import("./TalkButton.ts")).TalkButton)
 const TurnOptions = lazy(async () => (await import("./TurnOptions.ts")).TurnOptions)
 
 const listeners = ofType("stt")

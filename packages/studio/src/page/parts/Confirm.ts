@@ -1,8 +1,9 @@
 /** Asks for confirmation before something is deleted permanently. */
-import { signal } from "../view.ts"
-import { html, type View } from "../view.ts"
+import { html, lazy, signal, type View } from "../view.ts"
 import { act } from "../state/place.ts"
-import { Dialog } from "./Dialog.ts"
+import type { DialogProps } from "./Dialog.ts"
+
+const Dialog = lazy<DialogProps>(async () => (await import("./Dialog.ts")).Dialog)
 
 interface Question {
   readonly title: string
