@@ -54,6 +54,7 @@ export const hostedTool = (
   yields: true,
   offered: ({ contextLimit }) => fits(upTo, contextLimit, server.among),
   ...(needsApproval(server, name) ? { needsApproval: true, check: argumentCheck(definition.parameters) } : {}),
+  checkAnswer: (schema, answer) => argumentCheck(schema)(answer),
   ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
   run
 })

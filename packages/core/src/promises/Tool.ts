@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
 import { Principal } from "../access/Principal.ts"
+import { argumentCheck } from "../tools/ArgumentCheck.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed, PersonAsked } from "../tools/HostedTool.ts"
 import { ToolName } from "../tools/ToolDefinition.ts"
 import { type ArgumentsOf, type ReadParameters, readParameters, type ToolParameters } from "./ToolParameters.ts"
@@ -20,7 +21,7 @@ export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" 
 
 export interface ToolOptions<Parameters extends ToolParameters> extends Omit<
   HostedTool,
-  "check" | "definition" | "needsApproval" | "run"
+  "check" | "checkAnswer" | "definition" | "needsApproval" | "run"
 > {
   /** 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-`. */
   readonly name: string
@@ -62,6 +63,7 @@ export const tool = <Parameters extends ToolParameters>(options: ToolOptions<Par
         Effect.promise(async () => check(args)),
         ({ issues = [] }) => issues.map(({ message, path = [] }) => ({ path: path.map(segmentKey), message }))
       ),
+    checkAnswer: (schema, answer) => argumentCheck(schema)(answer),
     run: (args, call) => {
       const answer = async (owner: string, signal: AbortSignal) => {
         const checked = await check(args)

@@ -80,6 +80,14 @@ export interface HostedTool {
     | ((args: Schema.JsonObject, call: HostedCall) => Effect.Effect<boolean, HostedToolFailed, Principal>)
   /** Finds what is wrong with arguments, before a person is asked to approve them and when that person changes them. Absent: `run` finds it. */
   readonly check?: (args: Schema.JsonObject) => Effect.Effect<ReadonlyArray<ArgumentProblem>>
+  /**
+   * Finds what is wrong with a person's answer to a question of this tool (`PersonAsked`), by the schema of the question. Absent: `run` finds
+   * it. Tools made by `tool` have it.
+   */
+  readonly checkAnswer?: (
+    schema: Schema.JsonObject,
+    answer: Schema.JsonObject
+  ) => Effect.Effect<ReadonlyArray<ArgumentProblem>>
   /** Absent: offered in every turn. */
   readonly offered?: (turn: OfferedIn) => boolean
   /**

@@ -15,7 +15,6 @@ import { typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
-import { argumentCheck } from "../tools/ArgumentCheck.ts"
 import type { RunPlace, ToolResult } from "../tools/ToolCall.ts"
 import {
   type AlreadyDecided,
@@ -261,10 +260,11 @@ const argumentProblems = (
     Effect.forEach(decisions, ({ arguments: given, decision, toolCallId }, index) => {
       const call = calls.find(({ id }) => id === toolCallId)
       const question = call?.approval?.question
-      const check = question === undefined ? hosted.get(call?.name ?? "")?.tool.check : argumentCheck(question.schema)
+      const tool = hosted.get(call?.name ?? "")?.tool
       const args = question !== undefined && decision === "approve" ? (given ?? {}) : given
-      if (args === undefined || check === undefined) return Effect.succeed([])
-      return Effect.map(check(args), (problems) =>
+      if (args === undefined) return Effect.succeed([])
+      const checked = question === undefined ? tool?.check?.(args) : tool?.checkAnswer?.(question.schema, args)
+      return Effect.map(checked ?? Effect.succeed([]), (problems) =>
         problems.map(({ message, path }): DecisionProblem => ({
           toolCallId,
           index,
