@@ -5,6 +5,7 @@
  */
 import type { ModelInfo } from "@colloquy/core"
 import type { AudioFormat, ClientInput, ServiceEvent } from "@colloquy/core/realtime"
+import type { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 import type { UrlOf } from "./Wire.ts"
 
