@@ -109,7 +109,7 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
                  on conflict (owner) do update set until = greatest(known.until, excluded.until)
              ), gone as (
                delete from ${schema}.run_changes
-                 where owner = $1 and changed_at < clock_timestamp() - $3 * interval '1 millisecond'
+                 where owner = $1 and changed_at <= clock_timestamp() - $3 * interval '1 millisecond'
              ) select max(mark) as newest from ${schema}.run_changes where owner = $1`,
             [toText(ownerId), Duration.toMillis(time), Duration.toMillis(kept)]
           ),

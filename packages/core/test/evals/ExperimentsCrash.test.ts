@@ -48,10 +48,13 @@ const passTime = (duration: Duration.Input) =>
     { discard: true }
   )
 
+const isAtWork = ({ experiments, threads }: InMemory.State): boolean =>
+  threads.size > 0 || [...experiments.values()].some(({ state }) => state.status === "running")
+
 /** Hashes of ids are computed outside of virtual time, so the end is waited for, and not a time. */
-const untilNoThread = (state: InMemory.State) =>
+const untilTheEnd = (state: InMemory.State) =>
   Effect.gen(function* () {
-    for (let step = 0; step < 1000 && state.threads.size > 0; step++) {
+    for (let step = 0; step < 1000 && isAtWork(state); step++) {
       yield* passTime("10 seconds")
       yield* Effect.promise(() => new Promise((next) => setImmediate(next)))
     }
@@ -85,7 +88,7 @@ const livesAndDies = Effect.fnUntraced(function* (point: Crash.CrashPoint) {
 
   const found = Effect.gen(function* () {
     yield* passTime("10 minutes")
-    yield* untilNoThread(state)
+    yield* untilTheEnd(state)
     const { listExperiments, listResults } = yield* Evals
     const { experiments } = yield* listExperiments({ limit: 10 })
     const [experiment] = experiments
