@@ -30,6 +30,7 @@ import * as EvalsHandlers from "./handlers/EvalsHandlers.ts"
 import * as SchedulesHandlers from "./handlers/SchedulesHandlers.ts"
 import * as WebhooksHandlers from "./handlers/WebhooksHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
+import { ThreadLists } from "./handlers/ThreadLists.ts"
 import * as ThreadsHandlers from "./handlers/ThreadsHandlers.ts"
 import { socketPath } from "./handlers/SocketPath.ts"
 import { defaultHttpSettings, HttpSettings } from "./HttpSettings.ts"
@@ -103,7 +104,7 @@ const handlers = Layer.mergeAll(
   WebhooksHandlers.layer,
   EvalsHandlers.layer,
   ServiceHandlers.layer
-).pipe(Layer.provide(guards))
+).pipe(Layer.provide([guards, ThreadLists.layer]))
 
 const endpoints = withoutFiles(Layer.provide(HttpApiBuilder.layer(Api), handlers))
 

@@ -17,6 +17,7 @@ import { bodyReader } from "../wings/BodyReader.ts"
 import { Wings } from "../wings/Wings.ts"
 import { assistantToWire, threadToWire, versionToWire } from "../encoding/Encode.ts"
 import { writeList, writeThreads } from "../encoding/EncodeList.ts"
+import { ThreadLists } from "./ThreadLists.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -25,6 +26,7 @@ export const layer = HttpApiBuilder.group(
     const assistants = yield* Assistants
     const threads = yield* Threads
     const wings = yield* Wings
+    const lists = yield* ThreadLists
     const read = yield* bodyReader
     return handlers
       .handleRaw("create", (raw) =>
@@ -117,8 +119,8 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
-          const found = yield* threads.showAll({ page: readPage(query), assistantId, includeMessages: true })
-          return yield* writeThreads(found, wings)
+          const list = threads.showAll({ page: readPage(query), assistantId, includeMessages: true })
+          return yield* lists.inTurn(Effect.flatMap(list, (found) => writeThreads(found, wings)))
         }).pipe(Effect.mapError(toWireError))
       )
   })

@@ -2,6 +2,7 @@
 import { Assistants, ThreadId, Threads } from "@colloquy/core"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
@@ -11,6 +12,7 @@ import { toWireError } from "../wire/ErrorStatus.ts"
 import { Wings } from "../wings/Wings.ts"
 import { threadToWire } from "../encoding/Encode.ts"
 import { writeThread, writeThreads } from "../encoding/EncodeList.ts"
+import { ThreadLists } from "./ThreadLists.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -19,11 +21,13 @@ export const layer = HttpApiBuilder.group(
     const threads = yield* Threads
     const assistants = yield* Assistants
     const wings = yield* Wings
+    const lists = yield* ThreadLists
     const read = yield* bodyReader
     return handlers
       .handle("list", ({ query: { include_messages = true, ...page } }) =>
         threads.showAll({ page: readPage(page), includeMessages: include_messages }).pipe(
           Effect.flatMap((found) => writeThreads(found, wings)),
+          include_messages ? lists.inTurn : identity,
           Effect.mapError(toWireError)
         )
       )
