@@ -352,7 +352,7 @@ const toldWith = Effect.fnUntraced(function* (
   }).pipe(
     Effect.provideContext(second.services),
     Effect.timeout("2 minutes"),
-    Effect.mapError((error) => new Error(`${where}: ${String(error)}`, { cause: error }))
+    Effect.catch((error) => Effect.die(new Error(`${where}: ${String(error)}`, { cause: error })))
   )
   yield* first.doom.bury
   yield* Scope.close(first.scope, Exit.void)
