@@ -27,7 +27,8 @@ const ownText: Readonly<Record<string, string>> = {
   [String.raw`packages/server/src/Settings.ts /\/+$/`]: "settings of the server",
   [String.raw`packages/server/src/guide/Guide.ts /^\| \[([^\]]*)\]\(([^)]*)\) \| (.*) \|$/gmu`]:
     "pages of the documentation",
-  [String.raw`packages/server/src/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation"
+  [String.raw`packages/server/src/guide/Guide.ts /\]\(([^)]*)\)/gu`]: "pages of the documentation",
+  [String.raw`packages/server/src/guide/GuideLayout.ts /<h2 id="([^"]*)">(.*?)<\/h2>/gu`]: "pages of the documentation"
 }
 
 const madeOf: Readonly<Record<string, string>> = {
