@@ -1,8 +1,7 @@
 /**
  * Answers the calls of one model step as far as the kernel can: it runs hosted tools in parallel and refuses what cannot be run. What is left
- * waits: calls of the client's tools, calls that a person must approve, and calls of helpers that
- * wait for a person, and calls whose tool asks a person something. At the beginning of a later leg it runs the calls that were approved or
- * answered.
+ * waits: calls of the client's tools, calls that a person must approve, calls of helpers that wait for a person, and calls whose tool asks a
+ * person something. At the beginning of a later leg it runs the calls that were approved or answered.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
