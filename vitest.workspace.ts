@@ -7,8 +7,8 @@ const never = ["**/node_modules/**", "**/dist/**"]
 export default defineConfig({
   ...sources,
   test: {
-    // Tests wait for processes and for real pauses a third of their time, so three workers keep two cores at work.
-    maxWorkers: 3,
+    // Tests wait for processes and for real pauses as long as they work: two at once take little more time than one.
+    maxWorkers: 2,
     reporters: [process.env["CI"] === "true" ? "dot" : "default", "./test/Summary.ts"],
     projects: [
       {
