@@ -40,6 +40,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { onEmbedded } from "../../../../test/databases.ts"
 import { quiet } from "../support/Story.ts"
+import { until } from "../support/Until.ts"
 
 /** What was really done, in whichever process: the runs that paid, and the ids of events that were sent. */
 const paid: Array<string> = []
@@ -135,12 +136,6 @@ const kernelOf = (doom: Crash.Doom, stores: Layer.Layer<Stores | ScheduleStore |
     Layer.merge(quiet)
   )
 }
-
-/** As long as it takes: the time of the test is its only limit. */
-const until = <A, R>(found: Effect.Effect<A | null, unknown, R>): Effect.Effect<A, unknown, R> =>
-  Effect.flatMap(found, (value) => (value === null ? Effect.fail("not yet") : Effect.succeed(value))).pipe(
-    Effect.retry({ schedule: Schedule.spaced("50 millis") })
-  )
 
 const keyed = (key: string) => ({ idempotency: { key, fingerprint: key } })
 

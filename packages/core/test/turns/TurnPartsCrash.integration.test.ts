@@ -25,11 +25,11 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { quiet, storedLog } from "../support/Story.ts"
+import { until } from "../support/Until.ts"
 import { answer, converse, openThread, spentIn, submit } from "../support/PartsConversation.ts"
 import { newDeeds, searchCost, type ToyDeeds, toyOrders, toyParts } from "../support/ToyParts.ts"
 
@@ -63,12 +63,6 @@ const kernelOf = (doom: Crash.Doom, stores: Layer.Layer<Stores>, deeds: ToyDeeds
     Layer.merge(quiet)
   )
 }
-
-/** As long as it takes: the time of the test is its only limit. */
-const until = <A, R>(found: Effect.Effect<A | null, unknown, R>): Effect.Effect<A, unknown, R> =>
-  Effect.flatMap(found, (value) => (value === null ? Effect.fail("not yet") : Effect.succeed(value))).pipe(
-    Effect.retry({ schedule: Schedule.spaced("50 millis") })
-  )
 
 const runAtRest = (runId: RunId) =>
   until(

@@ -32,7 +32,7 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
   }, [run.run_id, run.steps])
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`
   const send = async (address: string, body: object, ids: ReadonlyArray<string>) => {
-    // Whoever was first, the list shows what waits now.
+    // Another person may have decided first: the list shows what waits now.
     await post(`${path}/${address}`, body).finally(() => void loadWaiting().catch(tell))
     setDecided([...decided, ...ids])
   }
