@@ -26,10 +26,15 @@ it("a case that cannot be checked is refused with every problem and its place", 
   const refused = kernel.evals.createCase({
     question: " ",
     tags: ["two\nlines"],
-    expectations: [{ kind: "matches", pattern: "(?=a)" }]
+    expectations: [
+      { kind: "matches", pattern: "(?=a)" },
+      // A caller in plain JavaScript may misspell a field.
+      Object.assign({ kind: "contains", text: "a" } as const, { ignorecase: true })
+    ]
   })
   const message = String(await refused.catch((error: unknown) => error))
-  for (const place of ["question", "tags.0", "expectations.0.pattern"]) assert.include(message, place)
+  for (const place of ["question", "tags.0", "expectations.0.pattern", "expectations.1.ignorecase"])
+    assert.include(message, place)
 })
 
 it("turns are scored online, an experiment is stopped by its budget and goes on, and judges are told", async () => {

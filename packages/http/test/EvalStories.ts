@@ -220,6 +220,23 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       refusedPlaces(await service.call("POST", "/evals/cases/import", { cases: [{ question: "?" }, open_] })),
       ["cases.1.messages.0.tool_calls.0"]
     )
+    const misspelled = { kind: "contains", text: "a", ignorecase: true, nto: true }
+    const strange = {
+      question: "?",
+      expectations: [misspelled],
+      expectation: [],
+      messages: [{ role: "user", text: "?" }]
+    }
+    const strangePlaces = ["expectation", "expectations.0.ignorecase", "expectations.0.nto", "messages.0.text"]
+    assert.deepStrictEqual(refusedPlaces(await post(strange)), strangePlaces)
+    const importCases = (cases: ReadonlyArray<object>) => service.call("POST", "/evals/cases/import", { cases })
+    assert.deepStrictEqual(
+      refusedPlaces(await importCases([{ question: "?" }, strange])),
+      strangePlaces.map((place) => `cases.1.${place}`)
+    )
+    // Of a large body, the first problem is told.
+    const many = Array.from({ length: 700 }, () => ({ question: "?", expectations: [] }))
+    assert.deepStrictEqual(refusedPlaces(await importCases([...many, strange])), [`cases.700.${strangePlaces[0]}`])
     for (const query of ["limit=0", "limit=101", "cursor=x"])
       assert.strictEqual((await service.call("GET", `/evals/cases?${query}`)).status, 422)
 
@@ -227,7 +244,16 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.strictEqual((await post(theirs, keys.bob)).status, 404)
     assert.strictEqual((await post({ thread_id, message_id: unknown })).status, 404)
     assert.strictEqual((await post({ question: "?", assistant_id: unknown })).status, 404)
-    const { case_id } = (await post(theirs)).body
+    const record = (await post(theirs)).body
+    const { case_id } = record
+    const put = (body: object) => service.call("PUT", `/evals/cases/${case_id}`, body)
+    assert.deepStrictEqual(refusedPlaces(await put({ tag: [], expectations: [misspelled] })), [
+      "tag",
+      "expectations.0.ignorecase",
+      "expectations.0.nto"
+    ])
+    // A record may be sent back as a whole.
+    assert.deepInclude((await put({ ...record, tags: ["whole"] })).body, { tags: ["whole"], question: "Hello" })
     for (const method of ["GET", "PUT", "DELETE"] as const) {
       const body = method === "PUT" ? { name: "Theirs" } : undefined
       assert.strictEqual((await service.call(method, `/evals/cases/${case_id}`, body, { key: keys.bob })).status, 404)
@@ -327,6 +353,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     )
     assert.deepStrictEqual([resumed.status, resumed.body.status, resumed.body.budget_usd], [200, "completed", null])
     assert.deepStrictEqual(refusedPlaces(await service.call("POST", `${at}/resume`, { budget_usd: 0 })), ["budget_usd"])
+    assert.deepStrictEqual(refusedPlaces(await service.call("POST", `${at}/resume`, { budget: 5 })), ["budget"])
     const wrong = [
       [{ variants: [] }, ["variants"]],
       [{ variants: [{ name: "a" }, { name: "a" }], case_ids, repeats: 21 }, ["repeats"]],
@@ -335,7 +362,15 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
         { variants: [{ name: "a", assistant_id, assistant_version: 7 }], tags: ["geo"], repeats: 11 },
         ["", "variants.0.assistant_version"]
       ],
-      [{ variants: [{ name: "a" }], tags: ["none"] }, ["tags"]]
+      [{ variants: [{ name: "a" }], tags: ["none"] }, ["tags"]],
+      [
+        {
+          variants: [{ name: "a", model: "m", model_options: { temprature: 1 } }],
+          case_id: case_ids,
+          expectations: [{ kind: "equals", text: "a", at_least: 1 }]
+        },
+        ["case_id", "variants.0.model", "variants.0.model_options.temprature", "expectations.0.at_least"]
+      ]
     ] as const
     for (const [body, places] of wrong)
       assert.deepStrictEqual(refusedPlaces(await service.call("POST", "/evals/experiments", body)), [...places])
@@ -389,7 +424,9 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       score: 1
     })
     assert.deepStrictEqual(refusedPlaces(asked), ["message_id"])
-    assert.deepStrictEqual(refusedPlaces(await service.call("POST", path, { score: 2, comment: 1, tags: "x" })), [
+    const wrong = { score: 2, comment: 1, tags: "x", coment: "?" }
+    assert.deepStrictEqual(refusedPlaces(await service.call("POST", path, wrong)), [
+      "coment",
       "score",
       "comment",
       "tags"

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 export const onlineForm =
   'a JSON object such as {"share": 0.01, "expectations": [{"kind": "judge", "question": "Is it polite?"}]}, or a file with one'
 
-const decode = Schema.decodeUnknownOption(OnlineSettings)
+const decode = Schema.decodeUnknownOption(OnlineSettings, { onExcessProperty: "error" })
 
 /** The server has no scorers of a host. */
 export const readOnlineScoring = (text: string): Option.Option<OnlineSettings> => {

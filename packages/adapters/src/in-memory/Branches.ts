@@ -16,6 +16,7 @@ import {
   ownedStep,
   ownedWrite,
   findThread,
+  type RunRow,
   type State,
   type ThreadRow
 } from "./State.ts"
@@ -149,7 +150,6 @@ export const takeBack = (state: State, row: ThreadRow, { keeps, keptAs }: Omit<T
     for (const run of runs) {
       run.messages.splice(0, run.messages.length, ...run.messages.filter((sequence) => sequence <= keeps))
       run.log.length = 0
-      state.onlineScores.delete(run.run.id)
       if (run.messages.length === 0) forgetRun(state, run)
     }
   } else {
@@ -173,6 +173,27 @@ export const takeBack = (state: State, row: ThreadRow, { keeps, keptAs }: Omit<T
   row.rewinds += 1
   if ((row.summary?.throughSequence ?? 0) > keeps) row.summary = null
   moveSources(state, row, ids, keptAs)
+  moveScores(state, { runs, ids }, keptAs)
+}
+
+/** Feedback on the messages, and scores of the runs, that were taken back. */
+const moveScores = (
+  { feedback, onlineScores }: State,
+  { ids, runs }: { readonly runs: ReadonlyArray<RunRow>; readonly ids: ReadonlySet<MessageId> },
+  threadId: ThreadId | null
+): void => {
+  for (const { run } of runs) {
+    const row = onlineScores.get(run.id)
+    if (row === undefined) continue
+    if (threadId === null) onlineScores.delete(run.id)
+    else row.score = { ...row.score, threadId }
+  }
+  for (const id of ids) {
+    const row = feedback.get(id)
+    if (row === undefined) continue
+    if (threadId === null) feedback.delete(id)
+    else row.feedback = { ...row.feedback, threadId }
+  }
 }
 
 /** The memories that were learned from messages which were taken back. */

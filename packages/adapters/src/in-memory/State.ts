@@ -240,8 +240,8 @@ export interface State {
     readonly at: number
   }>
   readonly schedules: Map<ScheduleId, { readonly ownerId: OwnerId; schedule: Schedule }>
-  readonly feedback: Map<MessageId, { readonly ownerId: OwnerId; readonly feedback: Feedback }>
-  readonly onlineScores: Map<RunId, { readonly ownerId: OwnerId; readonly score: OnlineScore }>
+  readonly feedback: Map<MessageId, { readonly ownerId: OwnerId; feedback: Feedback }>
+  readonly onlineScores: Map<RunId, { readonly ownerId: OwnerId; score: OnlineScore }>
   readonly experiments: Map<
     ExperimentId,
     { readonly ownerId: OwnerId; state: ExperimentState; readonly results: Map<number, ExperimentResult> }

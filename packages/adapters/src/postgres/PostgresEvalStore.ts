@@ -1,5 +1,5 @@
 /** `EvalStore` on PostgreSQL. Cases, experiments and results are one JSON text each; what statements compare has columns. */
-import { Principal } from "@colloquy/core"
+import { Principal, ThreadId } from "@colloquy/core"
 import {
   attemptsIn,
   EvalCase,
@@ -24,6 +24,15 @@ import { fromJson, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
 interface Body {
   readonly body: string
 }
+
+/** A rewind may have moved it since it was written. */
+interface PlacedBody extends Body {
+  readonly thread_id: string
+}
+const placed = <A extends { readonly threadId: ThreadId }>(record: A, threadId: string): A => ({
+  ...record,
+  threadId: ThreadId.make(threadId)
+})
 
 export const evalStore = (database: Database): typeof EvalStore.Service => {
   const { query, schema } = database
@@ -250,9 +259,9 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
       Principal.use(({ ownerId }) => {
         const feedback = `${schema}.eval_feedback`
         return Effect.map(
-          query<Body>(
+          query<PlacedBody>(
             "EvalStore.listFeedback",
-            `select body from ${feedback} where owner = $1
+            `select body, thread_id from ${feedback} where owner = $1
                and ($3 or ordinal < (select ordinal from ${feedback} where owner = $1 and message_id = $2))
                and ($5 or thread_id = $4) and ($7 or assistant_id = $6)
              order by ordinal desc limit $8`,
@@ -267,7 +276,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
               limit
             ]
           ),
-          (rows) => rows.map(({ body }) => decodeFeedback(fromJson(body)))
+          (rows) => rows.map(({ body, thread_id }) => placed(decodeFeedback(fromJson(body)), thread_id))
         )
       }),
 
@@ -308,9 +317,9 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
     listOnlineScores: ({ after, assistantId, before, from, limit, rated = false }) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<Body & { readonly feedback: string | null }>(
+          query<PlacedBody & { readonly feedback: string | null }>(
             "EvalStore.listOnlineScores",
-            `select s.body, f.body as feedback from ${scores} s ${rated ? "" : "left"} join lateral (
+            `select s.body, s.thread_id, f.body as feedback from ${scores} s ${rated ? "" : "left"} join lateral (
                select body from ${schema}.eval_feedback where owner = $1 and message_id = any(s.message_ids)
                order by ordinal desc limit 1) f on true
              where s.owner = $1
@@ -330,8 +339,8 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
             ]
           ),
           (rows) =>
-            rows.map(({ body, feedback }) => ({
-              score: decodeScore(fromJson(body)),
+            rows.map(({ body, feedback, thread_id }) => ({
+              score: placed(decodeScore(fromJson(body)), thread_id),
               feedback: feedback === null ? null : decodeFeedback(fromJson(feedback)).score
             }))
         )

@@ -144,7 +144,8 @@ export class EvalStore extends Context.Service<
 
     /**
      * MUST keep one feedback for each message: the last one. Without the thread MUST keep nothing and return "missing"; feedback MUST go with its
-     * thread. A key is used as by `insertCases`.
+     * thread. When a rewind takes the message back, feedback MUST name the thread that keeps it, or be gone without one. A key is used as by
+     * `insertCases`.
      */
     readonly putFeedback: (
       feedback: Feedback,
@@ -156,7 +157,8 @@ export class EvalStore extends Context.Service<
 
     /**
      * MUST keep one online score for each run: the first one. False, and nothing changes, if the run has one or its thread is gone. An online
-     * score MUST go with its thread.
+     * score MUST go with its thread. When a rewind takes messages of the run back, the score MUST name the thread that the run has then, or be
+     * gone.
      */
     readonly putOnlineScore: (score: OnlineScore) => Effect.Effect<boolean, StoreUnavailable, Principal>
 

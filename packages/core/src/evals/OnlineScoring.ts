@@ -3,6 +3,7 @@
  * end of the turn, which waits for nothing of it.
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { RunId } from "../primitives/Ids.ts"
 import type { FollowUp } from "../runs/FollowUp.ts"
@@ -15,6 +16,7 @@ import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { isSampled, OnlineSettings } from "./OnlineScore.ts"
 import { makePaidScoring } from "./PaidScoring.ts"
+import { readerFor } from "./ReadGiven.ts"
 import { Scoring } from "./Scoring.ts"
 import { makeTurnReader } from "./StoredTurn.ts"
 
@@ -35,14 +37,15 @@ const onlinePart = ({ share }: OnlineSettings): TurnPart<typeof Plan.Type> => ({
       : []
 })
 
-const isReadable = Schema.is(OnlineSettings)
+const readSettings = readerFor(Schema.toType(OnlineSettings))
 
 /** Settings that no turn could be scored by end the start. */
 const checkSettings = Effect.gen(function* () {
   const { online } = yield* EvalSettings
   const { unknown } = yield* Scoring
   const wrong = (message: string) => Effect.die(new TypeError(`Online scoring cannot begin. ${message}`))
-  if (!isReadable(online)) return yield* wrong("Its share is from 0 to 1, and its expectations are those of cases.")
+  if (Result.isFailure(readSettings(online)))
+    return yield* wrong("Its share is from 0 to 1, and its expectations are those of cases.")
   if (online.share > 0 && online.expectations.length === 0) return yield* wrong("Nothing is expected of the turns.")
   const names = unknown(online.expectations)
   if (names.length > 0) return yield* wrong(`There is no scorer of this name: ${names.join(", ")}.`)

@@ -5,9 +5,9 @@ import { runSteps } from "@colloquy/core/adapters"
 import { EvalCaseRequest, EvalCasesImport } from "../wire/EvalRecords.ts"
 import { isRecord, parsingJson } from "../wire/Json.ts"
 import type { ValidationError } from "../wire/Errors.ts"
-import { type Body, type BodyRules, jsonOrFormBody } from "./RequestBody.ts"
+import { type Body, type BodyRules, exactBody } from "./RequestBody.ts"
 
-const list = jsonOrFormBody(EvalCasesImport)
+const list = exactBody(EvalCasesImport)
 const isPieces = Schema.is(Schema.Array(Schema.String))
 
 /** A line that is no JSON is no case. */
@@ -43,4 +43,4 @@ const caseRules: BodyRules = ({ value }) => {
   ]
 }
 
-export const caseBody = jsonOrFormBody(EvalCaseRequest, caseRules)
+export const caseBody = exactBody(EvalCaseRequest, caseRules)

@@ -76,9 +76,29 @@ export const jsonOrFormBody = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   rules: BodyRules = () => [],
   files: FileFields = {}
+): Body<S["Type"]> => bodyFor(schema, { rules, files, isExact: false })
+
+/** A body in which an unknown field is refused, in whatever place. */
+export const exactBody = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  rules: BodyRules = () => []
+): Body<S["Type"]> => bodyFor(schema, { rules, files: {}, isExact: true })
+
+interface BodyOptions {
+  readonly rules: BodyRules
+  readonly files: FileFields
+  readonly isExact: boolean
+}
+
+const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  { files, isExact, rules }: BodyOptions
 ): Body<S["Type"]> => {
   const decodeExactly = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  const decodeHuge = Schema.decodeUnknownResult(schema, { errors: "first", onExcessProperty: "ignore" })
+  const decodeHuge = Schema.decodeUnknownResult(schema, {
+    errors: "first",
+    onExcessProperty: isExact ? "error" : "ignore"
+  })
   const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
   const isOptional = Result.isSuccess(decodeExactly(null))
   return {
@@ -93,7 +113,7 @@ export const jsonOrFormBody = <S extends Schema.ConstraintDecoder<unknown>>(
       }
       const exact = decodeExactly(raw.value ?? null)
       if (Result.isSuccess(exact)) return found.length === 0 ? Result.succeed(exact.success) : Result.fail(found)
-      const issues = toProblems(exact.failure.issue, ["body"]).filter(isReported)
+      const issues = toProblems(exact.failure.issue, ["body"]).filter((issue) => isExact || isReported(issue))
       const problems = [...issues.filter((issue) => !found.some((each) => isSamePlace(each, issue))), ...found]
       return problems.length > 0
         ? Result.fail(problems)
@@ -123,7 +143,7 @@ export const linesBody: Body<ReadonlyArray<string>> = {
   decode: ({ value }) => Result.succeed(isPieces(value) ? value : [])
 }
 
-/** Unknown fields are ignored, except inside the option objects. */
+/** Where a body is not exact, unknown fields are ignored, except inside the option objects. */
 const isReported = ({ loc, type }: ValidationError): boolean =>
   type !== "extra_forbidden" || (loc.length > 2 && exactFields.has(String(loc[1])))
 

@@ -5,7 +5,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { caseBody, casesBody } from "../bodies/CasesBody.ts"
-import { DeclaredBody, jsonOrFormBody } from "../bodies/RequestBody.ts"
+import { DeclaredBody, exactBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import * as Wire from "../wire/EvalRecords.ts"
 import { Day, IntegerWord, Uuid } from "../wire/Fields.ts"
@@ -28,13 +28,14 @@ const TestFile = Schema.String.annotate({ description: "A file for Vitest" }).pi
 )
 const errors = [NotFound, NotImplemented, ServiceUnavailable] as const
 
+/** A field that is misspelled would make a test weaker, or an experiment dearer, in silence. */
 export const evalBodies = {
   create: caseBody,
   import: casesBody,
-  update: jsonOrFormBody(Wire.EvalCaseUpdate),
-  experiment: jsonOrFormBody(Wire.ExperimentRequest),
-  resume: jsonOrFormBody(Schema.NullOr(Wire.ExperimentResume)),
-  feedback: jsonOrFormBody(Wire.FeedbackRequest)
+  update: exactBody(Wire.EvalCaseUpdate),
+  experiment: exactBody(Wire.ExperimentRequest),
+  resume: exactBody(Schema.NullOr(Wire.ExperimentResume)),
+  feedback: exactBody(Wire.FeedbackRequest)
 }
 
 export const EvalsApi = HttpApiGroup.make("evals")

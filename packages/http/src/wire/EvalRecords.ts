@@ -37,6 +37,16 @@ export type GivenMessage = typeof GivenMessage.Type
 /** Arguments are JSON as a text, as a model writes them. */
 const Recorded = Schema.Struct({ name: Schema.String, arguments: Schema.String, output: Schema.String })
 
+/** A field of a record that is sent back. It is not read. */
+const ofRecord = Schema.optionalKey(Schema.Unknown)
+
+const record = {
+  case_id: ofRecord,
+  source: ofRecord,
+  created_at: ofRecord,
+  updated_at: ofRecord
+}
+
 const texts = {
   name: maybe(CaseName),
   expectations: maybe(Expectations),
@@ -44,6 +54,7 @@ const texts = {
 }
 
 const byHand = {
+  ...record,
   ...texts,
   /** The assistant that is asked. Absent: an experiment names one. */
   assistant_id: maybe(Uuid),
@@ -72,7 +83,15 @@ export const EvalCasesImport = Schema.Struct({ cases: Schema.Array(GivenCase) })
 })
 
 /** What is absent stays as it is. */
-export const EvalCaseUpdate = Schema.Struct(texts).annotate({ identifier: "EvalCaseUpdate" })
+export const EvalCaseUpdate = Schema.Struct({
+  ...record,
+  ...texts,
+  assistant_id: ofRecord,
+  messages: ofRecord,
+  question: ofRecord,
+  tools: ofRecord,
+  tool_definitions: ofRecord
+}).annotate({ identifier: "EvalCaseUpdate" })
 
 export const EvalCase = Schema.Struct({
   case_id: Id,

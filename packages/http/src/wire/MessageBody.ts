@@ -100,14 +100,23 @@ const VoiceRequest = Schema.Struct({
   )
 }).annotate({ identifier: "VoiceRequest" })
 
-/** Bodies ignore what they do not know, except inside these fields, where it is refused; `video_config` has a check of its own. */
+/** Bodies ignore what they do not know, except inside these fields, where it is refused; `video_config` has a check of its own. Bodies of evals are exact as a whole. */
 export const exactFields: ReadonlySet<string> = new Set(["thinking", "router", "model_options"])
 export const exactRecords: ReadonlySet<string> = new Set([
   "Thinking",
   "Router",
   "VideoConfig",
   "ImageConfig",
-  "ModelOptions"
+  "ModelOptions",
+  "EvalCaseGiven",
+  "EvalCaseRequest",
+  "EvalCasesImport",
+  "EvalCaseUpdate",
+  "EvalExpectation",
+  "EvalVariant",
+  "ExperimentRequest",
+  "ExperimentResume",
+  "FeedbackRequest"
 ])
 
 const MetadataText = Schema.String.check(

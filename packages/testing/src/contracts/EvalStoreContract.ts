@@ -26,7 +26,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
-import { openThread, refusedWhileErasing, tenTimes } from "./Scenes.ts"
+import { openThread, refusedWhileErasing, settleTurn, startTurn, storedMessages, tenTimes } from "./Scenes.ts"
 
 type Needed = AssistantStore | EvalStore | FollowUpStore | ThreadStore | OwnerStore | RunStore
 
@@ -46,6 +46,79 @@ const sample = Effect.fnUntraced(function* (fields: Partial<EvalCase> = {}) {
     ...fields
   }
   return made
+})
+
+const awkward = "nul \0 and half a pair \ud800"
+
+const feedback = Effect.fnUntraced(function* (place: Thread, fields: Partial<Feedback> = {}) {
+  const made: Feedback = {
+    threadId: place.id,
+    messageId: yield* newId(MessageId),
+    runId: null,
+    assistantId: place.assistantId,
+    assistantVersion: 3,
+    model: "m",
+    score: 1,
+    comment: null,
+    tags: [],
+    createdAt: moment(1),
+    ...fields
+  }
+  return made
+})
+
+const onlineScore = Effect.fnUntraced(function* (place: Thread, fields: Partial<OnlineScore> = {}) {
+  const made: OnlineScore = {
+    runId: yield* newId(RunId),
+    threadId: place.id,
+    messageIds: [yield* newId(MessageId), yield* newId(MessageId)],
+    assistantId: place.assistantId,
+    passed: true,
+    scores: [],
+    error: null,
+    provider: null,
+    model: null,
+    assistantVersion: null,
+    promptHash: null,
+    costUsd: null,
+    millis: 0,
+    tokens: 0,
+    judgesCostUsd: null,
+    endedAt: moment(5),
+    ...fields
+  }
+  return made
+})
+
+/** What belongs to a thread is told from what belongs to another one. */
+const twoThreads = Effect.gen(function* () {
+  return { store: yield* EvalStore, thread: yield* openThread, other: yield* openThread }
+})
+
+/** Two turns, of which each has feedback and an online score; the second one is taken back. */
+const afterRewind = Effect.fnUntraced(function* (keptAs: ThreadId | null) {
+  const [store, runs, thread] = [yield* EvalStore, yield* RunStore, yield* openThread]
+  for (let turn = 0; turn < 2; turn++) yield* settleTurn(yield* startTurn(thread.id))
+  const messages = yield* storedMessages(thread.id)
+  for (const { id: messageId, role, runId } of messages) {
+    if (role !== "assistant" || runId === null) continue
+    yield* store.putFeedback(yield* feedback(thread, { messageId, runId, comment: `"threadId":"${thread.id}"` }), null)
+    yield* store.putOnlineScore(yield* onlineScore(thread, { runId, messageIds: [messageId] }))
+  }
+  const newest = messages.at(-1)?.id ?? null
+  const cut = { threadId: thread.id, keeps: 2, newest, keptAs, at: moment(9), followUps: [], once: null }
+  assert.deepStrictEqual(yield* runs.rewindThread(cut), { _tag: "Done" })
+  const given = yield* store.listFeedback({ limit: 10 })
+  const scores = yield* store.listOnlineScores({ limit: 10 })
+  assert.isTrue(given.every(({ comment }) => comment === `"threadId":"${thread.id}"`))
+  const ofThread = (id: ThreadId) => Effect.map(store.listFeedback({ limit: 10, threadId: id }), ({ length }) => length)
+  return {
+    messages: messages.filter(({ role }) => role === "assistant").map(({ id }) => id),
+    threadId: thread.id,
+    feedback: given.map(({ messageId, threadId }) => [messageId, threadId]),
+    scores: scores.map(({ feedback: found, score }) => [score.messageIds[0], score.threadId, found]),
+    listed: yield* Effect.all([ofThread(thread.id), keptAs === null ? Effect.succeed(0) : ofThread(keptAs)])
+  }
 })
 
 const stored = Effect.fnUntraced(function* (fields: Partial<EvalCase> = {}) {
@@ -118,7 +191,6 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       "MUST store cases equal in every field, and list them newest first, page by page and by tag",
       Effect.gen(function* () {
         const store = yield* EvalStore
-        const awkward = "nul \0 and half a pair \ud800"
         const one = yield* stored({
           name: awkward,
           question: awkward,
@@ -217,7 +289,6 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       "MUST store an experiment equal in every field with its follow-ups, once for a key, and list the newest first",
       Effect.gen(function* () {
         const store = yield* EvalStore
-        const awkward = "nul \0 and half a pair \ud800"
         const one = yield* experiment({
           name: awkward,
           variants: [
@@ -263,7 +334,6 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       Effect.gen(function* () {
         const store = yield* EvalStore
         const { id } = yield* begun({ repeats: 2 })
-        const awkward = "nul \0 and half a pair \ud800"
         const third = result(2, {
           content: awkward,
           costUsd: 0.25,
@@ -381,26 +451,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
     test(
       "MUST keep the last feedback of each message until its thread goes, once for a key, and list the newest first",
       Effect.gen(function* () {
-        const store = yield* EvalStore
-        const thread = yield* openThread
-        const other = yield* openThread
-        const awkward = "nul \0 and half a pair \ud800"
-        const feedback = Effect.fnUntraced(function* (place: Thread, fields: Partial<Feedback> = {}) {
-          const made: Feedback = {
-            threadId: place.id,
-            messageId: yield* newId(MessageId),
-            runId: null,
-            assistantId: place.assistantId,
-            assistantVersion: 3,
-            model: "m",
-            score: 1,
-            comment: null,
-            tags: [],
-            createdAt: moment(1),
-            ...fields
-          }
-          return made
-        })
+        const { other, store, thread } = yield* twoThreads
         const one = yield* feedback(thread, { comment: awkward, tags: [awkward], score: -0.5 })
         const two = yield* feedback(other)
         const once = { key: "feedback", fingerprint: "f", answer: awkwardJson }
@@ -432,32 +483,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
     test(
       "MUST keep the first online score of each run until its thread goes, and list the newest first with the feedback on them",
       Effect.gen(function* () {
-        const store = yield* EvalStore
-        const thread = yield* openThread
-        const other = yield* openThread
-        const awkward = "nul \0 and half a pair \ud800"
-        const onlineScore = Effect.fnUntraced(function* (place: Thread, fields: Partial<OnlineScore> = {}) {
-          const made: OnlineScore = {
-            runId: yield* newId(RunId),
-            threadId: place.id,
-            messageIds: [yield* newId(MessageId), yield* newId(MessageId)],
-            assistantId: place.assistantId,
-            passed: true,
-            scores: [],
-            error: null,
-            provider: null,
-            model: null,
-            assistantVersion: null,
-            promptHash: null,
-            costUsd: null,
-            millis: 0,
-            tokens: 0,
-            judgesCostUsd: null,
-            endedAt: moment(5),
-            ...fields
-          }
-          return made
-        })
+        const { other, store, thread } = yield* twoThreads
         const one = yield* onlineScore(thread, {
           passed: false,
           scores: [
@@ -496,20 +522,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         assert.deepStrictEqual(yield* list({ from: moment(5) }), [second])
         assert.deepStrictEqual(yield* list({ before: moment(5), limit: 1 }), [first])
         assert.deepStrictEqual(yield* list({ rated: true }), [])
-        const thumb = (messageId: MessageId, score: number) => {
-          const given = {
-            runId: null,
-            assistantVersion: null,
-            model: null,
-            comment: null,
-            tags: [],
-            createdAt: moment(1)
-          }
-          return store.putFeedback(
-            { ...given, threadId: thread.id, assistantId: thread.assistantId, messageId, score },
-            null
-          )
-        }
+        const thumb = (messageId: MessageId, score: number) =>
+          Effect.flatMap(feedback(thread, { messageId, score }), (given) => store.putFeedback(given, null))
         yield* thumb(one.messageIds[1]!, 1)
         yield* thumb(one.messageIds[0]!, -0.5)
         yield* thumb(yield* newId(MessageId), 1)
@@ -528,6 +542,28 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         yield* (yield* ThreadStore).remove(thread.id)
         assert.deepStrictEqual(yield* list(), [second])
         yield* refusedWhileErasing(store.putOnlineScore(yield* onlineScore(other)))
+      })
+    )
+
+    test(
+      "MUST name the kept thread in feedback and online scores of what a rewind took back, or delete them",
+      Effect.gen(function* () {
+        const keptAs = yield* newId(ThreadId)
+        const kept = yield* afterRewind(keptAs)
+        const [first, second] = kept.messages
+        const stayed = [first, kept.threadId]
+        assert.deepStrictEqual(kept.feedback, [[second, keptAs], stayed])
+        assert.deepStrictEqual(kept.scores, [
+          [second, keptAs, 1],
+          [...stayed, 1]
+        ])
+        assert.deepStrictEqual(kept.listed, [1, 1])
+        yield* (yield* ThreadStore).remove(kept.threadId)
+        assert.deepStrictEqual((yield* (yield* EvalStore).listFeedback({ limit: 10 })).length, 1)
+        yield* (yield* ThreadStore).remove(keptAs)
+        const gone = yield* afterRewind(null)
+        const left = [gone.messages[0], gone.threadId]
+        assert.deepStrictEqual([gone.feedback, gone.scores, gone.listed], [[left], [[...left, 1]], [1, 0]])
       })
     )
 

@@ -409,7 +409,15 @@ begin
           where m.thread_id = p_kept_as and m.owner = p_owner and m.sequence = run.first_message and m.role = 'user'
       ), run.user_message_id)
       where run.id = any (v_runs) and run.owner = p_owner and run.thread_id = p_thread;
+    update {schema}.eval_online_scores set thread_id = p_kept_as where owner = p_owner and run_id = any (v_runs);
+    update {schema}.eval_feedback set thread_id = p_kept_as
+      where owner = p_owner and thread_id = p_thread and message_id in (
+        select id from {schema}.messages where thread_id = p_kept_as and owner = p_owner and sequence > p_keeps
+      );
   else
+    delete from {schema}.eval_feedback where owner = p_owner and thread_id = p_thread and message_id in (
+      select id from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps
+    );
     delete from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence > p_keeps;
     delete from {schema}.run_log log using {schema}.runs run
       where log.run_id = any (v_runs) and log.owner = p_owner and run.id = log.run_id and run.owner = p_owner and run.thread_id = p_thread;
