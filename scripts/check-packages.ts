@@ -1,13 +1,15 @@
 // Checks the packages as a consumer gets them: packs them, checks them with publint and arethetypeswrong, installs them in an empty folder outside
 // of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them beside another
 // version of Effect.
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, posix } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
+import { packInto } from "./Packing.ts"
 import { lockedVersion, packages, root, type Package } from "./Workspace.ts"
 
 const folder = mkdtempSync(join(realpathSync(tmpdir()), "colloquy-consumer-"))
@@ -26,13 +28,6 @@ const run = (command: string, parameters: ReadonlyArray<string>, cwd: string): s
 const build = () => {
   for (const each of packages) rmSync(join(each.folder, "dist"), { recursive: true, force: true })
   run("npm", ["run", "--silent", "build"], root)
-}
-
-const pack = ({ folder: home }: Package): string => {
-  const [packed] = Object.values<{ filename: string }>(
-    JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], home))
-  )
-  return join(folder, packed?.filename ?? stop(`npm packed nothing in ${home}`))
 }
 
 const publintFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<ReadonlyArray<string>> => {
@@ -55,14 +50,38 @@ const typeFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<R
 
 const contentFaults = ({ manifest }: Package, tarball: string): ReadonlyArray<string> => {
   const files = run("tar", ["--list", "--file", tarball], folder).split("\n")
-  const stray = files.filter((file) => /\.tsbuildinfo$|\.test\.|\/test\//.test(file))
-  const missing = ["package/LICENSE", "package/README.md", "package/package.json"].filter(
-    (file) => !files.includes(file)
-  )
+  const guide = files.filter((file) => file.startsWith("package/guide/"))
+  const stray = files.filter((file) => !guide.includes(file) && /\.tsbuildinfo$|\.test\.|\/test\//.test(file))
+  const expected = ["LICENSE", "README.md", "package.json", ...(documents[manifest.name] ?? [])]
+  const missing = expected.filter((file) => !files.includes(`package/${file}`))
+  const pages = files.filter((file) => !guide.includes(file) && /^package\/(?:docs\/.*|[^/]*)\.(?:md|txt)$/.test(file))
+  if (guide.length === 0 && pages.length < 2) missing.push("a page of the guide")
   return [
     ...stray.map((file) => `${manifest.name} must not ship ${file}`),
-    ...missing.map((file) => `${manifest.name} does not ship ${file}`)
+    ...missing.map((file) => `${manifest.name} does not ship ${file}`),
+    ...pages
+      .flatMap((page) => lostLinks(page, tarball, files))
+      .map((link) => `${manifest.name} ships a lost link: ${link}`)
   ]
+}
+
+/** What a person or a program reads first, beside the README. */
+const documents: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "@colloquy/server": ["guide/llms.txt", "guide/docs/README.md", "guide/docs/settings.md"],
+  colloquy: ["llms.txt", "GLOSSARY.md", "docs/README.md", "docs/without-effect.md", "docs/testing.md"],
+  "@colloquy/http": ["docs/http.md", "openapi.json", "asyncapi.json"]
+}
+
+/** Links of a page to files that are not in the tarball. */
+const lostLinks = (page: string, tarball: string, files: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const text = run("tar", ["--extract", "--to-stdout", "--file", tarball, page], folder).replaceAll(
+    /^```[\s\S]*?^```/gm,
+    ""
+  )
+  return [...text.matchAll(/\]\((?![a-z]+:|#)([^)\s#]*)/gi)]
+    .map(([, link = ""]) => posix.join(posix.dirname(page), link))
+    .filter((target) => !files.includes(target))
+    .map((target) => `${page} to ${target}`)
 }
 
 const libraries = (): ReadonlyArray<string> => [
@@ -145,7 +164,7 @@ const plainPrograms = (home: string) => {
 }
 
 /** Type-checks every sub-path, and loads all except the contract suites with plain Node.js. */
-const consume = (home: string) => {
+const consume = async (home: string) => {
   const entries = packages.flatMap((each) => each.entries)
   const line = (name: string, index: number) =>
     `import * as _${index} from "${name}"\nexport type T${index} = typeof _${index}\n`
@@ -169,6 +188,7 @@ const consume = (home: string) => {
   run(process.execPath, ["plain-host.ts"], home)
   console.log(run(process.execPath, ["studio-weight.ts"], home).trim())
   runNewApplication(home)
+  await serveGuide(home)
   if (programs.length === 0) stop("README.md has no example.")
   for (const { file } of programs)
     console.log(`${file} of README.md prints:\n${run(process.execPath, [file], home).trim()}`)
@@ -182,6 +202,45 @@ const runNewApplication = (home: string) => {
     home
   )
   run(process.execPath, ["--test", "assistant.test.ts"], join(home, "application"))
+}
+
+/** `colloquy serve` of the installed package shows the guide and the studio. */
+const serveGuide = async (home: string) => {
+  const command = join(home, "node_modules/@colloquy/server/dist/command/colloquy.js")
+  const server = spawn(process.execPath, [command, "serve"], {
+    cwd: home,
+    env: { PATH: process.env["PATH"], PORT: "0", COLLOQUY_DATA_DIR: "memory://" },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const ended = once(server, "close")
+  try {
+    let printed = ""
+    server.stdout.on("data", (piece) => (printed += String(piece)))
+    while (!printed.includes("Documentation: ")) {
+      const more = once(server.stdout, "data").then(() => true)
+      if (!(await Promise.race([more, ended.then(() => false)]))) break
+    }
+    const url = /listens on (http:\/\/[^/\s]+)/.exec(printed)?.[1] ?? stop(`The server did not start:\n${printed}`)
+    for (const [path, words] of Object.entries(shown)) {
+      const response = await fetch(url + path)
+      const text = await response.text()
+      if (response.status !== 200 || !text.includes(words))
+        stop(`${path} of the server shows no “${words}”: ${text.slice(0, 300)}`)
+    }
+  } finally {
+    server.kill("SIGKILL")
+    await ended
+  }
+}
+
+const shown: Readonly<Record<string, string>> = {
+  "/": "Colloquy",
+  "/docs/guide": "Choose a database",
+  "/docs/guide/http": "Authentication",
+  "/docs/guide/guide.css": "font",
+  "/docs/guide/examples/hosted-tool/main.ts": "hosted",
+  "/docs/guide?q=pgbouncer": "guide/scale",
+  "/llms.txt": "docs/guide/storage.md"
 }
 
 /** Checks that the built package finds the script of the process that reads files. */
@@ -256,11 +315,11 @@ const judge = async (each: Package, tarball: string) => {
 
 const main = async () => {
   build()
-  const tarballs = packages.map(pack)
+  const tarballs = packages.map((each) => packInto(each, folder))
   const faults = (await Promise.all(packages.map((each, index) => judge(each, tarballs[index] ?? "")))).flat()
   if (faults.length > 0) stop(faults.join("\n"))
   const home = install(tarballs)
-  consume(home)
+  await consume(home)
   refuseOtherEffect(home)
 }
 

@@ -1,11 +1,11 @@
 /** Requests for the guide: its paths and the security policy of its pages. The guide itself is loaded at the first request. */
-import { existsSync } from "node:fs"
 import { pack, packedResponse } from "@colloquy/studio/packed"
+import { guideHome } from "./guide/GuideHome.ts"
 
 const place = "/docs/guide"
 
-/** Whether this server has a guide: its pages are those of the repository, which the published package has not. */
-export const hasGuide = existsSync(new URL("../../../docs/README.md", import.meta.url))
+/** A package that was packed without `npm run pack:all` has no guide. */
+export const hasGuide = guideHome !== null
 
 /** The guide is beside the documents of the API, and also at the root. */
 const pathUnder = (pathname: string, basePath: string): Rest | null => {

@@ -1,16 +1,17 @@
 /**
- * The files of the repository that the guide shows, and their addresses: the pages of `docs/` by their names, everything else by its path.
- * A file that is no page, such as an example, is shown only if a page links to it.
+ * The files of the repository that the guide shows, and their addresses: the pages of `docs/` by their names, everything else by its path. A
+ * file that is no page, such as an example, is shown only if a page links to it. The published package carries the same files.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { posix } from "node:path"
-import { fileURLToPath } from "node:url"
 import { lexer, walkTokens } from "marked"
+import { guideHome } from "./GuideHome.ts"
 
-const root = fileURLToPath(new URL("../../../..", import.meta.url))
+/** Without files nothing below is found. */
+const root = guideHome ?? ""
 
 const inFolder = (folder: string): ReadonlyArray<string> =>
-  existsSync(root + folder)
+  guideHome !== null && existsSync(root + folder)
     ? readdirSync(root + folder)
         .filter((name) => !name.startsWith(".") && statSync(`${root}${folder}/${name}`).isFile())
         .toSorted()
@@ -59,7 +60,7 @@ export interface GuideFiles {
   readonly addressOf: (path: string) => string | undefined
 }
 
-/** Without `docs/` beside the server there is no guide, and nothing is found. */
+/** Without `docs/` there is no guide, and nothing is found. */
 export const findFiles = (): GuideFiles => {
   const markdown = [...inFolder("docs"), ...inFolder("docs/decisions")].filter((path) => path.endsWith(".md"))
   const pages = markdown.includes(start)
