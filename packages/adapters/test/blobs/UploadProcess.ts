@@ -14,7 +14,7 @@ import { FolderBlobs } from "../../src/blobs/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 
 const [kind = "", place = "", schema = ""] = process.argv.slice(2)
-const [files, chunks, chunkSize] = [20, 800, 65_536]
+const [files, chunks, chunkSize] = [8, 800, 65_536]
 
 const store: Layer.Layer<BlobStore, unknown> =
   kind === "folder" ? FolderBlobs.layer({ folder: place }) : Postgres.layer({ url: Redacted.make(place), schema })

@@ -15,7 +15,7 @@ const scratchFolder = Effect.acquireRelease(
 
 onEmbedded("PGlite", () => {
   it.live(
-    "8 MB of text in a folder take less than 350 MB over what the process had before",
+    "4 MB of text in a folder take less than 220 MB over what the process had before",
     () =>
       Effect.gen(function* () {
         const dataDir = join(yield* scratchFolder, "base")
@@ -24,7 +24,7 @@ onEmbedded("PGlite", () => {
         const { stdout } = yield* Effect.promise(() =>
           run(process.execPath, ["--conditions=colloquy-source", script, dataDir])
         )
-        assert.isBelow(Number(stdout), 350, "MB; it is about 200")
+        assert.isBelow(Number(stdout), 220, "MB; it is about 130")
       }),
     600_000
   )

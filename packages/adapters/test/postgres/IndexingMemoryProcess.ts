@@ -1,5 +1,5 @@
 /**
- * Started by a test: indexes a small text and then 8 MB in a database in a folder, as the standalone server does, and writes by how many MB the
+ * Started by a test: indexes a small text and then 4 MB in a database in a folder, as the standalone server does, and writes by how many MB the
  * process has grown at most meanwhile.
  */
 import { Assistants, Kernel, Principal, Providers } from "@colloquy/core"
@@ -59,8 +59,8 @@ const grown = Effect.gen(function* () {
   const assistantId = yield* made()
   yield* indexed(assistantId, 20_000)
   const before = process.memoryUsage().rss / 1_000_000
-  const { chunkCount, status } = yield* indexed(assistantId, 8_000_000)
-  if (status !== "completed" || (chunkCount ?? 0) < 3_000) throw new Error(`The text was not indexed: ${status}`)
+  const { chunkCount, status } = yield* indexed(assistantId, 4_000_000)
+  if (status !== "completed" || (chunkCount ?? 0) < 1_500) throw new Error(`The text was not indexed: ${status}`)
   return (process.resourceUsage().maxRSS * 1024) / 1_000_000 - before
 }).pipe(Principal.provide("ada"), Effect.provide(room))
 
