@@ -5,12 +5,16 @@ import { readdirSync, readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { join } from "node:path"
 import { type OutputChunk, rolldown } from "rolldown"
+import { fileURLToPath } from "node:url"
+import { typeface } from "../packages/studio/src/PageFiles.ts"
 import { root } from "./Workspace.ts"
 
 const page = join(root, "packages/studio/src/page")
 
 interface BuiltFile {
   readonly text: string
+  /** True: the text has bytes in base64. */
+  readonly isBytes?: true
   readonly type: string
   readonly isForever: boolean
 }
@@ -53,6 +57,15 @@ const styles = (): ReadonlyArray<readonly [string, BuiltFile]> =>
     return [`/studio/css/${name}`, { text: short, type: "text/css; charset=utf-8", isForever: false }]
   })
 
+/** The files of the typeface, and its licence, which goes where they go. */
+const letters = (): ReadonlyArray<readonly [string, BuiltFile]> =>
+  [...typeface].map(([path, name]) => {
+    const file = readFileSync(fileURLToPath(import.meta.resolve(name)))
+    return path.endsWith(".woff2")
+      ? [path, { text: file.toString("base64"), isBytes: true, type: "font/woff2", isForever: true }]
+      : [path, { text: file.toString("utf8"), type: "text/plain; charset=utf-8", isForever: true }]
+  })
+
 /** A file and all that it imports at once. */
 const withImports = (chunks: ReadonlyArray<OutputChunk>, first: string): ReadonlySet<string> => {
   const found = new Set([first])
@@ -83,6 +96,7 @@ export const buildPage = async (): Promise<BuiltPage> => {
       ...files(chunks, true),
       ...files(client, false),
       ...styles(),
+      ...letters(),
       ["/studio/audio/microphone.ts", { text: microphone, type: script, isForever: false }]
     ])
   }
@@ -95,6 +109,9 @@ export const pageFiles = {
   html: () => ${JSON.stringify(html)},
   inlineScript: null,
   has: (path) => files.has(path),
-  read: (path) => files.get(path) ?? { text: "", type: "text/plain", isForever: false }
+  read: (path) => {
+    const { isBytes, isForever, text, type } = files.get(path)
+    return { content: isBytes ? Buffer.from(text, "base64") : text, type, isForever }
+  }
 }
 `

@@ -1,8 +1,10 @@
 /** One line for each leg of a run that ends or waits, for the terminal: its state, model, time, tokens and cost, and why it failed. */
-import { type RunStatus, RunStore } from "@colloquy/core/adapters"
+import { type RunStatus, RunStore, type Settlement } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import { CurrentLogAnnotations } from "effect/References"
 
 export interface EndedLeg {
   readonly status: RunStatus
@@ -15,31 +17,54 @@ export interface EndedLeg {
   readonly reason: string | null
 }
 
-/** Tells of every leg when its end is stored. */
-export const watchLegs = (onLeg: (leg: EndedLeg) => void): Layer.Layer<RunStore, never, RunStore> =>
-  Layer.effect(
+/** A terminal with one line for each leg: `onLeg` hears of it when its end is stored. */
+export interface LegWatch {
+  readonly store: Layer.Layer<RunStore, never, RunStore>
+  /** In the place of the usual logger. The kernel warns of a run that failed, with the provider's words: the leg's line has them instead. */
+  readonly logger: Logger.Logger<unknown, unknown>
+}
+
+export const watchLegs = (
+  onLeg: (leg: EndedLeg) => void,
+  usual: Logger.Logger<unknown, unknown> = Logger.defaultLogger
+): LegWatch => {
+  /** What the kernel said of runs whose end is not stored yet. */
+  const warnings = new Map<string, { readonly text: string; readonly print: () => void }>()
+  const logger = Logger.make<unknown, unknown>((options) => {
+    const runId = options.fiber.getRef(CurrentLogAnnotations)["failed_run"]
+    if (typeof runId !== "string") return usual.log(options)
+    const text = [options.message].flat().join(" ").replace(`Run ${runId} failed. `, "")
+    return void warnings.set(runId, { text, print: () => usual.log(options) })
+  })
+  const tell = (runId: string, { answer, fault, model, status, usage }: Settlement, now: number): void => {
+    onLeg({
+      status,
+      provider: answer.provider ?? "",
+      model: answer.model ?? model,
+      millis: now - answer.createdAt.getTime(),
+      tokens: usage.inputTokens + usage.outputTokens,
+      costUsd: usage.costUsd,
+      reason: warnings.get(runId)?.text ?? fault?.message ?? null
+    })
+  }
+  const store = Layer.effect(
     RunStore,
-    Effect.map(RunStore, (store) => ({
-      ...store,
+    Effect.map(RunStore, (own) => ({
+      ...own,
       settle: (lease, settlement) =>
-        Effect.tap(store.settle(lease, settlement), (stored) =>
-          stored === true
-            ? Effect.map(Clock.currentTimeMillis, (now) => {
-                const { answer, fault, status, usage } = settlement
-                onLeg({
-                  status,
-                  provider: answer.provider ?? "",
-                  model: answer.model ?? settlement.model,
-                  millis: now - answer.createdAt.getTime(),
-                  tokens: usage.inputTokens + usage.outputTokens,
-                  costUsd: usage.costUsd,
-                  reason: fault?.message ?? null
-                })
-              })
-            : Effect.void
-        )
+        Effect.gen(function* () {
+          const stored = yield* own.settle(lease, settlement)
+          const now = yield* Clock.currentTimeMillis
+          if (stored === true) tell(lease.runId, settlement, now)
+          // The run has no line here, so that the warning is the only one.
+          else warnings.get(lease.runId)?.print()
+          warnings.delete(lease.runId)
+          return stored
+        })
     }))
   )
+  return { store, logger }
+}
 
 const colours: Partial<Record<RunStatus, number>> = { COMPLETED: 32, FAILED: 31, REQUIRES_ACTION: 33, CANCELLED: 90 }
 

@@ -43,6 +43,7 @@ import { openAiRealtime } from "@colloquy/ws/openai"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { MinimumLogLevel } from "effect/References"
@@ -150,6 +151,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
       )
     })
   )
+  const watch = onLeg === undefined ? null : watchLegs(onLeg)
   const { apiKeys, basePath, bodyTimeout } = settings
   const access = {
     basePath,
@@ -192,7 +194,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
       Providers.layer(providers),
       // Of two stores of bytes, the later one is used.
       Layer.merge(
-        onLeg === undefined ? makeStores(settings) : Layer.provideMerge(watchLegs(onLeg), makeStores(settings)),
+        watch === null ? makeStores(settings) : Layer.provideMerge(watch.store, makeStores(settings)),
         blobsLayer(settings)
       ),
       embeddingLayer(settings, providers),
@@ -200,7 +202,12 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
       Layer.succeed(Reranker, makeReranker(settings)),
       Layer.succeed(TurnSettings, Object.assign({}, defaultTurnSettings, settings.turns))
     ]),
-    Layer.provideMerge(Layer.succeed(MinimumLogLevel, settings.logLevel))
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Layer.succeed(MinimumLogLevel, settings.logLevel),
+        watch === null ? Layer.empty : Logger.layer([watch.logger, Logger.tracerLogger])
+      )
+    )
   )
   const links = {
     publicUrl: () => settings.publicUrl ?? address,

@@ -1,4 +1,4 @@
-/** A text that is sent often: compressed once, and not sent again to a browser that has it. For the studio and the guide. */
+/** A file that is sent often: compressed once, and not sent again to a browser that has it. For the studio and the guide. */
 import { createHash } from "node:crypto"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
@@ -6,16 +6,19 @@ import { gzip } from "node:zlib"
 export interface Packed {
   readonly type: string
   readonly plain: Buffer<ArrayBuffer>
-  readonly zipped: Buffer<ArrayBuffer>
+  /** Null: its form is compressed already. */
+  readonly zipped: Buffer<ArrayBuffer> | null
   readonly etag: string
 }
 
 const zip = promisify(gzip)
 
-export const pack = async (text: string, type: string): Promise<Packed> => {
-  const plain = Buffer.from(text)
+/** A text; bytes are sent as they are. */
+export const pack = async (content: string | Uint8Array, type: string): Promise<Packed> => {
+  const isText = typeof content === "string"
+  const plain = isText ? Buffer.from(content) : Buffer.from(content)
   const etag = `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`
-  return { type, plain, etag, zipped: Buffer.from(await zip(plain, { level: 9, memLevel: 9 })) }
+  return { type, plain, etag, zipped: isText ? Buffer.from(await zip(plain, { level: 9, memLevel: 9 })) : null }
 }
 
 export const packedResponse = (
@@ -27,12 +30,12 @@ export const packedResponse = (
   if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers: all })
   // Next keeps the compressed body and takes away the header that says so; it compresses by itself.
   const takesZip = !("nextUrl" in request) && /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")
-  const body = takesZip ? zipped : plain
+  const body = takesZip && zipped !== null ? zipped : plain
   return new Response(body, {
     headers: {
       ...all,
       "content-length": String(body.byteLength),
-      ...(takesZip ? { "content-encoding": "gzip" } : {})
+      ...(body === zipped ? { "content-encoding": "gzip" } : {})
     }
   })
 }

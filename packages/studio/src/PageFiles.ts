@@ -9,9 +9,10 @@ import { dirname, extname, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export interface PageFile {
-  readonly text: string
+  /** Bytes: they are compressed by their form. */
+  readonly content: string | Uint8Array
   readonly type: string
-  /** True: its address has a hash of its content, so that a browser asks for it once. */
+  /** True: its address has a hash or version of its content, so that a browser asks for it once. */
   readonly isForever: boolean
 }
 
@@ -30,8 +31,17 @@ const folder = fileURLToPath(new URL("../src/page", import.meta.url))
 const types: { readonly [ending: string]: string } = {
   ".css": "text/css; charset=utf-8",
   ".ts": "text/javascript; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8"
+  ".js": "text/javascript; charset=utf-8",
+  ".txt": "text/plain; charset=utf-8",
+  ".woff2": "font/woff2"
 }
+
+/** The typeface, with its licence: `css/base.css` and `index.html` have these addresses, with the version of the package. */
+export const typeface: ReadonlyMap<string, string> = new Map([
+  ["/studio/geist-5.3.0-latin.woff2", "@fontsource-variable/geist/files/geist-latin-wght-normal.woff2"],
+  ["/studio/geist-5.3.0-latin-ext.woff2", "@fontsource-variable/geist/files/geist-latin-ext-wght-normal.woff2"],
+  ["/studio/geist-5.3.0-license.txt", "@fontsource-variable/geist/LICENSE"]
+])
 
 /**
  * The libraries, by the names under which the studio imports them, with their addresses. The client of voice sessions serves other pages
@@ -57,7 +67,8 @@ const ownFiles = readdirSync(folder, { recursive: true, encoding: "utf8" })
 /** The file of each address. */
 const files: ReadonlyMap<string, string> = new Map([
   ...ownFiles.map((name) => [`/studio/${name}`, `${folder}/${name}`] as const),
-  ...[...libraries].map(([name, address]) => [address, fileURLToPath(import.meta.resolve(name))] as const)
+  ...[...libraries].map(([name, address]) => [address, fileURLToPath(import.meta.resolve(name))] as const),
+  ...[...typeface].map(([address, name]) => [address, fileURLToPath(import.meta.resolve(name))] as const)
 ])
 
 const importMap = JSON.stringify({
@@ -105,5 +116,9 @@ export const pageFiles: PageFiles = {
   },
   inlineScript: importMap,
   has: (path) => files.has(path),
-  read: (path) => ({ text: readSource(files.get(path) ?? ""), type: types[extname(path)] ?? "", isForever: false })
+  read: (path) => {
+    const file = files.get(path) ?? ""
+    const content = path.endsWith(".woff2") ? readFileSync(file) : readSource(file)
+    return { content, type: types[extname(path)] ?? "", isForever: typeface.has(path) }
+  }
 }

@@ -108,6 +108,7 @@ export const studioFiles = (files: PageFiles, choices: PageChoices): StudioFiles
       `script-src 'self'${hash}`,
       "img-src 'self' data: blob:",
       "media-src 'self' blob:",
+      "font-src 'self'",
       "base-uri 'none'",
       `frame-ancestors ${frameAncestors}`
     ].join("; "),
@@ -116,9 +117,9 @@ export const studioFiles = (files: PageFiles, choices: PageChoices): StudioFiles
     "x-content-type-options": "nosniff"
   }
   const own: ReadonlyMap<string, () => Omit<PageFile, "isForever">> = new Map([
-    ["/", () => ({ text: pageFor(files, choices), type: html })],
-    [workerPath, () => ({ text: workerFor(linkedFiles(pageFor(files, choices))), type: script })],
-    ...(brand === null ? [] : [[brandPath, () => ({ text: brand, type: css })] as const])
+    ["/", () => ({ content: pageFor(files, choices), type: html })],
+    [workerPath, () => ({ content: workerFor(linkedFiles(pageFor(files, choices))), type: script })],
+    ...(brand === null ? [] : [[brandPath, () => ({ content: brand, type: css })] as const])
   ])
   const read = (path: string): PageFile => {
     const made = own.get(path)?.()
@@ -126,8 +127,8 @@ export const studioFiles = (files: PageFiles, choices: PageChoices): StudioFiles
   }
   const kept = new Map<string, Promise<readonly [Packed, string]>>()
   const packFile = async (path: string): Promise<readonly [Packed, string]> => {
-    const { isForever, text, type } = read(path)
-    return [await pack(text, type), isForever ? "public, max-age=31536000, immutable" : "no-cache"]
+    const { content, isForever, type } = read(path)
+    return [await pack(content, type), isForever ? "public, max-age=31536000, immutable" : "no-cache"]
   }
   return {
     has: (path) => own.has(path) || files.has(path),

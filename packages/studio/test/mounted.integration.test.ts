@@ -39,7 +39,7 @@ describe("the studio in Express", () => {
     assert.strictEqual(page.status, 200)
     const html = await page.text()
     assert.include(html, '<meta name="api-base" content="/ai" />')
-    const files = [...html.matchAll(/(?:href|src)="([^"#:]+\.(?:js|ts|css))"/gu)].map(([, file = ""]) => file)
+    const files = [...html.matchAll(/(?:href|src)="([^"#:]+\.(?:js|ts|css|woff2))"/gu)].map(([, file = ""]) => file)
     assert.isAbove(files.length, 20)
     for (const file of files) assert.strictEqual((await host.get(`/admin/studio/${file}`)).status, 200, file)
   })
@@ -66,6 +66,32 @@ it("the handler alone answers web requests, at the root if no path is given", as
   assert.isTrue(answers("/"))
   assert.isTrue(answers("/studio/main.ts"))
   assert.isFalse(answers("/api/threads"))
+})
+
+it("has a typeface of at most 30 kB, which a browser keeps, with its licence, below its path and in the worker's cache", async () => {
+  const { handler } = studio({ api: "/ai", basePath: "/admin/studio" })
+  const get = (path: string) => handler(new Request(`http://host/admin/studio/${path}`))
+  const page = await (await get("")).text()
+  const styles = await (await get("studio/css/base.css")).text()
+  const files = [...styles.matchAll(/url\("\.\.\/([^"]+)"\)/gu)].map(([, file = ""]) => `studio/${file}`)
+  const [first = "", ...others] = files
+  assert.lengthOf(others, 1)
+  assert.include(page, `<link rel="preload" href="${first}" as="font" type="font/woff2" crossorigin />`)
+  assert.include(await (await get("offline.js")).text(), JSON.stringify(first))
+  for (const file of files) {
+    const { headers } = await get(file)
+    assert.strictEqual(headers.get("content-type"), "font/woff2")
+    assert.strictEqual(headers.get("cache-control"), "public, max-age=31536000, immutable")
+    assert.include(headers.get("content-security-policy") ?? "", "; font-src 'self';")
+  }
+  const zipping = new Request(`http://host/admin/studio/${first}`, { headers: { "accept-encoding": "gzip" } })
+  const letters = await handler(zipping)
+  assert.isNull(letters.headers.get("content-encoding"))
+  const bytes = Buffer.from(await letters.arrayBuffer())
+  assert.strictEqual(bytes.toString("latin1", 0, 4), "wOF2")
+  assert.isAtMost(bytes.byteLength, 30_000)
+  const licence = await (await get(`${first.replace("-latin.woff2", "")}-license.txt`)).text()
+  assert.include(licence, "SIL OPEN FONT LICENSE")
 })
 
 describe("the host's choices", () => {

@@ -82,9 +82,14 @@ inChromium((launch) => {
     await using visitor = await visit(browser, host.url)
     const { page } = visitor
     await page.getByRole("list", { name: "Beginnings" }).waitFor()
+    assert.isTrue(await page.evaluate(`document.fonts.ready.then(() => document.fonts.check("15px Geist"))`))
     const first = await loadedFiles(page)
-    assert.isAbove(weight(first), 20_000)
-    assert.isAtMost(weight(first), 60_000)
+    // The typeface is loaded beside the rest: what is read stands there before it comes.
+    const letters = first.filter(({ name }) => name.endsWith(".woff2"))
+    assert.lengthOf(letters, 1)
+    assert.isAtMost(weight(letters), 30_000)
+    assert.isAbove(weight(first) - weight(letters), 20_000)
+    assert.isAtMost(weight(first) - weight(letters), 60_000)
     assert.isAtMost(first.length, 25)
     let before = first.length
     for (const room of ["Runs", "Playground", "Knowledge"]) {
@@ -111,7 +116,7 @@ inChromium((launch) => {
     await page.goto("about:blank")
     await page.goto(host.url)
     await page.getByRole("list", { name: "Beginnings" }).waitFor()
-    const again = (await loadedFiles(page)).filter(({ name }) => /\.(?:js|css)$/.test(name))
+    const again = (await loadedFiles(page)).filter(({ name }) => /\.(?:js|css|woff2)$/.test(name))
     assert.isAbove(again.length, 10)
     // Of an answer that says "not changed", only the head is sent.
     for (const { name, transferSize } of again) assert.isAtMost(transferSize, 1000, name)

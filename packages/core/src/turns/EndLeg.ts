@@ -151,7 +151,9 @@ const tellOperator = (leg: Leg, exit: LegExit, ended: LegEnd | Withdrawn): Effec
       requestId === null ? "" : ` Request ${requestId}.`,
       forOperator === null ? "" : ` It said: ${forOperator}`
     ]
-    return Effect.logWarning(`Run ${leg.lease.runId} failed. ${error.message}${words.join("")}`)
+    return Effect.logWarning(`Run ${leg.lease.runId} failed. ${error.message}${words.join("")}`).pipe(
+      Effect.annotateLogs("failed_run", leg.lease.runId)
+    )
   })
 }
 
