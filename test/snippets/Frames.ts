@@ -122,20 +122,8 @@ await served.stop()
 await ai.dispose()
 `
   },
-  {
-    page: "docs/answers.md",
-    has: "Answers.layer().pipe(",
-    needsPostgres: true,
-    before: stage + url,
-    after: `
-const answers = { questions: { urgent: { type: "noul", instructions: "Does it need an answer today?" } } }
-const typed = { provider: "typedprovider", model: "typed-latest" }
-const reply = await send(kernel, { ...typed, content: "It is urgent.", options: { answers } })
-assert.strictEqual(reply.status, "COMPLETED")
-const { urgent } = JSON.parse(reply.content ?? "")
-assert.ok(urgent.noul >= 0 && urgent.noul <= 1)
-`
-  },
+  { page: "docs/answers.md", has: "rooms: [answers()]", prints: "{ type: 'noul', noul: 0.9 }\n" },
+  { page: "docs/answers.md", has: "Answers.use(", prints: "stated { type: 'noul', noul: 0.9 }\n" },
   {
     page: "docs/documents.md",
     has: "FileExtractor.layer()",
@@ -158,6 +146,7 @@ const { excerpts } = await Effect.runPromise(found.pipe(Principal.provide("ada")
 assert.strictEqual(excerpts[0]?.chunk.text, "Tea is a drink.")
 `
   },
+  { page: "docs/files.md", has: "ocr: true", prints: /^Tea Tea\n\nis a drink of leaves\.\n$/u },
   {
     page: "docs/files.md",
     has: "TesseractReader.layer()",
@@ -256,6 +245,26 @@ process.stdout.write(messages.at(-1)?.status === "COMPLETED" ? "|stored" : "|not
 `,
     prints: /You said: "Hello"[^]*\|stored$/u
   },
+  {
+    page: "docs/media.md",
+    has: "images({ model:",
+    instead: [['openai({ apiKey: process.env["OPENAI_API_KEY"] })', "openai({ baseUrl: vendor.url })"]],
+    before: `import { imageVendor, listen } from "../../test/snippets/Stage.ts"
+const vendor = await listen(imageVendor)
+`,
+    after: "await vendor.stop()",
+    prints: "Here is your fox.\nimage/png\n"
+  },
+  {
+    page: "docs/web-search.md",
+    has: "webSearch: ",
+    instead: [['"http://localhost:8888"', "engine.url"]],
+    before: `import { listen, searchEngine } from "../../test/snippets/Stage.ts"
+const engine = await listen(searchEngine)
+`,
+    after: "await engine.stop()",
+    prints: "They dig [1].\n[1] Foxes: https://foxes.example/\n"
+  },
   ...["docs/media.md", "docs/web-search.md"].map((page) => ({
     page,
     has: "export const kernelOf",
@@ -331,6 +340,39 @@ assert.strictEqual(method, "logprobs")
 assert.strictEqual(answers["topic"]?.type === "choice" && answers["topic"].choice, "refund")
 await vendor.stop()
 `
+  },
+  {
+    page: "docs/realtime.md",
+    has: "openaiVoice({",
+    instead: [
+      ['openaiVoice({ id: "openai", apiKey, models: { "gpt-realtime": {} } })', "demoVoice"],
+      ["3000", "0"]
+    ],
+    before: `import { demoVoice } from "@colloquy/server/demo"
+import { RealtimeClient } from "@colloquy/ws/client"
+`,
+    after: `
+await new Promise((resolve) => server.once("listening", resolve))
+const address = server.address()
+const host = "127.0.0.1:" + (typeof address === "object" ? address?.port : "")
+const ticket = await (await fetch("http://" + host + "/voice-ticket", { method: "POST" })).text()
+await new Promise<void>((resolve) => {
+  const client: RealtimeClient = new RealtimeClient({
+    url: "ws://" + host + "/ai/threads/realtime",
+    ticket,
+    first: { provider: "demo", model: "demo-voice-1" },
+    onClose: () => resolve(),
+    onEvent: ({ type }) => {
+      console.log(type)
+      if (type === "session.begin") void client.stop()
+    }
+  })
+})
+await colloquy.realtime.drain()
+server.close()
+await colloquy.close()
+`,
+    prints: "session.begin\nsession.ended\n"
   },
   ...(
     [
@@ -601,6 +643,32 @@ await ai.dispose()
     has: "StreamableHTTPClientTransport(",
     prints: "Butler [ { type: 'text', text: 'Tea, of course.' } ]\n"
   },
+  {
+    page: "docs/telemetry.md",
+    has: "layers: [telemetry]",
+    instead: [['process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "http://127.0.0.1:4318"', "collector.url"]],
+    before: `import { listen } from "../../test/snippets/Stage.ts"
+const told: Array<string> = []
+const collector = await listen((request, response) => {
+  told.push(request.url ?? "")
+  request.resume().on("end", () => response.end("{}"))
+})
+`,
+    after: `
+console.log(told.includes("/v1/traces"))
+await collector.stop()
+`,
+    prints: "Hello.\ntrue\n"
+  },
+  {
+    page: "docs/scale.md",
+    has: "DATABASES",
+    needsPostgres: true,
+    instead: [
+      ['process.env["DATABASES"] ?? ""', '(process.env["DATABASE_URL"] ?? "") + " " + process.env["DATABASE_URL"]']
+    ],
+    prints: "Hello.\n"
+  },
   { page: "docs/telemetry.md", has: "Tracer.make({", prints: /^chat demo-1 \d+ true$[\s\S]*^invoke_agent {2}true$/mu },
   { page: "docs/ag-ui.md", has: "new HttpAgent({", prints: "Hello, Ada. completed\n" },
   {
@@ -623,7 +691,12 @@ it("shows the messages that it begins with", () => {
   },
   {
     page: "docs/use-chat.md",
-    has: "chatRoute({",
+    has: "Colloquy.lazy(",
+    runBy: { file: "examples/cookbook/use-chat.ts", test: "examples/cookbook/cookbook.integration.test.ts" }
+  },
+  {
+    page: "docs/use-chat.md",
+    has: "handler: ai.handler",
     before: `${kernel}import { webHandler } from "@colloquy/http"
 const ai = webHandler({ kernel, basePath: "/ai", authenticate: () => "ada" })
 `,
@@ -635,6 +708,19 @@ assert.strictEqual(answer.status, 200)
 assert.match(await answer.text(), /"type":"text-delta"/)
 await ai.dispose()
 `
+  },
+  {
+    page: "docs/video.md",
+    has: "videos({ model:",
+    instead: [
+      [
+        'const router = openrouter({ apiKey: process.env["OPENROUTER_API_KEY"] })',
+        "const { provider: router } = ScriptedVideo.make()"
+      ],
+      ['videos({ model: "acme/clip" })', 'videos({ model: "acme/clip", firstPause: "10 millis" })']
+    ],
+    before: 'import { ScriptedVideo } from "@colloquy/testing"\n',
+    prints: "Here is your fox.\nvideo/mp4\n"
   },
   {
     page: "docs/video.md",
@@ -650,6 +736,17 @@ const defaults = { provider: "demo", model: "demo-1" }
       ]
     ],
     after: says("kernel")
+  },
+  {
+    page: "docs/voice.md",
+    has: 'recording: { file: "question.webm" }',
+    instead: [['openai({ apiKey: process.env["OPENAI_API_KEY"] })', "openai({ baseUrl: vendor.url })"]],
+    before: `import { listen, speechVendor } from "../../test/snippets/Stage.ts"
+const vendor = await listen(speechVendor)
+await writeFile("question.webm", Buffer.concat([Buffer.from("1a45dfa3", "hex"), Buffer.from("webm sound")]))
+`,
+    after: "await vendor.stop()",
+    prints: /What is the time\? It is noon\.\n$/u
   },
   {
     page: "docs/voice.md",

@@ -81,9 +81,13 @@ silence.set([0xff, 0xfb, 0x90, 0x00])
 
 /** A vendor of OpenAI's dialect that hears the same in every recording, and speaks silence. */
 export const speechVendor: RequestListener = (request, response) => {
-  request.resume().on("end", () => {
+  let sent = ""
+  request.setEncoding("latin1").on("data", (piece: string) => (sent += piece))
+  request.on("end", () => {
     if (request.url?.endsWith("/audio/speech") === true) {
       response.writeHead(200, { "content-type": "audio/mpeg" }).end(Buffer.concat([silence, silence]))
+    } else if (request.url?.endsWith("/audio/transcriptions") === true && !sent.includes('name="stream"')) {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ text: spoken }))
     } else if (request.url?.endsWith("/audio/transcriptions") === true) {
       response.writeHead(200, { "content-type": "text/event-stream" })
       response.write(`data: ${JSON.stringify({ type: "transcript.text.delta", delta: spoken })}\n\n`)
@@ -92,4 +96,20 @@ export const speechVendor: RequestListener = (request, response) => {
       response.writeHead(404).end()
     }
   })
+}
+
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+/** A vendor of OpenAI's dialect whose pictures are one pixel. */
+export const imageVendor: RequestListener = (request, response) => {
+  const body = request.url?.endsWith("/images/generations") === true ? { data: [{ b64_json: pixel }] } : { data: [] }
+  request.resume().on("end", () => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
+  })
+}
+
+/** SearXNG, which finds the same page for every query. */
+export const searchEngine: RequestListener = (_request, response) => {
+  const results = [{ url: "https://foxes.example/", title: "Foxes", content: "They dig." }]
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results }))
 }
