@@ -549,6 +549,24 @@ assert.match(messages.at(-1)?.content ?? "", /12 degrees, rain/)
   { page: "docs/tools.md", has: "const orderStatus = tool({", prints: "It is on its way.\n" },
   { page: "docs/approvals.md", has: "HostedTools.tools([refund])", prints: "You get it back.\n" },
   { page: "docs/conversations.md", has: "kernel.regenerate({", prints: "What shall I drink? Coffee. true\n" },
+  {
+    page: "docs/conversations.md",
+    has: 'createReadStream("conversations.json")',
+    before: `import { TestKernel } from "colloquy/testing"
+import { writeFileSync } from "node:fs"
+await using kernel = await TestKernel.open([])
+const { id: assistantId } = await kernel.assistants.create({ name: "a" })
+const said = { author: { role: "user" }, content: { content_type: "text", parts: ["Hi"] } }
+const exported = new URL("conversations.json", import.meta.url)
+writeFileSync(exported, JSON.stringify([{ current_node: "1", mapping: { 1: { message: said } } }]))
+`,
+    instead: [['"conversations.json"', "exported"]],
+    after: `
+const [thread] = await kernel.threads.list({ assistantId })
+console.log((await kernel.threads.get(thread?.id ?? "")).messages[0]?.content)
+`,
+    prints: "Hi\n"
+  },
   { page: "docs/documents.md", has: "rooms, owner", prints: "At noon [d1]. house.md\n" },
   { page: "docs/guards.md", has: "const noKeys", prints: "The key is [key].\n" },
   { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },

@@ -6,108 +6,28 @@
  * missing gets one that says so, unless it is at the end.
  */
 import type { ImportedMessage } from "@colloquy/core"
+import {
+  asText,
+  Conversation,
+  type Call,
+  type Fields,
+  functionCall,
+  isObject,
+  listOrEmpty,
+  objectsIn,
+  plainText,
+  readTime,
+  type Said,
+  textOr
+} from "./ImportedConversation.ts"
 
-type Fields = Readonly<Record<string, unknown>>
-type Call = NonNullable<ImportedMessage["toolCalls"]>[number]
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-const listOrEmpty = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
-const objectsIn = (value: unknown): ReadonlyArray<Fields> => listOrEmpty(value).filter(isObject)
-const textOr = (value: unknown, other: string): string => (typeof value === "string" ? value : other)
-/** Values that are no text, as JSON. */
-const asText = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
-
-interface Said {
-  readonly role: "user" | "assistant"
-  content: string | null
-  readonly calls: Array<Call>
-  readonly createdAt: string | undefined
-}
-
-/** Collects messages, calls and outputs in the order in which they were written. */
-class Conversation {
-  private readonly said: Array<Said> = []
-  private readonly outputs = new Map<string, string>()
-
-  say(role: Said["role"], content: string | null, createdAt?: string, calls: ReadonlyArray<Call> = []): void {
-    if ((content === null || content === "") && calls.length === 0) return
-    this.said.push({ role, content, calls: [...calls], createdAt })
-  }
-
-  /** Calls that follow each other, or a text of the assistant, are one message with it. */
-  call(call: Call): void {
-    const last = this.said.at(-1)
-    const isOpen = last?.role === "assistant" && last.calls.every(({ id }) => !this.outputs.has(id))
-    if (last !== undefined && isOpen) last.calls.push(call)
-    else this.say("assistant", null, undefined, [call])
-  }
-
-  output(callId: string, output: string): void {
-    if (!this.outputs.has(callId)) this.outputs.set(callId, output)
-  }
-
-  messages(): ReadonlyArray<ImportedMessage> {
-    return this.said.flatMap(({ calls, content, createdAt, role }, place): ReadonlyArray<ImportedMessage> => {
-      const isLast = place === this.said.length - 1
-      const own: ImportedMessage = {
-        role,
-        content,
-        ...(calls.length === 0 ? {} : { toolCalls: calls }),
-        ...(createdAt === undefined ? {} : { createdAt })
-      }
-      const results = calls.flatMap(({ id }): ReadonlyArray<ImportedMessage> => {
-        const output = this.outputs.get(id) ?? (isLast ? undefined : noOutput)
-        return output === undefined ? [] : [{ role: "tool", toolCallId: id, content: output }]
-      })
-      return [own, ...results]
-    })
-  }
-}
-
-const noOutput = "No result was recorded."
-
-/** Seconds or milliseconds since 1970, or ISO 8601. */
-const readTime = (value: unknown): string | undefined => {
-  if (typeof value === "number" && Number.isFinite(value)) {
-    const date = new Date(value < 100_000_000_000 ? value * 1000 : value)
-    return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-  }
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString()
-  return typeof value === "string" && !Number.isNaN(Date.parse(value)) ? new Date(value).toISOString() : undefined
-}
-
-/** The words of a content: a text, or a list of parts in the forms of these systems. */
-const plainText = (content: unknown): string => {
-  if (typeof content === "string") return content
-  return listOrEmpty(content)
-    .flatMap((part): ReadonlyArray<string> => {
-      if (typeof part === "string") return [part]
-      if (!isObject(part)) return []
-      const { text, type } = part
-      if (typeof text === "string") return [text]
-      if (isObject(text) && typeof text["value"] === "string") return [text["value"]]
-      if (typeof part["refusal"] === "string") return [part["refusal"]]
-      const isFile = typeof type === "string" && /image|file|audio|video|document/u.test(type)
-      return isFile
-        ? [`[A file was here: ${textOr(part["filename"] ?? part["title"] ?? part["mediaType"], type)}]`]
-        : []
-    })
-    .filter((words) => words !== "")
-    .join("\n\n")
-}
+export { fromChatGpt, listEntries } from "./ChatGptExport.ts"
 
 /** An export is a list, or a page with a list under `data`, `items` or `messages`. */
 const readEntries = (value: unknown): ReadonlyArray<Fields> => {
   if (!isObject(value)) return objectsIn(value)
   return objectsIn(value["data"] ?? value["items"] ?? value["messages"] ?? value["output"])
 }
-
-const functionCall = (id: unknown, name: unknown, args: unknown): Call => ({
-  id: textOr(id, "call"),
-  name: textOr(name, "tool"),
-  arguments: args === undefined || args === null || args === "" ? "{}" : asText(args)
-})
 
 const timeIn = (entry: Fields | undefined): string | undefined =>
   readTime(entry?.["created_at"]) ?? readTime(entry?.["processed_at"])

@@ -1,7 +1,7 @@
 /** Conversations of other systems, read and imported: what the model reads in the next turn. */
 import type { BetaManagedAgentsSessionEvent } from "@anthropic-ai/sdk/resources/beta/sessions/events"
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages"
-import { fromAnthropic, fromLangGraph, fromOpenAi, fromUiMessages } from "colloquy/import"
+import { fromAnthropic, fromChatGpt, fromLangGraph, fromOpenAi, fromUiMessages, listEntries } from "colloquy/import"
 import { say, TestKernel } from "colloquy/testing"
 import type { ImportedMessage } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
@@ -194,8 +194,153 @@ describe("the readers of colloquy/import", () => {
     ])
   })
 
+  const node = (id: string, parent: string | null, message: object | null, children: ReadonlyArray<string> = []) => ({
+    [id]: { id, parent, children, message }
+  })
+  const gptSaid = (role: string, parts: ReadonlyArray<unknown>, more: object = {}) => ({
+    author: { role, name: null, metadata: {} },
+    create_time: 1700000000.5,
+    content: { content_type: "text", parts },
+    recipient: "all",
+    metadata: {},
+    ...more
+  })
+  const gptTool = (name: string, text: string) => ({
+    ...gptSaid("tool", []),
+    author: { role: "tool", name },
+    content: { content_type: "execution_output", text }
+  })
+  const picture = { content_type: "image_asset_pointer", asset_pointer: "file-service://file-1" }
+  const gptTree = {
+    ...node("root", null, null),
+    ...node("sys", "root", gptSaid("system", ["Be kind."])),
+    ...node(
+      "set",
+      "sys",
+      gptSaid("user", [], { content: { content_type: "user_editable_context", user_profile: "x" } })
+    ),
+    ...node("q-old", "set", gptSaid("user", ["How is Rome?"])),
+    ...node(
+      "q",
+      "set",
+      gptSaid("user", ["How is this?", picture], {
+        metadata: {
+          attachments: [
+            { id: "file-1", name: "sky.png" },
+            { id: "file-2", name: "list.pdf" }
+          ]
+        }
+      })
+    ),
+    ...node("t", "q", gptSaid("assistant", [], { content: { content_type: "thoughts", thoughts: ["Hm."] } })),
+    ...node(
+      "c",
+      "t",
+      gptSaid("assistant", [], { recipient: "python.run", content: { content_type: "code", text: "print(1)" } })
+    ),
+    ...node("o", "c", gptTool("python", "1")),
+    ...node("f", "o", gptTool("myfiles_browser", "A list.")),
+    ...node(
+      "a",
+      "f",
+      gptSaid("assistant", [
+        "It rains\ue200cite\ue202turn0\ue201.",
+        { content_type: "audio_transcription", text: "Yes." }
+      ])
+    )
+  }
+
+  it("read the shown branch of a conversation of ChatGPT, with its tools, and its files by name", async () => {
+    const read = fromChatGpt({ title: "t", current_node: "a", mapping: gptTree })
+    assert.strictEqual(read[0]?.createdAt, "2023-11-14T22:13:20.500Z")
+    assert.deepStrictEqual(withoutTimes(read), [
+      { role: "user", content: "How is this?\n\n[A file was here: sky.png]\n\n[A file was here: list.pdf]" },
+      {
+        role: "assistant",
+        content: null,
+        toolCalls: [{ id: "call_4", name: "python_run", arguments: '{"input":"print(1)"}' }]
+      },
+      { role: "tool", toolCallId: "call_4", content: "1" },
+      { role: "assistant", content: null, toolCalls: [{ id: "call_6", name: "myfiles_browser", arguments: "{}" }] },
+      { role: "tool", toolCallId: "call_6", content: "A list." },
+      { role: "assistant", content: "It rains.\n\nYes." }
+    ])
+    await using kernel = await TestKernel.open([])
+    const { id } = await kernel.assistants.create({ name: "Reader" })
+    await kernel.threads.import({ assistantId: id, messages: read })
+  })
+
+  it("read what can be reached of a tree with circles and missing parents", () => {
+    const question = gptSaid("user", ["Hi"])
+    const answer = gptSaid("assistant", ["Yes"], { create_time: 1800000000 })
+    const circle = { ...node("a", "b", question), ...node("b", "a", answer) }
+    const both = ["Hi", "Yes"]
+    for (const [exported, expectedWords] of [
+      [{ current_node: "b", mapping: circle }, both],
+      [{ mapping: { ...node("a", "__proto__", question), ...node("b", "a", answer) } }, both],
+      [{ current_node: "gone", mapping: { ...node("a", "gone", question), ...node("b", "a", answer) } }, both],
+      [{ current_node: "constructor", mapping: {} }, []],
+      [{ current_node: 7, mapping: { a: 1, b: { message: 3 }, c: { message: { author: 1, content: [] } } } }, []]
+    ] as const)
+      assert.deepStrictEqual(
+        fromChatGpt(exported).map(({ content }) => content),
+        [...expectedWords]
+      )
+    const deep = Object.assign({}, ...Array.from({ length: 20_000 }, (_, at) => node(`${at}`, `${at - 1}`, question)))
+    assert.lengthOf(fromChatGpt({ current_node: "19999", mapping: deep }), 20_000)
+  })
+
+  const pieces = async function* (text: string, size: number) {
+    const bytes = new TextEncoder().encode(text)
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+  }
+  const entriesIn = async (text: string, size: number) => {
+    const found: Array<unknown> = []
+    for await (const entry of listEntries(pieces(text, size))) found.push(entry)
+    return found
+  }
+
+  it("read the entries of a list in pieces of any size", async () => {
+    const list = [{ a: '],"\\[é€😀' }, [], [[1], {}], "x,y", 7, null, { nested: { deep: ["}"] } }]
+    for (const size of [1, 2, 3, 7, 1000]) {
+      assert.deepStrictEqual(await entriesIn(JSON.stringify(list), size), list)
+      assert.deepStrictEqual(await entriesIn(`\ufeff${JSON.stringify(list, null, 2)}\n`, size), list)
+    }
+    for (const [text, problem] of [
+      ["", /ends in the middle, in entry 0/u],
+      ["{}", /no JSON list/u],
+      ["[1, 2", /ends in the middle, in entry 1/u],
+      ["[secret]", /^Entry 0 is no JSON\.$/u],
+      ["[1}, 2]", /ends in the middle/u],
+      ["[] []", /follows the list/u]
+    ] as const) {
+      const error: unknown = await entriesIn(text, 3).catch((caught: unknown) => caught)
+      assert.match(error instanceof Error ? error.message : "none", problem)
+    }
+  })
+
+  it("read a long list without keeping it, and refuse an entry that is too large", async () => {
+    const conversation = JSON.stringify({ current_node: "a", mapping: gptTree, more: "x".repeat(1_000_000) })
+    const file = async function* () {
+      yield "["
+      for (let count = 0; count < 20; count++) yield `${count === 0 ? "" : ","}${conversation}`
+      yield "]"
+    }
+    let read = 0
+    for await (const entry of listEntries(file())) read += fromChatGpt(entry).length
+    assert.strictEqual(read, 120)
+    const endless = async function* () {
+      yield '["'
+      for (;;) yield "x".repeat(16 * 1024 * 1024)
+    }
+    const error: unknown = await listEntries(endless())
+      .next()
+      .catch((caught: unknown) => caught)
+    assert.match(error instanceof Error ? error.message : "none", /^Entry 0 has more than/u)
+  })
+
   it("read anything without a fault, and give every call in the middle an output", () => {
-    for (const read of [fromOpenAi, fromLangGraph, fromAnthropic])
+    for (const read of [fromOpenAi, fromLangGraph, fromAnthropic, fromChatGpt])
       for (const odd of [null, 7, "x", {}, [null, 1, [], {}, { role: 1, content: {} }, { type: "ai" }, { data: 1 }]])
         assert.deepStrictEqual([...read(odd)], [])
     const open = [
