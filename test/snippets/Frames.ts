@@ -562,8 +562,8 @@ writeFileSync(exported, JSON.stringify([{ current_node: "1", mapping: { 1: { mes
 `,
     instead: [['"conversations.json"', "exported"]],
     after: `
-const [thread] = await kernel.threads.list({ assistantId })
-console.log((await kernel.threads.get(thread?.id ?? "")).messages[0]?.content)
+const [found] = await kernel.threads.list({ assistantId, includeMessages: true })
+console.log(found?.messages[0]?.content)
 `,
     prints: "Hi\n"
   },

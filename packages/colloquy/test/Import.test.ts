@@ -286,13 +286,16 @@ describe("the readers of colloquy/import", () => {
         fromChatGpt(exported).map(({ content }) => content),
         [...expectedWords]
       )
-    const deep = Object.assign({}, ...Array.from({ length: 20_000 }, (_, at) => node(`${at}`, `${at - 1}`, question)))
+    const deep = Object.assign(
+      {},
+      ...Array.from({ length: 20_000 }, (_, index) => node(`${index}`, `${index - 1}`, question))
+    )
     assert.lengthOf(fromChatGpt({ current_node: "19999", mapping: deep }), 20_000)
   })
 
   const pieces = async function* (text: string, size: number) {
     const bytes = new TextEncoder().encode(text)
-    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+    for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
   }
   const entriesIn = async (text: string, size: number) => {
     const found: Array<unknown> = []
