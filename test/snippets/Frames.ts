@@ -680,10 +680,10 @@ await collector.stop()
   },
   {
     page: "docs/scale.md",
-    has: "DATABASES",
+    has: "POSTGRES",
     needsPostgres: true,
     instead: [
-      ['process.env["DATABASES"] ?? ""', '(process.env["DATABASE_URL"] ?? "") + " " + process.env["DATABASE_URL"]']
+      ['process.env["POSTGRES"] ?? ""', '(process.env["DATABASE_URL"] ?? "") + " " + process.env["DATABASE_URL"]']
     ],
     prints: "Hello.\n"
   },
