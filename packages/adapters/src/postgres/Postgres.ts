@@ -61,6 +61,7 @@ import { usageLedger } from "./PostgresUsageLedger.ts"
 import { makePresence, noPresence, type Presence, watchPresence } from "./Presence.ts"
 import { quietSockets } from "./QuietSocket.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
+import { watchLeftovers } from "./Removals.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
 import { buildVectorIndexes } from "./VectorIndexes.ts"
 
@@ -245,7 +246,10 @@ const makeStores = (
 ): Effect.Effect<Context.Context<Stores>, never, Scope.Scope> =>
   Effect.map(
     Effect.tap(makeRunHints(hintOptions), (hints) =>
-      presence === noPresence ? Effect.void : watchPresence(database, presence, hints)
+      Effect.andThen(
+        watchLeftovers(database),
+        presence === noPresence ? Effect.void : watchPresence(database, presence, hints)
+      )
     ),
     (hints) =>
       Context.make(Ports.AssistantStore, assistantStore(database)).pipe(

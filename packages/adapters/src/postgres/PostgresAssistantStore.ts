@@ -25,6 +25,7 @@ import {
 import { call, type Database, type Parameter } from "./Database.ts"
 import { onceArguments } from "./PostgresBranches.ts"
 import { functionName } from "./schema/FunctionNames.ts"
+import { removeWith, rowsAtOnce } from "./Removals.ts"
 import { joinedRevision } from "./schema/Threads.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromJsonOrNull, toText } from "./StoredText.ts"
@@ -103,7 +104,7 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
             `select ${assistantColumns}, ${threadColumns}, t.summary, ${revision} as revision
              from ${schema}.threads t
              join ${schema}.assistants a on a.id = coalesce(t.acting_assistant_id, t.assistant_id) and a.owner = t.owner
-             where t.id = $1 and t.owner = $2`,
+             where t.id = $1 and t.owner = $2 and (not a.draft or t.acting_assistant_id is not null)`,
             [knownId(threadId), toText(ownerId)]
           ),
           ([row]) =>
@@ -217,17 +218,11 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
 
     remove: (id) =>
       Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), assistant: knownId(id) }
+        const args = { owner: toText(ownerId), assistant: knownId(id), limit: rowsAtOnce }
         return Effect.flatMap(
-          query<{ readonly removed: boolean | null }>(
-            "AssistantStore.remove",
-            `select ${call(database, "remove_assistant", args)} as removed`,
-            Object.values(args)
-          ),
-          ([row]) =>
-            row?.removed === null
-              ? Effect.fail(new AssistantInSession({ assistantId: id }))
-              : Effect.succeed(row?.removed === true)
+          removeWith(database, "AssistantStore.remove", "remove_assistant", args),
+          (removed): Effect.Effect<boolean, AssistantInSession> =>
+            removed === null ? new AssistantInSession({ assistantId: id }) : Effect.succeed(removed)
         )
       })
   })

@@ -45,7 +45,7 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
       select left(m.body, ${bodyBeginning}) as body from ${schema}.messages m
       where m.thread_id = r.thread_id and m.owner = r.owner and m.sequence = r.last_message and m.role = 'assistant' offset 0
     ) m on true`
-  const isListed = `not exists (select from ${schema}.threads t where t.id = r.thread_id and t.owner = r.owner and t.scratch)`
+  const isListed = `exists (select from ${schema}.threads t where t.id = r.thread_id and t.owner = r.owner and not t.scratch)`
   const ofOwner = `${ownerOfRun("r.owner")} = ${ownerOfRun("$1")} and r.owner = $1`
 
   return InboxStore.of({

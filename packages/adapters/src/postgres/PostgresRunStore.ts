@@ -170,10 +170,12 @@ const reads = (database: Database): Reads => {
   const findRun = (operation: string, condition: string, id: string | null) =>
     Principal.use(({ ownerId }) =>
       Effect.map(
-        brief<RunRow>(operation, `select ${runColumns} from ${schema}.runs r where ${condition} and r.owner = $2`, [
-          id,
-          toText(ownerId)
-        ]),
+        brief<RunRow>(
+          operation,
+          `select ${runColumns} from ${schema}.runs r where ${condition} and r.owner = $2
+             and exists (select from ${schema}.threads t where t.id = r.thread_id and t.owner = r.owner)`,
+          [id, toText(ownerId)]
+        ),
         ([row]) => Option.map(Option.fromNullishOr(row), decodeRun)
       )
     )
@@ -249,7 +251,8 @@ const listStatement = (schema: string): string => {
     from ${schema}.messages m cross join lateral (
       select * from ${schema}.runs r where r.id = m.run_id and r.owner = $2 and r.user_message_id = m.id offset 0
     ) r
-    where m.thread_id = $1 and m.owner = $2 and m.role = 'user' and ${condition} and ($3::text is null or r.status = $3)`
+    where m.thread_id = $1 and m.owner = $2 and exists (select from ${schema}.threads t where t.id = $1 and t.owner = $2)
+      and m.role = 'user' and ${condition} and ($3::text is null or r.status = $3)`
   return `select * from (
     (${found(`${2 ** 40} - m.sequence`, `m.sequence < 0 and ($4::bigint is null or ${2 ** 40} - m.sequence < $4::bigint)`)})
     union all

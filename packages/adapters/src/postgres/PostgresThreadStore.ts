@@ -10,6 +10,7 @@ import { decodeRows } from "./DecodedRows.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeListed } from "./ListedRecord.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
+import { removeWith } from "./Removals.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, toJson, toText } from "./StoredText.ts"
@@ -81,7 +82,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
             "ThreadStore.messagesBefore",
             `select message from (
                select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
-               where m.owner = $1 and m.thread_id = $2 and m.sequence > 0 and m.sequence < $3 order by m.sequence desc limit $4) newest
+               where m.owner = $1 and m.thread_id = $2 and m.sequence > 0 and m.sequence < $3 and ${isThread(schema)} order by m.sequence desc limit $4) newest
              order by sequence`,
             [toText(ownerId), knownId(id), sequence, limit]
           ),
@@ -139,15 +140,11 @@ export const threadStore = (database: Database, histories: KnownHistories): type
       Principal.use(({ ownerId }) => {
         const args = { owner: toText(ownerId), thread: knownId(id) }
         return Effect.flatMap(
-          query<{ readonly removed: boolean | null }>(
-            "ThreadStore.remove",
-            `select ${call(database, "remove_thread", args)} as removed`,
-            Object.values(args)
-          ),
-          ([row]) => {
-            if (row?.removed === null) return new ThreadInSession({ threadId: id })
+          removeWith(database, "ThreadStore.remove", "remove_thread", args),
+          (removed): Effect.Effect<boolean, ThreadInSession> => {
+            if (removed === null) return new ThreadInSession({ threadId: id })
             histories.forget(ownerId, id)
-            return Effect.succeed(row?.removed === true)
+            return Effect.succeed(removed)
           }
         )
       })
@@ -282,7 +279,8 @@ const messagesOfThreads = (schema: string): string =>
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     cross join lateral (
       select message, message.sequence from ${schema}.messages message
-      where message.thread_id = wanted.id and message.owner = $1 and message.sequence > 0 offset 0
+      where message.thread_id = wanted.id and message.owner = $1 and message.sequence > 0
+        and exists (select from ${schema}.threads where id = wanted.id and owner = $1) offset 0
     ) m
     union all
     select wanted.place, unfinished.sequence, unfinished.message
@@ -296,6 +294,9 @@ const messagesOfThreads = (schema: string): string =>
       join ${schema}.runs r on r.id = a.run_id and r.owner = t.owner offset 0
     ) unfinished
     order by place, sequence`
+
+/** The messages of a deleted thread may still be there for a moment. */
+const isThread = (schema: string): string => `exists (select from ${schema}.threads t where t.id = $2 and t.owner = $1)`
 
 /**
  * The same for one thread. It is read in the order of an index and not sorted. The answer of a run in progress is a column of the first
@@ -313,7 +314,7 @@ const messagesOfThread = (schema: string): string =>
         where t.id = $2 and t.owner = $1
       ) end as answer
     from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence > 0 and m.sequence > $3
-      and (m.tokens_before < $4 or m.sequence = $3 + 1)
+      and (m.tokens_before < $4 or m.sequence = $3 + 1) and ${isThread(schema)}
     order by m.sequence limit ${readAtOnce.messages}`
 
 interface ThreadMessageRow extends MessageRow {

@@ -46,7 +46,7 @@ const endOfRows: Readonly<Record<string, string>> = {
   assistants: "by their owner; drafts of clones by a follow-up",
   assistant_versions: "with the assistant",
   threads: "by their owner",
-  thread_drafts: "when the thread is complete, or by a follow-up",
+  thread_drafts: "when the thread is complete or all of it is deleted, else by the watch of leftovers",
   messages: "with the thread",
   runs: "with the thread",
   run_followers: "with the erasure of the owner: one for each owner",

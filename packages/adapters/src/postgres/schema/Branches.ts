@@ -119,13 +119,12 @@ export const threadsOfKeys: Migration = {
 export const allShelvesSql = (thread: string): string =>
   `(coalesce(${thread}.shelves, '{}') || coalesce(${thread}.shelf, ${thread}.id))`
 
-/** Begins a new thread. Drafts of processes that have died are deleted. False: an earlier call of the same caller has made the thread. */
+/** Begins a new thread. False: an earlier call of the same caller has made the thread. */
 const openDraft = sqlFunction(
   "open_draft",
   `(p_owner text, p_thread uuid) returns boolean language plpgsql as $$
 begin
-  delete from {schema}.thread_drafts
-    where owner = p_owner and (id = p_thread or created_at < clock_timestamp() - interval '1 hour');
+  delete from {schema}.thread_drafts where owner = p_owner and id = p_thread;
   if exists (select from {schema}.threads where id = p_thread and owner = p_owner) then return false; end if;
   insert into {schema}.thread_drafts (owner, id) values (p_owner, p_thread);
   return true;

@@ -122,34 +122,35 @@ export const erasedTables = [
 /** They are found by their thread. */
 export const tablesOfThreads = ["messages", "runs", "active_runs", "run_log", "realtime_messages"] as const
 
-/** Erases messages of the owner's oldest thread with their runs, or the thread when it has none. Returns the number of rows; 0: no thread. */
+/** Erases messages of the owner's oldest thread with their runs, and then the thread. 0: there is none. */
 const eraseThread = sqlFunction(
   "erase_thread",
   `(p_owner text, p_limit integer) returns integer language plpgsql as $$
 declare
   v_thread uuid;
-  v_runs uuid[];
-  v_last integer;
-  v_messages integer;
 begin
   select id into v_thread from {schema}.threads where owner = p_owner order by created_at, ordinal limit 1 for update;
   if not found then return 0; end if;
-  select max(sequence) into v_last from (
-    select sequence from {schema}.messages where thread_id = v_thread and owner = p_owner order by sequence limit p_limit
-  ) oldest;
-  with gone as (
-    delete from {schema}.messages where thread_id = v_thread and owner = p_owner and sequence <= v_last returning run_id
-  )
-  select count(*), array_agg(distinct run_id) into v_messages, v_runs from gone;
-  delete from {schema}.active_runs where thread_id = v_thread and owner = p_owner and run_id = any (v_runs);
-  delete from {schema}.runs where id = any (v_runs) and owner = p_owner;
-  delete from {schema}.run_log where run_id = any (v_runs) and owner = p_owner;
-  if v_messages < p_limit then delete from {schema}.threads where id = v_thread and owner = p_owner; end if;
-  return v_messages + 1;
+  if {schema}.erase_messages(p_owner, v_thread, p_limit) then delete from {schema}.threads where id = v_thread and owner = p_owner; end if;
+  return 1;
 end $$`
 )
 
-/** Erases rows of the first table that has some. Returns their number; 0: nothing is left. */
+/** The same for a draft of a thread. */
+const eraseDraft = sqlFunction(
+  "erase_draft",
+  `(p_owner text, p_limit integer) returns integer language plpgsql as $$
+declare
+  v_draft uuid;
+begin
+  select id into v_draft from {schema}.thread_drafts where owner = p_owner limit 1 for update;
+  if not found then return 0; end if;
+  if {schema}.erase_messages(p_owner, v_draft, p_limit) then delete from {schema}.thread_drafts where owner = p_owner and id = v_draft; end if;
+  return 1;
+end $$`
+)
+
+/** Erases rows of the first table that has some. 0: nothing is left. */
 const eraseSome = sqlFunction(
   "erase_some",
   `(p_owner text, p_limit integer, p_kept_kind text) returns integer language plpgsql as $$
@@ -161,6 +162,8 @@ begin
     continue when v_table = 'search_vectors' and to_regclass('{schema}.search_vectors') is null;
     if v_table = 'threads' then
       v_gone := {schema}.erase_thread(p_owner, p_limit);
+    elsif v_table = 'thread_drafts' then
+      v_gone := {schema}.erase_draft(p_owner, p_limit);
     else
       execute format(
         'delete from {schema}.%1$I where owner = $1 and ctid = any (array(
@@ -212,6 +215,7 @@ end $$`
 
 export const ownerFunctions: ReadonlyArray<SqlFunction> = [
   withFixedPlans(eraseThread),
+  withFixedPlans(eraseDraft),
   eraseSome,
   leftOfOwner,
   endErasure

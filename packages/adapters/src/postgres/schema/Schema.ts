@@ -18,6 +18,7 @@ import { erasedWriters, erasureTables, ownerFunctions } from "./Owners.ts"
 import { budgetHolds, quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
 import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
+import { removalFunctions, removalTables } from "./Removals.ts"
 import { runEndFunctions } from "./RunEnds.ts"
 import { agedRows, runHolders, runTables } from "./Runs.ts"
 import { runStartFunctions } from "./RunStarts.ts"
@@ -97,11 +98,13 @@ export const schemaOfThisVersion: Schema = {
     feedbackTables,
     threadsOfKeys,
     onlineTables,
-    runHolders
+    runHolders,
+    removalTables
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
     ...threadFunctions,
+    ...removalFunctions,
     ...runStepFunctions,
     ...runStartFunctions,
     ...runEndFunctions,

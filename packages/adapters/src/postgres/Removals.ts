@@ -1,0 +1,69 @@
+/**
+ * Deletions of threads and assistants in portions (`schema/Removals.ts`): statements of others run in between. The caller waits for the last
+ * portion. What a process leaves that dies in the middle is deleted by every process that runs: a second after its start, and once a minute.
+ */
+import { OwnerId, Principal, type StoreUnavailable } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type Arguments, call, type Database } from "./Database.ts"
+import { fromText, toText } from "./StoredText.ts"
+
+/** A statement deletes so many rows at most. It takes about ten milliseconds. */
+export const rowsAtOnce = 300
+
+const removeRest = (database: Database, operation: string): Effect.Effect<void, StoreUnavailable, Principal> =>
+  Effect.gen(function* () {
+    const args = { owner: toText((yield* Principal).ownerId), limit: rowsAtOnce }
+    const statement = `select ${call(database, "remove_some", args)} as rest`
+    while (true) {
+      const [row] = yield* database.query<{ readonly rest: boolean }>(operation, statement, Object.values(args))
+      if (row?.rest !== true) return
+      yield* Effect.yieldNow
+    }
+  })
+
+/** Returns whether something was removed; null: a voice session is writing to it. */
+export const removeWith = Effect.fnUntraced(function* (
+  database: Database,
+  operation: string,
+  name: "remove_assistant" | "remove_thread",
+  args: Arguments
+): Effect.fn.Return<boolean | null, StoreUnavailable, Principal> {
+  const [row] = yield* database.query<{ readonly removed: boolean; readonly rest: boolean }>(
+    operation,
+    `select removed, rest from ${call(database, name, args)}`,
+    Object.values(args)
+  )
+  if (row?.rest === true) yield* removeRest(database, operation)
+  return row?.removed ?? null
+})
+
+/** Deletes what processes have left that died in the middle of a deletion, an import, a fork or a rewind. */
+export const removeLeftovers = (database: Database): Effect.Effect<void, StoreUnavailable> =>
+  Effect.flatMap(
+    database.query<{ readonly owner: string }>(
+      "ThreadStore.removed",
+      `select owner from ${database.schema}.thread_drafts where removed or created_at < clock_timestamp() - interval '1 hour'
+       union select owner from ${database.schema}.assistants where removed_at is not null`,
+      []
+    ),
+    (rows) =>
+      Effect.forEach(
+        rows,
+        ({ owner }) =>
+          Effect.provideService(removeRest(database, "ThreadStore.removed"), Principal, {
+            ownerId: OwnerId.make(fromText(owner))
+          }),
+        { discard: true }
+      )
+  )
+
+/** Does so as long as the scope is open. */
+export const watchLeftovers = (database: Database): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.ignore(removeLeftovers(database)).pipe(
+    Effect.andThen(Effect.sleep("1 minute")),
+    Effect.forever,
+    Effect.delay("1 second"),
+    Effect.forkScoped,
+    Effect.asVoid
+  )
