@@ -91,8 +91,10 @@ export class AssistantStore extends Context.Service<
       version: number
     ) => Effect.Effect<Option.Option<VersionedAssistant>, StoreUnavailable, Principal>
     /**
-     * MUST delete the assistant with all its versions, threads, messages, runs and logs in one step; false when there is none. MUST fail, and change
-     * nothing, while a voice session (`SessionStore`) holds one of its threads with a lease that has not expired.
+     * MUST delete the assistant with all its versions, threads, messages, runs and logs before it returns; false when there is none. It may do so
+     * in several steps: MUST NOT return the assistant, nor answer in one of its threads, from the first one on, and what a process leaves that
+     * dies in between MUST be deleted by another. MUST fail, and change nothing, while a voice session (`SessionStore`) holds one of its threads
+     * with a lease that has not expired.
      */
     readonly remove: (id: AssistantId) => Effect.Effect<boolean, AssistantInSession | StoreUnavailable, Principal>
   }

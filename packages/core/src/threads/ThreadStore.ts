@@ -81,7 +81,8 @@ export class ThreadStore extends Context.Service<
      */
     readonly setSummary: (id: ThreadId, summary: ThreadSummary) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /**
-     * MUST delete the thread with its messages, runs and logs in one step; false when there is none. A run in progress loses its lease.
+     * MUST delete the thread with its messages, runs and logs; false when there is none. From the first step on, MUST NOT return any of it; what
+     * a process leaves that dies in between MUST be deleted by another. A run in progress loses its lease.
      * MUST fail, and change nothing, while a voice session (`SessionStore`) holds the thread with a lease that has not expired.
      */
     readonly remove: (id: ThreadId) => Effect.Effect<boolean, ThreadInSession | StoreUnavailable, Principal>
