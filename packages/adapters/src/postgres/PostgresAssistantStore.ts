@@ -22,7 +22,7 @@ import {
   presentColumns,
   type VersionRow
 } from "./AssistantRecord.ts"
-import { call, type Database, type Parameter } from "./Database.ts"
+import { type Database, type Parameter } from "./Database.ts"
 import { onceArguments } from "./PostgresBranches.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { removeWith, rowsAtOnce } from "./Removals.ts"
