@@ -1,5 +1,5 @@
 // Packs a package with its pages of the guide. The server carries every file that the guide shows, `colloquy` the pages of `docs/`, and the other
-// packages those that their README links to. A link whose target is not in the package becomes plain words.
+// packages those that their README links to; each has the pages of its own public names. A link whose target is not in the package becomes plain words.
 import { execFileSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -17,18 +17,24 @@ const targetsIn = (page: string): ReadonlyArray<string> =>
     posix.normalize(posix.join(posix.dirname(page), link))
   )
 
-const isPage = (path: string): boolean => /^docs\/(?!decisions\/).*\.md$/u.test(path)
+const isPage = (path: string): boolean => /^docs\/[^/]*\.md$/u.test(path)
+
+/** The pages of the package's own public names. */
+const isOwnReference = (path: string, name: string): boolean =>
+  new RegExp(`^docs/reference/${name.replace(/^@colloquy\//u, "")}(?:\\..*)?\\.md$`, "u").test(path)
 
 const placesIn = ({ folder, manifest: { name } }: Package): Places => {
   const all = [...findFiles().byAddress.values()].filter((path) => !isFolder(path))
   const readme = `${relative(root, folder)}/README.md`
   const inside =
     name === "@colloquy/server"
-      ? [...all, "llms.txt"].map((path) => [path, `guide/${path}`] as const)
+      ? [...all, "docs/reference/index.md", "llms.txt"].map((path) => [path, `guide/${path}`] as const)
       : name === "colloquy"
-        ? [...all.filter(isPage), "GLOSSARY.md", "llms.txt"].map((path) => [path, path] as const)
-        : targetsIn(readme)
-            .filter((path) => /^(?!README)[\w/-]*\.md$/u.test(path))
+        ? [...all.filter((path) => isPage(path) || isOwnReference(path, name)), "GLOSSARY.md", "llms.txt"].map(
+            (path) => [path, path] as const
+          )
+        : [...targetsIn(readme), ...all.filter((path) => isOwnReference(path, name))]
+            .filter((path) => /^(?!README)[\w./-]*\.md$/u.test(path))
             .map((path) => [path, path.startsWith("docs/") ? path : `docs/${path}`] as const)
   return new Map([...inside, [readme, "README.md"]])
 }

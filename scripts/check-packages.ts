@@ -28,6 +28,8 @@ const run = (command: string, parameters: ReadonlyArray<string>, cwd: string): s
 const build = () => {
   for (const each of packages) rmSync(join(each.folder, "dist"), { recursive: true, force: true })
   run("npm", ["run", "--silent", "build"], root)
+  // Refuses public names without a sentence.
+  run("npm", ["run", "--silent", "reference"], root)
 }
 
 const publintFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<ReadonlyArray<string>> => {
@@ -67,7 +69,13 @@ const contentFaults = ({ manifest }: Package, tarball: string): ReadonlyArray<st
 
 /** What a person or a program reads first, beside the README. */
 const documents: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "@colloquy/server": ["guide/llms.txt", "guide/docs/README.md", "guide/docs/settings.md"],
+  "@colloquy/server": [
+    "guide/llms.txt",
+    "guide/docs/README.md",
+    "guide/docs/reference/index.md",
+    "guide/docs/reference/options.md",
+    "guide/docs/settings.md"
+  ],
   colloquy: ["llms.txt", "GLOSSARY.md", "docs/README.md", "docs/without-effect.md", "docs/testing.md"],
   "@colloquy/http": ["docs/http.md", "openapi.json", "asyncapi.json"]
 }
@@ -239,6 +247,9 @@ const shown: Readonly<Record<string, string>> = {
   "/docs/guide/http": "Authentication",
   "/docs/guide/guide.css": "font",
   "/docs/guide/examples/hosted-tool/main.ts": "hosted",
+  "/docs/guide/reference": 'href="./reference/core.answers"',
+  "/docs/guide/reference/colloquy": 'id="tool"',
+  "/docs/guide/reference/options": "DeepPartial",
   "/docs/guide?q=pgbouncer": "guide/scale",
   "/llms.txt": "docs/guide/storage.md"
 }

@@ -81,7 +81,8 @@ describe("the guide", () => {
         const page = await get(`${prefix}/${name.replace(".md", "")}`)
         assert.strictEqual(page.status, 200, name)
         assert.include(unescaped(page.text), `<title>${title} · Colloquy</title>`)
-        assert.strictEqual((await get(`${prefix}/${name}`)).text, text)
+        // The page about the reference goes on with its list, where that was made.
+        assert.isTrue((await get(`${prefix}/${name}`)).text.startsWith(text))
       }
     }
   })

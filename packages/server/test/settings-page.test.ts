@@ -27,7 +27,7 @@ const ofVoices = (["OPENAI", "GEMINI", "XAI"] as const).flatMap((vendor) => [
 
 const page = `# Set the environment variables of the server
 
-The variables of the [standalone server](standalone-server.md), made from its source. None is required. An empty variable counts as not set, except \`BASE_PATH\`. If variables are wrong, the server does not start and lists all of them, without their values.
+The variables of the [standalone server](standalone-server.md), made from its source. None is required. An empty variable counts as not set, except \`BASE_PATH\`. If variables are wrong, the server does not start and lists all of them, without their values. The options of the library are in [the reference](reference.md).
 
 ${table(Object.values(variables))}
 

@@ -3,7 +3,7 @@
  * request, so that it needs no memory before. The source of a page is at its address with `.md` appended, for programs.
  */
 import { readFileSync } from "node:fs"
-import { filesOf, findFiles, type GuideFiles, isFolder, linkTarget, read } from "./GuideFiles.ts"
+import { filesOf, findFiles, type GuideFiles, isFolder, isReference, linkTarget, read } from "./GuideFiles.ts"
 import { type Frame, layout, lostPage, type PageLink, searchResults, withPlaces } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch, splitSections } from "./GuideSearch.ts"
@@ -71,7 +71,11 @@ const makeGuide = () => {
   const titles = new Map(files.pages.map((path) => [path, pageTitle(read(path), path)]))
   const abouts = new Map(book.flatMap(({ chapters }) => chapters.map(({ about, path }) => [path, about])))
   const search = makeSearch(
-    files.pages.map((path) => ({ path, about: abouts.get(path) ?? "", sections: splitSections(path, read(path)) }))
+    files.pages.map((path) => {
+      // Of a public name its sentence is searched, not its type.
+      const text = isReference(path) ? read(path).replaceAll(/^```[\s\S]*?^```/gmu, "") : read(path)
+      return { path, about: abouts.get(path) ?? "", sections: splitSections(path, text) }
+    })
   )
 
   const makeFrame = ({ api, up }: Way, title: string, path: string | null, query = ""): Frame => {

@@ -30,7 +30,20 @@ const beside = [
 
 const start = "docs/README.md"
 
-export const read = (path: string): string => readFileSync(root + path, "utf8")
+/** The pages of public names, made of the sources. Without them the guide has everything else. */
+const reference = "docs/reference"
+
+const index = `${reference}/index.md`
+
+export const isReference = (path: string): boolean => path.startsWith(`${reference}/`)
+
+/** The page about the reference goes on with the list of its pages. */
+export const read = (path: string): string => {
+  const text = readFileSync(root + path, "utf8")
+  return path === `${reference}.md` && existsSync(root + index)
+    ? `${text}\n${readFileSync(root + index, "utf8")}`
+    : text
+}
 
 /** `docs/storage.md` is `storage`, `docs/README.md` the beginning (an empty text), `examples/README.md` itself without its ending. */
 const addressOf = (path: string): string => (path === start ? "" : path.replace(/^docs\//u, "").replace(/\.md$/u, ""))
@@ -62,7 +75,9 @@ export interface GuideFiles {
 
 /** Without `docs/` there is no guide, and nothing is found. */
 export const findFiles = (): GuideFiles => {
-  const markdown = [...inFolder("docs"), ...inFolder("docs/decisions")].filter((path) => path.endsWith(".md"))
+  const markdown = ["docs", "docs/decisions", reference]
+    .flatMap(inFolder)
+    .filter((path) => path.endsWith(".md") && path !== index)
   const pages = markdown.includes(start)
     ? [start, ...markdown.filter((path) => path !== start), ...beside.filter((path) => existsSync(root + path))]
     : []

@@ -49,7 +49,7 @@ const mostHits = 20
 /** So that one page does not hide the others. */
 const mostOfPage = 2
 const longestQuery = 200
-const isAboutCode = (page: string): boolean => !page.startsWith("docs/") || page.startsWith("docs/decisions/")
+const isAboutCode = (page: string): boolean => !/^docs\/(?!decisions\/|reference\/)/u.test(page)
 
 const stems = (word: string): Array<string> => [...splitTerms(word, "en")]
 
