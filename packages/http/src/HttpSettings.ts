@@ -37,6 +37,8 @@ export interface Bounds {
 export interface HttpSettings extends Bounds, AuthenticationSettings {
   /** A stream without events for so long gets a comment line, so that proxies keep the connection open. */
   readonly heartbeat: Duration.Input
+  /** Streams of events at once in this process; for one more the answer is 503. An owner may have as many as are left for all others. */
+  readonly streams: number
   /** Null: no other origin may read the answers. */
   readonly cors: Cors | null
   /**
@@ -59,6 +61,7 @@ export const defaultHttpSettings: HttpSettings = {
   limits: { text: mebibyte, body: 8 * mebibyte, file: 50 * mebibyte, upload: 200 * mebibyte, files: 20, parts: 200 },
   bodyTimeout: "30 seconds",
   heartbeat: "15 seconds",
+  streams: 12_000,
   ...defaultAuthentication,
   cors: null,
   publicUrl: null,

@@ -152,7 +152,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     })
   )
   const watch = onLeg === undefined ? null : watchLegs(onLeg)
-  const { apiKeys, basePath, bodyTimeout } = settings
+  const { apiKeys, basePath, bodyTimeout, streams } = settings
   const access = {
     basePath,
     authenticate: authenticateBy(apiKeys),
@@ -219,6 +219,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     ...links,
     kernel,
     bodyTimeout,
+    streams,
     docs: docsPageWith(docsLinks),
     wings: [openai, agUi, mcp]
   })

@@ -50,6 +50,7 @@ export interface Settings {
     "approvalTimeout" | "lease" | "queueTimeout" | "sweep" | "maxQueued" | "drainTimeout"
   >
   readonly bodyTimeout: Duration.Duration
+  readonly streams: number
   readonly video: Pick<VideoSettings, "firstPause" | "longestPause" | "reattach">
   /** How long records are kept that are needed for a limited time only. */
   readonly retention: Pick<RetentionSettings, "logs" | "followUps" | "deadFollowUps" | "learnedRuns">
@@ -166,6 +167,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
       maxQueued: read(variables.maxQueued)
     },
     bodyTimeout: seconds(variables.bodyTimeout),
+    streams: read(variables.streams),
     video: { ...makePace(seconds(variables.videoPoll)), reattach: read(variables.videoReattach) },
     retention: {
       logs: days(variables.keptLogs),

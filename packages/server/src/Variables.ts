@@ -292,6 +292,11 @@ export const variables = {
   ),
   videoReattach: isTrue("VIDEO_REATTACH", "`true`: video jobs continue when their turn has ended before them"),
   bodyTimeout: seconds("BODY_TIMEOUT_SECONDS", 1, 30, "how long a client may take to send the body of a request"),
+  streams: number(
+    "STREAMS",
+    { least: 1, most: 100_000, usual: 12_000 },
+    "how many streams of events a process carries at once; one more is a 503. An owner may have as many as are left for all others"
+  ),
   clientAddress: text(
     "CLIENT_ADDRESS",
     /^[A-Za-z0-9-]+$/u,

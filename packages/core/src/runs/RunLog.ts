@@ -5,6 +5,9 @@
 import * as Effect from "effect/Effect"
 import type { LogEvent } from "./LogRecords.ts"
 
+/** Arrays that are kept for readers at one place. */
+const placesShared = 16
+
 export class RunLog<E extends LogEvent> {
   readonly events: Array<E> = []
   /** The sequence of the first event of this log. */
@@ -12,6 +15,8 @@ export class RunLog<E extends LogEvent> {
   /** Not `open`: the followers end. The leg has ended, or another process has taken it over. */
   state: "open" | "ended" | "lost" = "open"
   private next: number
+  /** What `after` has given since the last event: readers at one place share an array. */
+  private readonly given = new Map<number, ReadonlyArray<E>>()
   private readonly waiting = new Set<() => void>()
 
   constructor(first: number) {
@@ -28,13 +33,16 @@ export class RunLog<E extends LogEvent> {
   push(make: (sequence: number) => E): E {
     const event = make(this.next++)
     this.events.push(event)
+    if (this.given.size > 0) this.given.clear()
     return event
   }
 
   /** Replaces the event with the same sequence. Readers that have passed it do not notice the change. */
   replace(event: E): void {
     const place = event.sequence - this.first
-    if (this.events[place] !== undefined) this.events[place] = event
+    if (this.events[place] === undefined) return
+    this.events[place] = event
+    this.given.clear()
   }
 
   wake(): void {
@@ -84,6 +92,13 @@ export class RunLog<E extends LogEvent> {
 
   /** Events with a sequence above `sequence`. In memory the sequence rises by one, so the index follows from it. */
   after(sequence: number): ReadonlyArray<E> {
-    return this.events.slice(Math.max(0, sequence + 1 - this.first))
+    const place = Math.max(0, sequence + 1 - this.first)
+    const known = this.given.get(place)
+    if (known !== undefined) return known
+    const events = this.events.slice(place)
+    // Readers at many places are readers that are slow, each at its own.
+    if (this.given.size >= placesShared) this.given.clear()
+    if (events.length > 0) this.given.set(place, events)
+    return events
   }
 }

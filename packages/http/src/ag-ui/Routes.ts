@@ -20,7 +20,8 @@ import { messageBodies, IdempotencyHeader, turnErrors } from "../endpoints/Messa
 import { sha256 } from "../handlers/Hash.ts"
 import { wholeRequest } from "../handlers/MessageFields.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { withHeartbeat } from "../streams/Heartbeat.ts"
+import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
+import { makeStreamPlace } from "../streams/OpenStreams.ts"
 import { streamHeaders } from "../streams/Sse.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HTTPValidationError } from "../wire/Errors.ts"
@@ -76,6 +77,7 @@ const handlers = HttpApiBuilder.group(
     const { parts } = yield* Effect.provideService(bodyContext, Wings, wings)
     const { answer } = yield* makeAgUiTurns
     const { heartbeat } = yield* HttpSettings
+    const takePlace = yield* makeStreamPlace
 
     /** The application may forward the fields of a message of the native API. */
     const wantedBy = (input: RunInput): Result.Result<Wanted, HTTPValidationError> => {
@@ -97,7 +99,7 @@ const handlers = HttpApiBuilder.group(
                 Stream.make(begun),
                 Stream.catch(found.turn.events, () => Stream.make(itself(lost)))
               )
-        const bytes = withHeartbeat({ events: told, encode: events.encode, interval: heartbeat, clock })
+        const bytes = withHeartbeat({ events: told, encode: inBytes(events.encode), interval: heartbeat, clock })
         return HttpServerResponse.stream(bytes, asStream)
       })
 
@@ -105,6 +107,7 @@ const handlers = HttpApiBuilder.group(
       Effect.gen(function* () {
         const { raw: sent, value: input } = yield* read(runBody, raw)
         const wanted = yield* Effect.fromResult(wantedBy(input))
+        yield* takePlace
         const fingerprint = yield* sha256(JSON.stringify([raw.params.assistant_id, input.threadId, input.runId]))
         const key = raw.headers["idempotency-key"] ?? `ag-ui:${fingerprint}`
         const found = answer(raw.params.assistant_id, input, wanted, { key, fingerprint })

@@ -1,9 +1,12 @@
-/** Counts each principal's requests against the quota. A refusal is a 429 or 402 whose `Retry-After` says when to try again. */
+/**
+ * Counts each principal's requests against the quota. A refusal is a 429 or 402 whose `Retry-After` says when to try again, as is a 503 where only
+ * time is missing.
+ */
 import { Allowances } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
-import { PaymentRequired, TooManyRequests } from "../wire/Errors.ts"
+import { PaymentRequired, ServiceUnavailable, TooManyRequests } from "../wire/Errors.ts"
 import { RateLimit } from "../wire/Middleware.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 
@@ -16,10 +19,11 @@ export const layer = Layer.effect(
   })
 )
 
-type ByLimit = (PaymentRequired | TooManyRequests) & { readonly retry_after: number }
+type ByLimit = (PaymentRequired | ServiceUnavailable | TooManyRequests) & { readonly retry_after: number }
 
 const isByLimit = (error: unknown): error is ByLimit =>
-  (error instanceof TooManyRequests || error instanceof PaymentRequired) && error.retry_after !== undefined
+  (error instanceof TooManyRequests || error instanceof PaymentRequired || error instanceof ServiceUnavailable) &&
+  error.retry_after !== undefined
 
 const withRetryAfter = ({ detail, retry_after, status }: ByLimit) =>
   Effect.succeed(

@@ -7,8 +7,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Api } from "../Api.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { withHeartbeat } from "../streams/Heartbeat.ts"
+import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
 import { withoutLineEnds } from "../streams/LineEnds.ts"
+import { makeStreamPlace } from "../streams/OpenStreams.ts"
 import { streamHeaders } from "../streams/Sse.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, readInstant } from "../wire/Fields.ts"
@@ -19,6 +20,7 @@ export const layer = HttpApiBuilder.group(
   "inbox",
   Effect.fnUntraced(function* (handlers) {
     const inbox = yield* Inbox
+    const takePlace = yield* makeStreamPlace
     const { heartbeat } = yield* HttpSettings
     return handlers
       .handle("list", ({ query: { assistant_id, cursor, limit = 20, since, status, thread_id } }) =>
@@ -43,13 +45,17 @@ export const layer = HttpApiBuilder.group(
       )
       .handle("events", ({ headers }) =>
         Effect.gen(function* () {
+          yield* takePlace
           const last = headers["last-event-id"]
           const events = yield* Effect.mapError(inbox.events(last === undefined ? null : Number(last)), toWireError)
           const clock = yield* Clock.Clock
-          return HttpServerResponse.stream(withHeartbeat({ events, encode, interval: heartbeat, clock }), {
-            contentType: "text/event-stream",
-            headers: streamHeaders
-          })
+          return HttpServerResponse.stream(
+            withHeartbeat({ events, encode: inBytes(encode), interval: heartbeat, clock }),
+            {
+              contentType: "text/event-stream",
+              headers: streamHeaders
+            }
+          )
         })
       )
   })

@@ -55,8 +55,9 @@ export const layer = HttpApiBuilder.group(
           return asked({ ...request, ...options }, files, value.background === true)
         })
         const started = start({ ...request, ...repeat }, files)
-        const whole = raw.files.length === 0 ? started : Effect.onError(started, () => discard)
-        return value.background === true ? yield* accept(whole) : yield* deliver(whole, value.stream === true)
+        return value.background === true
+          ? yield* accept(Effect.onError(started, () => discard))
+          : yield* deliver(started, value.stream === true, discard)
       })
 
     return handlers

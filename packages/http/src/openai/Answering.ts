@@ -5,8 +5,10 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { HttpSettings } from "../HttpSettings.ts"
-import { withHeartbeat } from "../streams/Heartbeat.ts"
+import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
+import { makeStreamPlace } from "../streams/OpenStreams.ts"
 import { withoutLineEnds } from "../streams/LineEnds.ts"
+import { fromWire } from "./Errors.ts"
 
 /** Turns the events of a run into events of OpenAI. */
 export interface Encoder {
@@ -15,6 +17,9 @@ export interface Encoder {
 }
 
 const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
+
+/** Made with a handler: takes a place for a stream, before anything is stored. */
+export const makeTakePlace = Effect.map(makeStreamPlace, (taken) => Effect.mapError(taken, fromWire))
 
 export const streamAnswer = Effect.fnUntraced(function* (
   { events }: Pick<StartedTurn, "events">,
@@ -26,7 +31,7 @@ export const streamAnswer = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const principal = yield* Principal
   const leave = Effect.suspend(() => (encoder.hasEnded ? Effect.void : abandoned))
-  const encode: Encoder["encode"] = (batch) => withoutLineEnds(encoder.encode(batch))
+  const encode = inBytes((batch: ReadonlyArray<TurnEvent>) => withoutLineEnds(encoder.encode(batch)))
   const bytes = withHeartbeat({ events, encode, interval: heartbeat, clock })
   return HttpServerResponse.stream(Stream.ensuring(bytes, Effect.provideService(leave, Principal, principal)), {
     contentType: "text/event-stream",

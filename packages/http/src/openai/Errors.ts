@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { RunFault } from "@colloquy/core/adapters"
 import type { ValidationError } from "../wire/Errors.ts"
+import { compact } from "../wire/Fields.ts"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import { ownWingPlace } from "../wings/Wings.ts"
 
@@ -78,12 +79,13 @@ const firstProblem = (problems: ReadonlyArray<ValidationError>) => {
 interface WireFault {
   readonly status: number
   readonly detail: string | ReadonlyArray<ValidationError>
+  readonly retry_after?: number
 }
 
 /** What the native API would answer, in this form. Its 422 is a 400 here. */
-export const fromWire = ({ detail, status }: WireFault): OpenAiError =>
+export const fromWire = ({ detail, retry_after, status }: WireFault): OpenAiError =>
   typeof detail === "string"
-    ? new OpenAiError({ status, message: detail })
+    ? new OpenAiError({ status, message: detail, ...compact({ retryAfter: retry_after }) })
     : new OpenAiError({ status: 400, ...firstProblem(detail) })
 
 /** Limits that do not reset soon. */

@@ -8,6 +8,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import type { Wing } from "../wings/Wing.ts"
 import { makeChatCompletions } from "./ChatCompletions.ts"
 import { makeConversations } from "./Conversations.ts"
@@ -20,7 +21,11 @@ import { makeStoredResponses } from "./StoredResponses.ts"
 import * as TranscriptPart from "./TranscriptPart.ts"
 import { transcriptPart } from "./TranscriptPart.ts"
 
-type Handler = Effect.Effect<HttpServerResponse, OpenAiError, Principal | HttpServerRequest | HttpRouter.RouteContext>
+type Handler = Effect.Effect<
+  HttpServerResponse,
+  OpenAiError,
+  Principal | HttpServerRequest | HttpRouter.RouteContext | Scope.Scope
+>
 
 const unknownPath = Effect.fail(
   new OpenAiError({ status: 404, message: "There is no such endpoint here. The native API does what is missing." })

@@ -3,7 +3,8 @@ import { type Principal, Threads, Turns } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { streamAnswer } from "./Answering.ts"
+import type * as Scope from "effect/Scope"
+import { makeTakePlace, streamAnswer } from "./Answering.ts"
 import { withIgnored } from "./ChatCompletions.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readResponseId } from "./Ids.ts"
@@ -20,6 +21,7 @@ export const makeStoredResponses = Effect.gen(function* () {
   const turns = yield* Turns
   const threads = yield* Threads
   const { removeThread } = yield* makeMadeAssistants
+  const takePlace = yield* makeTakePlace
 
   const find = Effect.fnUntraced(function* (id: string) {
     const place = readResponseId(id)
@@ -40,11 +42,12 @@ export const makeStoredResponses = Effect.gen(function* () {
 
   const get = Effect.fnUntraced(function* (
     id: string
-  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal | HttpServerRequest> {
+  ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal | HttpServerRequest | Scope.Scope> {
     const { asked, parts, place, run } = yield* find(id)
     const query = new URLSearchParams((yield* HttpServerRequest).url.split("?", 2)[1] ?? "")
     if (query.get("stream") !== "true") return HttpServerResponse.jsonUnsafe(responseRecord(parts))
     if (place.leg !== run.leg) return yield* overtaken
+    yield* takePlace
     const { threadId, runId } = place
     const events = yield* Effect.mapError(turns.follow(threadId, runId, run.legStart - 1), fromKernel)
     const encoder = new ResponseEvents({ place, asked, isStored: true, tools: toolsIn(run) })

@@ -16,17 +16,24 @@ import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Stream from "effect/Stream"
+import { OpenStreams } from "./OpenStreams.ts"
 
 const encoder = new TextEncoder()
 const ping = encoder.encode(": ping\n\n")
+
+/** Makes bytes of what gives the text of events. */
+export const inBytes =
+  <A>(encode: (batch: ReadonlyArray<A>) => string) =>
+  (batch: ReadonlyArray<A>): Uint8Array =>
+    encoder.encode(encode(batch))
 
 /** So many events become one piece of bytes at the most: a reader that is far behind costs one piece, not all that it missed. */
 const eventsAtOnce = 256
 
 interface Heartbeat<A> {
   readonly events: Stream.Stream<A, StoreUnavailable>
-  /** May give no text for a batch; then nothing is written for it. */
-  readonly encode: (batch: ReadonlyArray<A>) => string
+  /** May give nothing for a batch; then nothing is written for it. */
+  readonly encode: (batch: ReadonlyArray<A>) => Uint8Array
   readonly interval: Duration.Input
   readonly clock: Clock.Clock
 }
@@ -62,8 +69,20 @@ const tell =
       yield* sink.room
       pulse.write(ping)
       const timer = Effect.runForkWith(yield* Effect.context())(pulse.beats)
+      const streams = yield* OpenStreams
+      /** Among many streams: others first, and a pause after the piece. */
+      const writeAmongMany = (batch: ReadonlyArray<A>) =>
+        Effect.andThen(
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.suspend(() => writeBatch(batch, 0, encode, pulse))
+          ),
+          Effect.suspend(() => clock.sleep(Duration.millis(streams.pause)))
+        )
       yield* Effect.onExit(
-        Stream.runForEachArray(events, (batch) => writeBatch(batch, 0, encode, pulse)),
+        Stream.runForEachArray(events, (batch) =>
+          streams.pause === 0 ? writeBatch(batch, 0, encode, pulse) : writeAmongMany(batch)
+        ),
         () => Effect.sync(() => timer.interruptUnsafe())
       )
     })
@@ -82,8 +101,8 @@ const writeBatch = <A>(
         sink.room,
         Effect.suspend(() => writeBatch(batch, from, encode, pulse))
       )
-    const text = encode(batch.length <= eventsAtOnce ? batch : batch.slice(from, from + eventsAtOnce))
-    if (text !== "") pulse.write(encoder.encode(text))
+    const bytes = encode(batch.length <= eventsAtOnce ? batch : batch.slice(from, from + eventsAtOnce))
+    if (bytes.length > 0) pulse.write(bytes)
   }
   return Effect.void
 }

@@ -14,7 +14,7 @@ import { deltaTypes } from "../wire/StreamEvents.ts"
 import { openCallToWire, questionToWire, toolCallToWire } from "../wire/Tools.ts"
 import type { PartFields } from "../wings/Wing.ts"
 import type { Wings } from "../wings/Wings.ts"
-import { withHeartbeat } from "./Heartbeat.ts"
+import { inBytes, withHeartbeat } from "./Heartbeat.ts"
 import { withoutLineEnds } from "./LineEnds.ts"
 import { contextUsageToWire } from "../encoding/Encode.ts"
 
@@ -171,6 +171,20 @@ const fieldsOfEnd = ({
   return { memory_operation_id, retrieved_memories, retrieved_files, ...metadata }
 }
 
+/** The bytes of a batch that several readers of one log get, and by whose wings. */
+const pieces = new WeakMap<ReadonlyArray<TurnEvent>, { readonly wings: Shown; readonly bytes: Uint8Array }>()
+
+/** All who follow a run get the same array of events from its log: it is encoded for the first of them. */
+const shared =
+  (wings: Shown, encode: (events: ReadonlyArray<TurnEvent>) => Uint8Array) =>
+  (events: ReadonlyArray<TurnEvent>): Uint8Array => {
+    const known = pieces.get(events)
+    if (known?.wings === wings) return known.bytes
+    const bytes = encode(events)
+    pieces.set(events, { wings, bytes })
+    return bytes
+  }
+
 /** Of every stream of events. */
 export const streamHeaders = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
@@ -183,7 +197,7 @@ export const streamResponse = (
   // The stream is read by a fiber of its own: it takes the kernel's clock along.
   Effect.map(Clock.Clock, (clock) =>
     HttpServerResponse.stream(
-      withHeartbeat({ events, encode: makeEncoder(place, wings), interval: heartbeat, clock }),
+      withHeartbeat({ events, encode: shared(wings, inBytes(makeEncoder(place, wings))), interval: heartbeat, clock }),
       {
         contentType: "text/event-stream",
         headers: streamHeaders

@@ -226,10 +226,13 @@ export class GatewayTimeout extends Schema.Error<GatewayTimeout>("GatewayTimeout
   }
 }
 
-export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(detail, {
-  httpApiStatus: 503,
-  description: "The store cannot be reached, the server is shutting down, or a part of the turn took too long"
-}) {
+export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(
+  { ...detail, ...retryAfter },
+  {
+    httpApiStatus: 503,
+    description: "The store cannot be reached, the server is shutting down, or a part of the turn took too long"
+  }
+) {
   readonly _tag = "ServiceUnavailable"
   readonly status = 503
   override get message() {

@@ -1,0 +1,64 @@
+/**
+ * The streams of events that are open in this process. A request takes its place before anything is stored for it, and keeps it until it is over.
+ * Where there are many streams, each waits a little after a piece and then gets all that came meanwhile: what they cost together does not rise with
+ * their number, and other requests go between.
+ */
+import { type OwnerId, Principal } from "@colloquy/core"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { HttpSettings } from "../HttpSettings.ts"
+import { ServiceUnavailable } from "../wire/Errors.ts"
+
+/** Up to so many streams get each piece at once. */
+const few = 500
+/** Milliseconds of a pause for each stream: a thousand streams get twenty pieces a second, five thousand four. */
+const pauseOfEach = 0.05
+/** Seconds after which a client that found no place may ask again. */
+const secondsToRetry = 5
+
+class Count {
+  private readonly byOwner = new Map<OwnerId, number>()
+  private open = 0
+
+  /** An owner may have as many as are left for all others, so no owner takes the last place. */
+  private hasPlace(owner: OwnerId, limit: number): boolean {
+    return (this.byOwner.get(owner) ?? 0) < limit - this.open
+  }
+
+  private add(owner: OwnerId, change: 1 | -1): void {
+    this.open += change
+    const own = (this.byOwner.get(owner) ?? 0) + change
+    if (own === 0) this.byOwner.delete(owner)
+    else this.byOwner.set(owner, own)
+  }
+
+  readonly take = (limit: number): Effect.Effect<void, ServiceUnavailable, Principal | Scope.Scope> =>
+    Effect.flatMap(Principal, ({ ownerId }) => {
+      const taken = Effect.suspend(() => {
+        if (!this.hasPlace(ownerId, limit)) return Effect.fail(noPlace)
+        this.add(ownerId, 1)
+        return Effect.void
+      })
+      return Effect.acquireRelease(taken, () => Effect.sync(() => this.add(ownerId, -1)))
+    })
+
+  /** Milliseconds that a stream waits after a piece. */
+  get pause(): number {
+    return this.open <= few ? 0 : this.open * pauseOfEach
+  }
+}
+
+const noPlace = new ServiceUnavailable({
+  detail:
+    "This server carries as many streams as it can. Come back after the time in Retry-After, or ask without a stream.",
+  retry_after: secondsToRetry
+})
+
+/** One for the process, because its streams share one event loop. */
+export const OpenStreams = Context.Reference<Count>("@colloquy/http/OpenStreams", { defaultValue: () => new Count() })
+
+/** Made with a handler: takes a place for a stream until the request is over. */
+export const makeStreamPlace = Effect.map(Effect.all([HttpSettings, OpenStreams]), ([{ streams }, open]) =>
+  open.take(streams)
+)
