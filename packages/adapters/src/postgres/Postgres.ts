@@ -254,7 +254,7 @@ const makeStores = (
     (hints) =>
       Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
         Context.add(Ports.AuditStore, auditStore(database)),
-        Context.add(Ports.FollowUpStore, followUpStore(database)),
+        Context.add(Ports.FollowUpStore, followUpStore(database, presence)),
         Context.add(BlobStore, blobStore(database)),
         Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),
         Context.add(DocumentStore, documentStore(database)),
@@ -268,7 +268,7 @@ const makeStores = (
         Context.add(Ports.RunStore, runStore(database, hints, histories, presence)),
         Context.add(EvalStore, evalStore(database)),
         Context.add(ScheduleStore, scheduleStore(database)),
-        Context.add(SessionStore, sessionStore(database)),
+        Context.add(SessionStore, sessionStore(database, presence)),
         Context.add(Ports.ThreadStore, threadStore(database, histories)),
         Context.add(TicketStore, ticketStore(database)),
         Context.add(WebhookStore, webhookStore(database)),

@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, type Database } from "./Database.ts"
 import { decodeFollowUp, followUpColumns, type FollowUpRow, followUpsArgument } from "./FollowUpRecord.ts"
+import type { Presence } from "./Presence.ts"
 import { knownId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
@@ -23,7 +24,7 @@ const after = (place: string): string => `clock_timestamp() + ${place} * interva
 const sameHash = (column: string, other: string): string =>
   `hashtextextended(${column}, 0) = hashtextextended(${other}, 0) and ${column} = ${other}`
 
-export const followUpStore = (database: Database): typeof FollowUpStore.Service => {
+export const followUpStore = (database: Database, { holder }: Presence): typeof FollowUpStore.Service => {
   const { query, schema } = database
   const table = `${schema}.follow_ups`
 
@@ -57,7 +58,8 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
           held_other: other.held.map(toText),
           after_urgent: served.urgent,
           after_other: served.other,
-          millis: Duration.toMillis(duration)
+          millis: Duration.toMillis(duration),
+          holder: holder()
         }
         return Effect.map(
           query<FollowUpRow & { readonly is_retaken: boolean }>(
@@ -111,7 +113,7 @@ export const followUpStore = (database: Database): typeof FollowUpStore.Service 
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         changed(
           "FollowUpStore.fail",
-          `update ${table} f set status = $4, attempts = f.attempts - $5, last_error = $6, due_at = ${after("$7")}, ended_at = $8
+          `update ${table} f set status = $4, holder = null, attempts = f.attempts - $5, last_error = $6, due_at = ${after("$7")}, ended_at = $8
            where f.owner = $1 and f.id = $2 and f.token = $3 and f.status = 'running' returning f.id`,
           [
             toText(followUp.ownerId),

@@ -8,13 +8,14 @@ import { call, type Database } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { decodeMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
+import type { Presence } from "./Presence.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, toText } from "./StoredText.ts"
 import { chargesArgument } from "./UsageColumns.ts"
 
 type Outcome = "Opened" | "session" | "run" | "sessionsAtOnce" | "ThreadMissing"
 
-export const sessionStore = (database: Database): typeof SessionStore.Service => {
+export const sessionStore = (database: Database, { holder }: Presence): typeof SessionStore.Service => {
   const { query, schema } = database
   const sessions = `${schema}.realtime_sessions`
   const charges = `${schema}.realtime_charges`
@@ -42,7 +43,8 @@ export const sessionStore = (database: Database): typeof SessionStore.Service =>
           session: newRowId(sessionId),
           lease: Duration.toMillis(lease),
           at,
-          at_once: sessionsAtOnce
+          at_once: sessionsAtOnce,
+          holder: holder()
         }
         const [row] = yield* query<{ readonly outcome: Outcome }>(
           "SessionStore.open",

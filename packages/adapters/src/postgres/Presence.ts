@@ -108,7 +108,10 @@ export const watchPresence = (
     const found = yield* query<{ readonly holder: number }>(
       "RunStore.absent",
       `select h.holder from (
-         select distinct holder from ${schema}.active_runs where holder is not null and holder <> $1 offset 0
+         select holder from ${schema}.active_runs where holder <> $1
+         union select holder from ${schema}.follow_ups where status = 'running' and holder is not null and holder <> $1
+         union select holder from ${schema}.realtime_sessions where holder <> $1 and lease_until > clock_timestamp()
+         offset 0
        ) h where pg_postmaster_start_time() < clock_timestamp() - interval '10 seconds'
          and pg_try_advisory_xact_lock_shared($2, h.holder)`,
       [holder(), lockClass]
@@ -128,6 +131,17 @@ export const watchPresence = (
       [dead]
     )
     yield* Effect.forEach(expired, (run) => echo(run.id, run.thread_id, false), { discard: true })
+    yield* query(
+      "FollowUpStore.expire",
+      `update ${schema}.follow_ups set due_at = least(due_at, clock_timestamp()), holder = null
+       where status = 'running' and holder = any($1::integer[])`,
+      [dead]
+    )
+    yield* query(
+      "SessionStore.expire",
+      `update ${schema}.realtime_sessions set lease_until = least(lease_until, clock_timestamp()), holder = null where holder = any($1::integer[])`,
+      [dead]
+    )
   })
   return look.pipe(
     Effect.catchCause(() => Effect.sync(() => void (missing = new Map()))),

@@ -5,11 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
-import type { RunId, ThreadId } from "@colloquy/core"
+import { Principal, type RunId, ThreadId } from "@colloquy/core"
+import { FollowUpStore, RunStore } from "@colloquy/core/adapters"
+import { anHour, sampleBegin } from "@colloquy/testing/contracts"
 import { onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { longLease } from "./Lease.ts"
 import { hostClient, scratchSchema } from "./Scratch.ts"
+import type { Everything } from "./Serve.ts"
 import { startWorker } from "./Worker.ts"
 
 /** The connections of this name with a lock of a process, and the numbers of the processes. */
@@ -42,6 +45,40 @@ onPostgres((url) => {
       }
       for (const place of places) assert.strictEqual(yield* witness.ask("turn", { owner, ...place }), "Fine.")
     })
+  )
+
+  it.live(
+    "follow-ups and voice sessions of a process that was killed are free, although their leases last for an hour",
+    () =>
+      Effect.gen(function* () {
+        const schema = yield* scratchSchema(url)
+        const doomed = yield* startWorker({ database: "postgres", url, schema })
+        const order = { owner: "presence", kind: "work" }
+        assert.strictEqual(yield* doomed.ask("claim", order), 1)
+        const threadId = yield* doomed.ask("session", order)
+        const stores = Postgres.layer({ url: Redacted.make(url), schema })
+        yield* Effect.gen(function* () {
+          const claimed = Effect.map(
+            FollowUpStore.use(({ claim }) => claim(["work"], 1, anHour)),
+            ([found]) => found
+          )
+          assert.isUndefined(yield* claimed)
+          doomed.signal("SIGKILL")
+          yield* doomed.ended
+          const until = <A>(found: Effect.Effect<A | undefined, unknown, Everything>) =>
+            Effect.retry(
+              Effect.flatMap(found, (value) => (value === undefined ? Effect.fail("not yet") : Effect.succeed(value))),
+              { schedule: Schedule.spaced("100 millis") }
+            )
+          assert.isTrue((yield* until(claimed)).isRetaken)
+          const begin = yield* sampleBegin(ThreadId.make(String(threadId)))
+          const begun = Effect.map(
+            RunStore.use((runs) => runs.begin(begin)),
+            ({ _tag }) => (_tag === "Started" ? _tag : undefined)
+          )
+          assert.strictEqual(yield* until(begun.pipe(Principal.provide(order.owner))), "Started")
+        }).pipe(Effect.provide(stores))
+      })
   )
 
   it.live("a process whose connection was lost has its lock again on the next one", () =>

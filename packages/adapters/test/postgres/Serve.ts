@@ -1,5 +1,6 @@
 /** The other end of a `Worker`: reads orders from its input, a JSON list `[order, argument]` a line, and writes an answer a line. */
-import type { Stores } from "@colloquy/core/adapters"
+import type { FollowUpStore, Stores } from "@colloquy/core/adapters"
+import type { SessionStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as ManagedRuntime from "effect/ManagedRuntime"
@@ -16,7 +17,9 @@ export type Orders<Argument, R> = {
 /** The process was started with its database as JSON. */
 export const databaseOf = (args: ReadonlyArray<string>): WorkerDatabase => JSON.parse(args[2] ?? "")
 
-export const storesOf = (database: WorkerDatabase): Layer.Layer<Stores, unknown> =>
+export type Everything = Stores | FollowUpStore | SessionStore
+
+export const storesOf = (database: WorkerDatabase): Layer.Layer<Everything, unknown> =>
   database.database === "pglite"
     ? Pglite.layer(database)
     : Postgres.layer({ url: Redacted.make(database.url), schema: database.schema })

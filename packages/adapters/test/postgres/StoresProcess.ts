@@ -1,12 +1,16 @@
 /** A process with stores of its own, for a `Worker`. */
-import { Principal, type ThreadId } from "@colloquy/core"
-import { RunStore, type Lease, type RunSignal } from "@colloquy/core/adapters"
+import { Principal, RunId, type ThreadId } from "@colloquy/core"
+import { FollowUpStore, newId, RunStore, type Lease, type RunSignal } from "@colloquy/core/adapters"
+import { SessionStore } from "@colloquy/core/wings"
 import {
+  anHour,
+  openThread,
   runChanges,
   appendTo,
   expectTag,
   sampleBegin,
   sampleEvent,
+  sampleFollowUp,
   sampleSettlement
 } from "@colloquy/testing/contracts"
 import * as Duration from "effect/Duration"
@@ -14,18 +18,19 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
-import { databaseOf, type Orders, serve, storesOf } from "./Serve.ts"
+import { databaseOf, type Everything, type Orders, serve, storesOf } from "./Serve.ts"
 
 const runtime = ManagedRuntime.make(storesOf(databaseOf(process.argv)))
 
 interface Order {
   readonly owner: string
+  readonly kind: string
   readonly threadId: ThreadId
   readonly times: number
   readonly lease: Lease
 }
 
-const orders: Orders<Order, RunStore> = {
+const orders: Orders<Order, Everything> = {
   open: () => Effect.succeed("open"),
 
   /** Starts a run whose lease has expired when it is given. */
@@ -48,6 +53,23 @@ const orders: Orders<Order, RunStore> = {
       })
       return yield* runs.settle(lease, settlement)
     }).pipe(Principal.provide(lease.ownerId)),
+
+  /** Claims a new follow-up of the kind `kind` for an hour; answers how many it got. */
+  claim: ({ kind, owner }) =>
+    Effect.gen(function* () {
+      const followUps = yield* FollowUpStore
+      yield* followUps.add([yield* sampleFollowUp(kind, { key: kind })])
+      return (yield* followUps.claim([kind], 1, anHour)).length
+    }).pipe(Principal.provide(owner)),
+
+  /** Holds a new thread for a voice session of an hour; answers the thread. */
+  session: ({ owner }) =>
+    Effect.gen(function* () {
+      const { id } = yield* openThread
+      const wish = { at: new Date(), lease: anHour, messages: 1 }
+      expectTag(yield* (yield* SessionStore).open(id, yield* newId(RunId), wish), "Opened")
+      return id
+    }).pipe(Principal.provide(owner)),
 
   /** Tries so many turns on a thread; answers how many there were: the others found it busy. */
   race: ({ owner, threadId, times }) =>

@@ -61,6 +61,16 @@ export const followUpTurns: Migration = {
   ]
 }
 
+/** The process that holds the claim of a running follow-up (`Presence`); null: its number is not known. */
+export const followUpHolders: Migration = {
+  name: "holders of follow-ups",
+  tables: [],
+  statements: [
+    `alter table {schema}.follow_ups add column holder integer`,
+    `create index follow_ups_held on {schema}.follow_ups (holder) where status = 'running' and holder is not null`
+  ]
+}
+
 const sameSequence = (row: string, sequence: string): string =>
   `hashtextextended(${row}.sequence, 0) = hashtextextended(${sequence}, 0) and ${row}.sequence = ${sequence}`
 
@@ -127,7 +137,7 @@ end $$`
 const claimFollowUps = sqlFunction(
   "claim_follow_ups",
   `(p_kinds text[], p_limit integer, p_urgent integer, p_other integer, p_share integer, p_suspects integer, p_held_urgent text[],
-    p_held_other text[], p_after_urgent text, p_after_other text, p_millis double precision)
+    p_held_other text[], p_after_urgent text, p_after_other text, p_millis double precision, p_holder integer)
 returns table (owner text, id uuid, ordinal bigint, kind text, key text, payload text, sequence text, is_urgent boolean, status text,
   attempts integer, token bigint, last_error text, created_at timestamptz, ended_at timestamptz, is_retaken boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -186,7 +196,7 @@ begin
           select b.status = 'running' as retaken from {schema}.follow_ups b where b.owner = v_owner and b.id = v_id
         )
         update {schema}.follow_ups f set status = 'running', attempts = f.attempts + 1, token = f.token + 1,
-            due_at = clock_timestamp() + p_millis * interval '1 millisecond'
+            due_at = clock_timestamp() + p_millis * interval '1 millisecond', holder = p_holder
           from before where f.owner = v_owner and f.id = v_id
           returning f.owner, f.id, f.ordinal, f.kind, f.key, f.payload, f.sequence, f.is_urgent, f.status, f.attempts, f.token,
             f.last_error, f.created_at, f.ended_at, before.retaken;

@@ -65,10 +65,17 @@ export const realtimeTables: Migration = {
   ]
 }
 
+/** The process that holds the session (`Presence`); null: its number is not known. */
+export const sessionHolders: Migration = {
+  name: "holders of voice sessions",
+  tables: [],
+  statements: [`alter table {schema}.realtime_sessions add column holder integer`]
+}
+
 /** Reserves the thread for a session (`Opened`). Otherwise returns what prevents it: another `session`, a `run`, the limit or `ThreadMissing`. */
 const openSession = sqlFunction(
   "open_session",
-  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz, p_at_once integer)
+  `(p_owner text, p_thread uuid, p_session uuid, p_lease double precision, p_at timestamptz, p_at_once integer, p_holder integer)
 returns text language plpgsql as $$
 begin
   perform from {schema}.threads where id = p_thread and owner = p_owner for no key update;
@@ -89,10 +96,10 @@ begin
   end if;
   perform {schema}.supersede(p_owner, p_thread, p_at);
   update {schema}.threads set in_session = true where id = p_thread and owner = p_owner;
-  insert into {schema}.realtime_sessions as held (owner, thread_id, id, lease_until)
-    values (p_owner, p_thread, p_session, clock_timestamp() + p_lease * interval '1 millisecond')
+  insert into {schema}.realtime_sessions as held (owner, thread_id, id, lease_until, holder)
+    values (p_owner, p_thread, p_session, clock_timestamp() + p_lease * interval '1 millisecond', p_holder)
     on conflict (owner, thread_id) do update set
-      id = p_session, lease_until = excluded.lease_until,
+      id = p_session, lease_until = excluded.lease_until, holder = p_holder,
       last_charge = case when held.id = p_session then held.last_charge else 0 end;
   return 'Opened';
 end $$`

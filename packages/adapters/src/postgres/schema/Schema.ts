@@ -7,7 +7,7 @@ import { branchFunctions, branchTables, draftRevisions, keptKeys, threadsOfKeys 
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
 import { evalFunctions, evalTables, experimentTables, feedbackTables, onlineTables } from "./Evals.ts"
-import { followUpEnds, followUpFunctions, followUpTables, followUpTurns } from "./FollowUps.ts"
+import { followUpEnds, followUpFunctions, followUpHolders, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
 import { assistantsOfCharges, begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
@@ -17,7 +17,7 @@ import { providerKeyTables } from "./ProviderKeys.ts"
 import { erasedWriters, erasureTables, ownerFunctions } from "./Owners.ts"
 import { budgetHolds, quotaFunctions, quotaTables } from "./Quotas.ts"
 import { rateLimitTables } from "./RateLimits.ts"
-import { realtimeFunctions, realtimeTables } from "./Realtime.ts"
+import { realtimeFunctions, realtimeTables, sessionHolders } from "./Realtime.ts"
 import { removalFunctions, removalTables } from "./Removals.ts"
 import { runEndFunctions } from "./RunEnds.ts"
 import { agedRows, runHolders, runTables } from "./Runs.ts"
@@ -99,7 +99,9 @@ export const schemaOfThisVersion: Schema = {
     threadsOfKeys,
     onlineTables,
     runHolders,
-    removalTables
+    removalTables,
+    followUpHolders,
+    sessionHolders
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
