@@ -58,6 +58,7 @@ import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./Serve
 import { type Settings, SettingsRefused } from "./Settings.ts"
 import { addressRefused, storeRefused } from "./StartRefused.ts"
 import { prepareFolder, makeStores } from "./Stores.ts"
+import { streamsDocument } from "./StreamsDocument.ts"
 import {
   defaultProblem,
   embeddingProblem,
@@ -97,13 +98,18 @@ export const startServer = async (settings: Settings, hooks: ServerHooks = {}): 
   let draining = false
   const isReady = async () => !draining && (await Effect.runPromise(opened.isStoreUp))
   const page = studio({ api: settings.basePath, ...(hasGuide ? { guide: `${settings.basePath}/docs/guide` } : {}) })
-  const own = toNodeHandler((request) => answer(request, settings.basePath, page, isReady))
+  const streamsPath = `${settings.basePath}/asyncapi.json`
+  const own = toNodeHandler(async (request) =>
+    new URL(request.url).pathname === streamsPath
+      ? streamsDocument(api, settings.basePath)
+      : answer(request, settings.basePath, page, isReady)
+  )
   const server = refuseInJson(
     createServer((message, response) => {
       const [path = "/"] = (message.url ?? "/").split("?", 1)
       const isRead = message.method === "GET" || message.method === "HEAD"
-      const isOwn = healthPaths.has(path) || (isRead && page.answers(path)) || isGuidePath(path, settings.basePath)
-      if (isOwn) return own(message, response)
+      const isShown = isRead && (path === streamsPath || page.answers(path))
+      if (isShown || healthPaths.has(path) || isGuidePath(path, settings.basePath)) return own(message, response)
       toBasePath(message, settings)
       api.node(message, response)
     })

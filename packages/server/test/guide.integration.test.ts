@@ -170,6 +170,17 @@ describe("the guide", () => {
     assert.match(text, /<nav class="places" aria-label="On this page"><ul><li><a href="#a-postgres-server">/u)
   })
 
+  it("stands beside a description of the streams and the sockets", async () => {
+    const { status, text } = await get("/api/asyncapi.json")
+    assert.strictEqual(status, 200)
+    const { channels, components } = JSON.parse(text)
+    assert.strictEqual(channels.messages_send.address, "/api/threads/{thread_id}/messages")
+    assert.strictEqual(channels.realtime.address, "/api/threads/realtime")
+    assert.strictEqual(channels.openai_realtime.address, "/api/v1/realtime")
+    const named = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]*)"/gu)].map(([, name = ""]) => name)
+    for (const name of named) assert.property(components.schemas, name)
+  })
+
   it("tells programs where its pages are", async () => {
     const { status, text } = await get("/llms.txt")
     assert.strictEqual(status, 200)

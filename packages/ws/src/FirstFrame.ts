@@ -19,7 +19,7 @@ const FunctionTool = Schema.Struct({
 const MemoryMode = Schema.Literals(["off", "Readonly", "Auto"])
 const Generation = Schema.Literals(["off", "auto"])
 
-const WireFirstFrame = Schema.Struct({
+export const WireFirstFrame = Schema.Struct({
   thread_id: optional(Schema.String),
   assistant_id: optional(Schema.String),
   system_prompt: optional(Schema.String),

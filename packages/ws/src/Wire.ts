@@ -19,7 +19,7 @@ import { textFrame } from "./TextFrames.ts"
 
 const Output = Schema.Struct({ tool_call_id: Schema.String, name: Schema.String, output: Schema.Json })
 
-const WireFrame = Schema.Union([
+export const WireFrame = Schema.Union([
   Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
   Schema.Struct({ type: Schema.Literals(["commit", "cancel", "stop"]) }),
   Schema.Struct({

@@ -31,7 +31,7 @@ const NewItem = Schema.Union([
 ])
 export type NewItem = typeof NewItem.Type
 
-const ClientEvent = Schema.Union([
+export const ClientEvent = Schema.Union([
   Schema.Struct({ ...eventId, type: Schema.Literal("session.update"), session: Schema.JsonObject }),
   Schema.Struct({ ...eventId, type: Schema.Literal("input_audio_buffer.append"), audio: Schema.String }),
   Schema.Struct({

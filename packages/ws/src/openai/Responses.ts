@@ -5,12 +5,13 @@
 import { makeResampler } from "@colloquy/core/adapters"
 import type { AudioFormat, ServiceEvent } from "@colloquy/core/realtime"
 import type { Fields } from "../Json.ts"
+import type { EventType } from "./EventTypes.ts"
 import { Buffer } from "node:buffer"
 
 type Told<Tag extends ServiceEvent["_tag"]> = Extract<ServiceEvent, { readonly _tag: Tag }>
 
 export interface ResponsesSink {
-  readonly send: (event: Fields & { readonly type: string }) => void
+  readonly send: (event: Fields & { readonly type: EventType }) => void
   readonly sendAudio: (event: Buffer) => void
   readonly newId: (kind: string) => string
   /** Adds an item to the conversation: `conversation.item.added`, and `done` if it is complete. */

@@ -12,6 +12,7 @@ import type { Connection, SessionWire } from "../FrontDoor.ts"
 import { at, type Fields } from "../Json.ts"
 import { readObject } from "../Wire.ts"
 import { type ClientEvent, idOfEvent, type NewItem, readClientEvent } from "./ClientEvents.ts"
+import type { EventType } from "./EventTypes.ts"
 import { makeResponses } from "./Responses.ts"
 import {
   firstFrame,
@@ -24,7 +25,7 @@ import {
   updated
 } from "./Settings.ts"
 
-type Typed = Fields & { readonly type: string }
+type Typed = Fields & { readonly type: EventType }
 
 /** How much a client may prepare before it asks for a response. */
 const mostPending = 100
@@ -302,9 +303,13 @@ export const openAiWire = (connection: Connection): SessionWire => {
     return id
   }
 
-  const transcribed = (vendorId: string, { type, ...fields }: Typed): void => {
-    const kind = `conversation.item.input_audio_transcription.${type}`
-    send({ type: kind, item_id: userItem(vendorId), content_index: 0, ...fields })
+  const transcribed = (vendorId: string, outcome: "delta" | "completed" | "failed", fields: Fields): void => {
+    send({
+      type: `conversation.item.input_audio_transcription.${outcome}`,
+      item_id: userItem(vendorId),
+      content_index: 0,
+      ...fields
+    })
   }
 
   const tell = (event: ServiceEvent): void => {
@@ -315,15 +320,15 @@ export const openAiWire = (connection: Connection): SessionWire => {
         return void userItem(event.itemId)
       case "TranscriptDelta":
         if (event.role === "assistant") return responses.words(event)
-        return transcribed(event.itemId, { type: "delta", delta: event.text })
+        return transcribed(event.itemId, "delta", { delta: event.text })
       case "TranscriptFinal": {
         if (event.role === "assistant") return responses.words(event)
         const usage = { type: "duration", seconds: 0 }
-        return transcribed(event.itemId, { type: "completed", transcript: event.text, usage })
+        return transcribed(event.itemId, "completed", { transcript: event.text, usage })
       }
       case "TranscriptFailed": {
         const error = { type: "transcription_error", code: "transcription_failed", message: "There is no transcript." }
-        return transcribed(event.itemId, { type: "failed", error })
+        return transcribed(event.itemId, "failed", { error })
       }
       case "ToolCall":
         if (!event.hosted) calls.set(event.toolCallId, event.name)

@@ -1,0 +1,35 @@
+/** The events of OpenAI's realtime protocol that `/v1/realtime` sends. Nothing else can be sent: `send` takes these types. */
+export const eventTypes = [
+  "error",
+  "session.created",
+  "session.updated",
+  "conversation.created",
+  "conversation.item.added",
+  "conversation.item.done",
+  "conversation.item.deleted",
+  "conversation.item.truncated",
+  "conversation.item.input_audio_transcription.delta",
+  "conversation.item.input_audio_transcription.completed",
+  "conversation.item.input_audio_transcription.failed",
+  "input_audio_buffer.speech_started",
+  "input_audio_buffer.committed",
+  "input_audio_buffer.cleared",
+  "response.created",
+  "response.output_item.added",
+  "response.content_part.added",
+  "response.output_text.delta",
+  "response.output_text.done",
+  "response.output_audio.delta",
+  "response.output_audio.done",
+  "response.output_audio_transcript.delta",
+  "response.output_audio_transcript.done",
+  "response.function_call_arguments.delta",
+  "response.function_call_arguments.done",
+  "response.mcp_call.in_progress",
+  "response.mcp_call.completed",
+  "response.content_part.done",
+  "response.output_item.done",
+  "response.done"
+] as const
+
+export type EventType = (typeof eventTypes)[number]
