@@ -73,6 +73,12 @@ describe("colloquy", () => {
     const environment = { COLLOQUY_DATA_DIR: folder.path }
     const migrated = await call(["migrate"], environment)
     assert.deepStrictEqual([migrated.status, migrated.text.includes("has the schema of this version")], [0, true])
+    // Without a terminal there is no progress, so this is all of it.
+    const again: unknown = JSON.parse((await call(["migrate", "--json"], environment)).text)
+    assert.deepStrictEqual(again, { ok: true, database: folder.path })
+    const deleted: unknown = JSON.parse((await call(["retention", "--json"], environment)).text)
+    assert.include(deleted, { logs: 0, blobs: 0 })
+    assert.strictEqual((await call(["retention", "now"], environment)).status, 2)
     assert.strictEqual((await call(["key", "make", "ada"], environment)).status, 0)
     const listed: unknown = JSON.parse((await call(["key", "list", "ada", "--json"], environment)).text)
     assert.lengthOf(Object(listed), 1)
@@ -112,6 +118,8 @@ describe("colloquy", () => {
       assert.strictEqual(done.status, 0, done.text)
       assert.strictEqual(done.text, `${file}: ${(await stat(file)).size} bytes\n`)
       assert.include(await readFile(file, "latin1"), "assistants.jsonl")
+      const told = await call(["export", file, "--json", "--url", url], { COLLOQUY_API_KEY: "the-right-key-16" })
+      assert.deepStrictEqual(JSON.parse(told.text), { file, bytes: (await stat(file)).size })
       const sent = await fetch(`${url}/threads/messages`, {
         method: "POST",
         headers: { "x-api-key": "the-right-key-16", "content-type": "application/json" },

@@ -159,8 +159,12 @@ const nextOptions = {
   compilerOptions: {
     target: "es2023",
     lib: ["dom", "dom.iterable", "esnext"],
+    allowJs: true,
     strict: true,
     noEmit: true,
+    incremental: true,
+    esModuleInterop: true,
+    resolveJsonModule: true,
     allowImportingTsExtensions: true,
     module: "esnext",
     moduleResolution: "bundler",
@@ -169,7 +173,7 @@ const nextOptions = {
     jsx: "react-jsx",
     plugins: [{ name: "next" }]
   },
-  include: ["next-env.d.ts", ".next/types/**/*.ts", "**/*.ts", "**/*.tsx"],
+  include: ["next-env.d.ts", ".next/types/**/*.ts", ".next/dev/types/**/*.ts", "**/*.ts", "**/*.tsx"],
   exclude: ["node_modules"]
 }
 
@@ -194,7 +198,7 @@ const readme = (name: string, host: Host): string => `# ${name}
 \`\`\`sh
 npm install
 npm test         # a conversation as a test, without a network
-npm start        # ${host === "next" ? "the page is at http://localhost:3000" : "prints a curl line that asks it"}
+${host === "next" ? "npm run dev      # the page is at http://localhost:3000; for production: npm run build, npm start" : "npm start        # prints a curl line that asks it"}
 \`\`\`
 
 \`assistant.ts\` says what answers. With OPENAI_API_KEY in the environment that is a model of OpenAI.
@@ -225,7 +229,9 @@ export const applicationFiles = (name: string, host: Host, version: string): Rea
         type: "module",
         engines: { node: ">=22.19" },
         scripts: {
-          start: host === "next" ? "next dev" : "node server.ts",
+          ...(host === "next"
+            ? { dev: "next dev", build: "next build", start: "next start" }
+            : { start: "node server.ts" }),
           test: "node --test assistant.test.ts"
         },
         dependencies: { colloquy: `~${version}`, effect: "~4.1.0", ...packages[host] },
@@ -233,7 +239,7 @@ export const applicationFiles = (name: string, host: Host, version: string): Rea
       })
     ],
     ["README.md", readme(name, host)],
-    [".gitignore", "node_modules\n.next\nnext-env.d.ts\n"],
+    [".gitignore", "node_modules\n.next\nnext-env.d.ts\n*.tsbuildinfo\n"],
     ["assistant.ts", assistant],
     ["assistant.test.ts", test],
     ...Object.entries(files[host])

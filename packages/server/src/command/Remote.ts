@@ -3,16 +3,20 @@ import { parseArgs } from "node:util"
 import { StartRefused } from "../StartRefused.ts"
 import { type CommandContext, WronglyCalled } from "./Command.ts"
 
-/** The words of the command, as many as there must be, and the address of the API. */
+/** The words of the command, as many as there must be, the address of the API, and whether the result is for a program. */
 export const readRemote = (usage: string, args: ReadonlyArray<string>, words: number) => {
   try {
     const { positionals, values } = parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { url: { type: "string", default: "http://localhost:8787/api" } }
+      options: {
+        url: { type: "string", default: "http://localhost:8787/api" },
+        json: { type: "boolean", default: false }
+      }
     })
+    if (values.json && !usage.includes("--json")) throw new Error("The result is no JSON.")
     if (positionals.length !== words) throw new Error(words === 1 ? "Name one file." : `Give ${words} words.`)
-    return { positionals, api: new URL(values.url.endsWith("/") ? values.url : `${values.url}/`) }
+    return { positionals, isJson: values.json, api: new URL(values.url.endsWith("/") ? values.url : `${values.url}/`) }
   } catch (error) {
     throw new WronglyCalled(usage, error instanceof Error ? error.message : String(error))
   }

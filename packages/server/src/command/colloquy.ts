@@ -2,6 +2,7 @@
 /** `colloquy <command>`: the standalone server, and what its operator needs beside it. `npm run colloquy` in the repository. */
 import { createRequire } from "node:module"
 import { type Command, isRefusal, WronglyCalled } from "./Command.ts"
+import { makeProgress } from "./Progress.ts"
 
 const { version }: { readonly version: string } = createRequire(import.meta.url)("@colloquy/server/package.json")
 
@@ -27,17 +28,17 @@ const commands: Readonly<Record<string, Command>> = {
     load: async () => (await import("./key.ts")).key
   },
   migrate: {
-    usage: "migrate",
+    usage: "migrate [--json]",
     does: "brings the database to the schema of this version",
     load: async () => (await import("./migrate.ts")).migrate
   },
   retention: {
-    usage: "retention",
+    usage: "retention [--json]",
     does: "deletes once what is old enough by the settings",
     load: async () => (await import("./retention.ts")).retention
   },
   export: {
-    usage: "export <file.tar> [--url URL]",
+    usage: "export <file.tar> [--url URL] [--json]",
     does: "writes all data of the owner of COLLOQUY_API_KEY into a file",
     load: async () => (await import("./export.ts")).exportOwner
   },
@@ -88,7 +89,13 @@ const run = async ([name = "help", ...args]: ReadonlyArray<string>): Promise<num
     return 0
   }
   const call = await command.load()
-  return call(args, { env: process.env, print: (text) => console.log(text), note: (text) => console.error(text) })
+  const progress = makeProgress(process.stderr)
+  return call(args, {
+    env: process.env,
+    print: (text) => console.log(text),
+    note: (text) => console.error(text),
+    progress
+  }).finally(progress.clear)
 }
 
 run(process.argv.slice(2)).then(

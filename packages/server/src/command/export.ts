@@ -6,21 +6,22 @@ import { StartRefused } from "../StartRefused.ts"
 import type { CommandRun } from "./Command.ts"
 import { readApi, readRemote } from "./Remote.ts"
 
-/** How many bytes come between two lines of progress. */
-const step = 10_000_000
+/** How many bytes come before the progress changes. */
+const step = 1_000_000
 
 /** The file gets its name when it is whole. */
-export const exportOwner: CommandRun = async (args, { env, note, print }) => {
-  const { api, positionals } = readRemote("export <file.tar> [--url URL]", args, 1)
+export const exportOwner: CommandRun = async (args, { env, print, progress }) => {
+  const { api, isJson, positionals } = readRemote("export <file.tar> [--url URL] [--json]", args, 1)
   const [file = ""] = positionals
   const { body } = await readApi(new URL("owners/me/export", api), { env })
   if (body === null) throw new StartRefused({ message: "The server answered without a body." })
   let bytes = 0
+  progress.show("Exporting…")
   const counted = async function* (pieces: AsyncIterable<Uint8Array>) {
     for await (const piece of pieces) {
       const before = Math.floor(bytes / step)
       bytes += piece.byteLength
-      if (Math.floor(bytes / step) > before) note(`${Math.floor(bytes / 1_000_000)} MB…`)
+      if (Math.floor(bytes / step) > before) progress.show(`Exporting… ${Math.floor(bytes / 1_000_000)} MB`)
       yield piece
     }
   }
@@ -31,8 +32,10 @@ export const exportOwner: CommandRun = async (args, { env, note, print }) => {
   } catch (error) {
     await rm(unfinished, { force: true })
     const reason = error instanceof Error ? error.message : String(error)
+    progress.clear()
     throw new StartRefused({ message: `The export is not whole: ${reason}. Nothing was written to ${file}.` })
   }
-  print(`${file}: ${bytes} bytes`)
+  progress.clear()
+  print(isJson ? JSON.stringify({ file, bytes }) : `${file}: ${bytes} bytes`)
   return 0
 }

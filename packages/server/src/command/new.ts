@@ -40,7 +40,7 @@ const told = (folder: string, host: Host): string =>
     `  cd ${folder}`,
     "  npm install",
     "  npm test",
-    "  npm start"
+    host === "next" ? "  npm run dev" : "  npm start"
   ].join("\n")
 
 /** Writes into a new or an empty folder, and never over a file. */

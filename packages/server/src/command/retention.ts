@@ -11,9 +11,11 @@ import { blobsLayer } from "../Documents.ts"
 import { readSettings } from "../Settings.ts"
 import { StartRefused, storeRefused } from "../StartRefused.ts"
 import { inMemory, makeStores, prepareFolder } from "../Stores.ts"
-import type { CommandRun } from "./Command.ts"
+import { type CommandRun, readJsonFlag } from "./Command.ts"
+import { during } from "./Progress.ts"
 
-export const retention: CommandRun = async (_, { env, print }) => {
+export const retention: CommandRun = async (args, { env, print, progress }) => {
+  const isJson = readJsonFlag("retention [--json]", args)
   const settings = await Effect.runPromise(readSettings(env))
   if (settings.databaseUrl === null && settings.dataDir === inMemory) {
     throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps nothing." })
@@ -22,9 +24,11 @@ export const retention: CommandRun = async (_, { env, print }) => {
   // Of two stores of bytes, the later one is used.
   const stores = Layer.merge(makeStores(settings), blobsLayer(settings))
   const all = Effect.all([Retention.prune(settings.retention), sweepOrphanedBlobs()])
-  const [pruned, blobs] = await Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {
+  const deleted = Effect.runPromise(Effect.provide(all, stores)).catch((error: unknown) => {
     throw storeRefused(settings, error)
   })
-  print([describePruned(pruned), ...(blobs === 0 ? [] : [`Files without a document: ${blobs}.`])].join("\n"))
+  const [pruned, blobs] = await during(progress, "Deleting what is old enough", deleted)
+  if (isJson) print(JSON.stringify({ ...pruned, blobs }))
+  else print([describePruned(pruned), ...(blobs === 0 ? [] : [`Files without a document: ${blobs}.`])].join("\n"))
   return 0
 }
