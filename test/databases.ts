@@ -25,6 +25,13 @@ export const onPostgres = (body: (url: string) => void): void => {
   })
 }
 
+/** A coordinator of Citus with workers: `body` receives its connection URL. Such a server is had nowhere but by who sets its address. */
+export const onCitus = (body: (url: string) => void): void => {
+  const url = process.env["TEST_CITUS_URL"]
+  if (url !== undefined && url !== "") describe("on Citus", { meta: { database: "Citus" } }, () => body(url))
+  else it.skipIf(true)("on Citus (TEST_CITUS_URL is not set: the address of a coordinator with two workers)", () => {})
+}
+
 /** A database inside the process, which is always there. */
 export const onEmbedded = (database: "PGlite" | "in-memory", body: () => void): void => {
   describe(`on ${database}`, { meta: { database } }, body)

@@ -41,6 +41,8 @@ export type Query = <Row extends object>(
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string
+  /** Whether the tables are distributed over several nodes (`Citus.ts`). */
+  readonly distributed: boolean
   /** A statement of any duration. It never delays other statements. */
   readonly query: Query
   /** A short statement: it finds a few rows by an index and waits for no lock. It may be sent on a shared connection. */
@@ -63,6 +65,7 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
 
   return {
     schema: quote(schemaName),
+    distributed: false,
     query: querying(true),
     brief: querying(false),
     lockingWrite: (operation, text, parameters) => {
@@ -91,6 +94,7 @@ export const databaseOfClient = (client: PgClient, schemaName: string, timeout: 
     decoded(sql.unsafe<object>(statement, parameters).pipe(inTurn, within(operation, allowed), guard(operation)))
   return {
     schema: quote(schemaName),
+    distributed: false,
     query,
     brief: query,
     lockingWrite: (operation, statement, parameters) => query(operation, statement, [...parameters, null])

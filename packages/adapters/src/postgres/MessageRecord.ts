@@ -8,7 +8,7 @@ import { type NewMessage, usualStop } from "@colloquy/core/adapters"
 import { newRowId } from "./StoredId.ts"
 import { fromJson, fromText } from "./StoredText.ts"
 
-/** The result of the schema's function `message_text`. `unfinishedText` builds the same array with `body` null, `provider` and `model`. */
+/** What `messageText` builds. `unfinishedText` builds the same array with `body` null, `provider` and `model`. */
 type MessageText = readonly [
   id: MessageId,
   threadId: ThreadId,

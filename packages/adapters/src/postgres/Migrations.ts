@@ -8,6 +8,14 @@ import { type StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { createHash } from "node:crypto"
+import {
+  changeInOrder,
+  delegateFunctions,
+  distributeTables,
+  functionOnCitus,
+  isDistributed,
+  migrationOnCitus
+} from "./Citus.ts"
 import { channelName, quote } from "./Names.ts"
 import { type NamedFunctions, nameFunctions } from "./schema/FunctionNames.ts"
 import { type Schema, schemaOfThisVersion } from "./schema/Schema.ts"
@@ -28,11 +36,27 @@ export const migrate = (
         yield* client.unsafe("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`colloquy schema ${schema}`])
         const missing = yield* findMissing(client, schema, known)
         if (!missing.hasRecord) yield* createSchema(client, schema)
-        for (const step of missing.migrations) yield* apply(client, schema, step)
-        if (missing.functions) yield* writeFunctions(client, schema, known.functions)
+        const distributed = yield* isDistributed(client, schema)
+        if (distributed) yield* changeInOrder(client)
+        for (const step of missing.migrations) yield* apply(client, schema, step, distributed)
+        if (distributed) yield* distributeSchema(client, schema, wanted)
+        else if (missing.functions) yield* writeFunctions(client, schema, known.functions)
       })
     )
   }).pipe(guard("Postgres.migrate"))
+
+/** Distributes a schema that is up to date by owner, on Citus. A later migration distributes the tables that it makes. */
+export const distribute = (client: PgClient, schema: string): Effect.Effect<void, StoreUnavailable> =>
+  guard("Postgres.distribute")<void, never, never>(
+    client.withTransaction(Effect.andThen(changeInOrder(client), distributeSchema(client, schema, schemaOfThisVersion)))
+  )
+
+const distributeSchema = Effect.fnUntraced(function* (client: PgClient, schema: string, { functions }: Schema) {
+  yield* distributeTables(client, schema)
+  const named = nameFunctions(functions, functionOnCitus)
+  yield* writeFunctions(client, schema, named)
+  yield* delegateFunctions(client, schema, named.names)
+})
 
 /** Fails when the schema is not up to date, and changes nothing. */
 export const checkSchema = (client: PgClient, schema: string): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
@@ -96,8 +120,14 @@ const findMissing = (
     }
   })
 
-const apply = Effect.fnUntraced(function* (client: PgClient, schema: string, { checksum, migration }: Fingerprinted) {
-  for (const statement of migration.statements) yield* client.unsafe(inSchema(statement, schema)).unprepared
+const apply = Effect.fnUntraced(function* (
+  client: PgClient,
+  schema: string,
+  { checksum, migration }: Fingerprinted,
+  distributed: boolean
+) {
+  const statements = distributed ? migration.statements.flatMap(migrationOnCitus) : migration.statements
+  for (const statement of statements) yield* client.unsafe(inSchema(statement, schema)).unprepared
   yield* client.unsafe(`insert into ${quote(schema)}.migrations (name, checksum) values ($1, $2)`, [
     migration.name,
     checksum

@@ -28,12 +28,13 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { randomBytes } from "node:crypto"
 import type { Stores } from "../Stores.ts"
+import { isDistributed, overCitus } from "./Citus.ts"
 import { makeConnections } from "./Connections.ts"
 import { hasJoined, type HostPool, layerClientOfPool, poolDriver } from "./PoolClient.ts"
 import type { Pool } from "./PoolTypes.ts"
 import { type Database, databaseOfClient, databaseOver } from "./Database.ts"
 import { KnownHistories } from "./KnownHistories.ts"
-import { checkSchema, migrate as migrateSchema } from "./Migrations.ts"
+import { checkSchema, distribute as distributeSchema, migrate as migrateSchema } from "./Migrations.ts"
 import { channelName, checkSchemaName } from "./Names.ts"
 import { assistantStore } from "./PostgresAssistantStore.ts"
 import { auditStore } from "./PostgresAuditStore.ts"
@@ -63,6 +64,7 @@ import { quietSockets } from "./QuietSocket.ts"
 import { type HintOptions, type Listen, makeRunHints } from "./RunHints.ts"
 import { watchLeftovers } from "./Removals.ts"
 import type { SchemaRefused } from "./SchemaHistory.ts"
+import { guard } from "./StoreFault.ts"
 import { buildVectorIndexes } from "./VectorIndexes.ts"
 
 export type { Stores }
@@ -100,8 +102,15 @@ export const layer = (given: PostgresOptions): Layer.Layer<Stores, SchemaRefused
       const options =
         given.keepsProcess === false && given.stream === undefined ? { ...given, ...quietSockets(given) } : given
       const schema = schemaName(options)
-      const keepsVectors = yield* Effect.provide(
-        PgClient.PgClient.use((client) => Effect.flatMap(openSchema(client, options), keepVectors(options))),
+      const { distributed, keepsVectors } = yield* Effect.provide(
+        PgClient.PgClient.use((client) =>
+          Effect.flatMap(openSchema(client, options), (database) =>
+            Effect.map(keepVectors(options)(database), (keeps) => ({
+              distributed: database.distributed,
+              keepsVectors: keeps
+            }))
+          )
+        ),
         migrationClient(options)
       )
       const connections = yield* makeConnections(options, storeTimeout(options))
@@ -109,7 +118,8 @@ export const layer = (given: PostgresOptions): Layer.Layer<Stores, SchemaRefused
       const presence = makePresence()
       const listen = listenOver(options, schema, presence)
       const hints: HintOptions = { listen, whenWritten: (effect) => effect }
-      return yield* makeStores(databaseOver(connections, schema), keepsVectors, hints, histories, presence)
+      const database = onNodes(databaseOver(connections, schema), distributed)
+      return yield* makeStores(database, keepsVectors, hints, histories, presence)
     })
   )
 
@@ -212,6 +222,19 @@ export const migrate = (options: PostgresOptions): Effect.Effect<void, SchemaRef
   ).pipe(Effect.asVoid, Effect.provide(migrationClient(options)))
 
 /**
+ * Distributes the tables of the schema over the nodes of Citus, by owner; it brings the schema up to date first. What the tables hold already
+ * is moved; nobody can write meanwhile. Every kernel that opens the schema afterwards finds it distributed. A repeated call changes nothing.
+ */
+export const distribute = (options: PostgresOptions): Effect.Effect<void, SchemaRefused | StoreUnavailable> =>
+  Effect.andThen(
+    migrate(options),
+    Effect.provide(
+      PgClient.PgClient.use((client) => distributeSchema(client, schemaName(options))),
+      migrationClient(options)
+    )
+  )
+
+/**
  * A random key that is created once and stored in the schema, so that all processes of a service sign links with the same key. A host that
  * has no other place for secrets passes it to the HTTP handler as `signingKey`. Everyone who can read the database can sign with it.
  */
@@ -281,7 +304,15 @@ const openSchema = (
   client: PgClient.PgClient,
   options: StoreOptions
 ): Effect.Effect<Database, SchemaRefused | StoreUnavailable> =>
-  Effect.map(prepareSchema(client, options), () => databaseOfClient(client, schemaName(options), storeTimeout(options)))
+  Effect.map(
+    Effect.andThen(
+      prepareSchema(client, options),
+      guard("Postgres.open")<boolean, never, never>(isDistributed(client, schemaName(options)))
+    ),
+    (distributed) => onNodes(databaseOfClient(client, schemaName(options), storeTimeout(options)), distributed)
+  )
+
+const onNodes = (database: Database, distributed: boolean): Database => (distributed ? overCitus(database) : database)
 
 const prepareSchema = (
   client: PgClient.PgClient,

@@ -34,6 +34,7 @@ import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
   const { brief, query, schema } = database
   const revision = joinedRevision("a", {
+    owner: "$2",
     id: "t.id",
     metadata: "t.metadata",
     assistantVersion: "t.assistant_version",
@@ -148,23 +149,22 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         const assignments = fields.map(([column], index) => `${column} = $${index + 8}`).join(", ")
         const isSame = after.version === before.version
         const { answer, fingerprint, key } = onceArguments(once)
-        // The row before the change is read from the statement's snapshot. It is this version, or nothing is changed.
+        // "held" has the row before the change. It is this version, or nothing is changed.
         const write = `, changed as (
             update ${schema}.assistants a set ${assignments}
-            from claimed c where c.known is null and a.id = c.id and a.owner = c.owner returning a.id, a.owner
+            from claimed c where c.known is null and a.id = $1 and a.owner = $2
           ), kept as (
             insert into ${schema}.assistant_versions (owner, assistant_id, version, created_at, author, changes, fields)
-            select a.owner, a.id, a.version, a.updated_at, a.author, a.changes, $7
-            from changed join ${schema}.assistants a on a.id = changed.id and a.owner = changed.owner
+            select owner, id, version, updated_at, author, changes, $7 from claimed where known is null
           )`
         return Effect.map(
           query<{ readonly outcome: "stored" | "repeated" }>(
             "AssistantStore.update",
             `with held as (
-               select a.id, a.owner from ${schema}.assistants a
+               select a.id, a.owner, a.version, a.updated_at, a.author, a.changes from ${schema}.assistants a
                where a.id = $1 and a.owner = $2 and not a.draft and a.version = $3 for no key update
              ), claimed as (
-               select held.id, held.owner, ${schema}.${functionName("claim_answer")}(held.owner, $4, $5, held.id, $6) as known from held
+               select held.*, ${schema}.${functionName("claim_answer")}(held.owner, $4, $5, held.id, $6) as known from held
              )${isSame ? "" : write}
              select case when known is null then 'stored' else 'repeated' end as outcome from claimed`,
             [

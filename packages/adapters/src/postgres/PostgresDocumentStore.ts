@@ -253,7 +253,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       Effect.map(
         query<{ readonly id: BlobId }>(
           "DocumentStore.blobsWithoutDocument",
-          `select asked.id from unnest($1::uuid[]) asked (id) where not exists (select 1 from ${table} where d.blob_id = asked.id)`,
+          `select asked.id from unnest($1::uuid[]) asked (id) where asked.id <> all (array(select d.blob_id from ${table} where d.blob_id = any ($1::uuid[])))`,
           [ids.filter(isStoredId)]
         ),
         (rows) => rows.map(({ id }) => id)

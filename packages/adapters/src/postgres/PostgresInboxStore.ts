@@ -43,9 +43,9 @@ const bodyBeginning = longestPreview * 6 + 20
 export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStore.Service => {
   const summaries = (runs: string) => `select ${columns}, m.body from ${runs} r left join lateral (
       select left(m.body, ${bodyBeginning}) as body from ${schema}.messages m
-      where m.thread_id = r.thread_id and m.owner = r.owner and m.sequence = r.last_message and m.role = 'assistant' offset 0
+      where m.thread_id = r.thread_id and m.owner = $1 and m.sequence = r.last_message and m.role = 'assistant' offset 0
     ) m on true`
-  const isListed = `exists (select from ${schema}.threads t where t.id = r.thread_id and t.owner = r.owner and not t.scratch)`
+  const isListed = `exists (select from ${schema}.threads t where t.id = r.thread_id and t.owner = $1 and not t.scratch)`
   const ofOwner = `${ownerOfRun("r.owner")} = ${ownerOfRun("$1")} and r.owner = $1`
 
   return InboxStore.of({

@@ -25,6 +25,7 @@ import { runLeases } from "./RunLeases.ts"
 import { decodeRun, runColumns, type RunRow } from "./RunRecord.ts"
 import { runStarts } from "./RunStarts.ts"
 import { functionName } from "./schema/FunctionNames.ts"
+import { messageText } from "./schema/Threads.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { toJson, toText } from "./StoredText.ts"
 import { chargeArguments, usageArguments } from "./UsageColumns.ts"
@@ -263,7 +264,7 @@ const listStatement = (schema: string): string => {
 /** Looked up one by one: a join may be planned, while a table is small, to read all messages. */
 const messagesStatement = (schema: string): string =>
   `select m.message from ${schema}.runs r cross join lateral (
-     select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
+     select m.sequence, ${messageText("m")} as message from ${schema}.messages m
      where m.thread_id = r.thread_id and m.owner = r.owner
        and m.sequence between r.first_message and coalesce(r.last_message, r.first_message) and m.run_id = r.id offset 0
    ) m where r.id = $1 and r.owner = $2 order by m.sequence`

@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
-import { functionName } from "./schema/FunctionNames.ts"
+import { messageText } from "./schema/Threads.ts"
 import { decodeMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
 import type { Presence } from "./Presence.ts"
 import { knownId, newRowId } from "./StoredId.ts"
@@ -25,7 +25,7 @@ export const sessionStore = (database: Database, { holder }: Presence): typeof S
     query<{ readonly total: number } & MessagesRow>(
       "SessionStore.open",
       `select t.message_count as total, coalesce((
-         select '[' || string_agg(${schema}.${functionName("message_text")}(m), ',' order by m.sequence) || ']'
+         select '[' || string_agg(${messageText("m")}, ',' order by m.sequence) || ']'
          from ${schema}.messages m
          where m.thread_id = t.id and m.owner = t.owner and m.sequence > greatest(t.message_count - $3, 0)
        ), '[]') as messages

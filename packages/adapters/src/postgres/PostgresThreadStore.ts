@@ -11,7 +11,7 @@ import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeListed } from "./ListedRecord.ts"
 import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { removeWith } from "./Removals.ts"
-import { functionName } from "./schema/FunctionNames.ts"
+import { messageText } from "./schema/Threads.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { fromJsonOrNull, toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
@@ -26,9 +26,9 @@ export const threadStore = (database: Database, histories: KnownHistories): type
           query(
             "ThreadStore.insert",
             // The lock prevents that the assistant is removed before the thread is committed.
-            `insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version, scratch)
-             select $3, a.owner, a.id, $4, $5, $6, $7, $8 from ${schema}.assistants a where a.id = $1 and a.owner = $2 for key share
-             returning id`,
+            `with a as (select owner, id from ${schema}.assistants where id = $1 and owner = $2 for key share)
+             insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version, scratch)
+             select $3::uuid, owner, id, $4, $5::timestamptz, $6::timestamptz, $7::integer, $8::boolean from a returning id`,
             [
               knownId(thread.assistantId),
               toText(ownerId),
@@ -81,7 +81,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
           query<MessageRow>(
             "ThreadStore.messagesBefore",
             `select message from (
-               select m.sequence, ${schema}.${functionName("message_text")}(m) as message from ${schema}.messages m
+               select m.sequence, ${messageText("m")} as message from ${schema}.messages m
                where m.owner = $1 and m.thread_id = $2 and m.sequence > 0 and m.sequence < $3 and ${isThread(schema)} order by m.sequence desc limit $4) newest
              order by sequence`,
             [toText(ownerId), knownId(id), sequence, limit]
@@ -275,11 +275,11 @@ const readThread = Effect.fnUntraced(function* (
  * its key: a database without statistics, such as a new one, begins with all runs of the owner instead.
  */
 const messagesOfThreads = (schema: string): string =>
-  `select wanted.place, m.sequence, ${schema}.${functionName("message_text")}(m.message) as message
+  `select wanted.place, m.sequence, m.message
     from unnest($2::uuid[]) with ordinality wanted (id, place)
     cross join lateral (
-      select message, message.sequence from ${schema}.messages message
-      where message.thread_id = wanted.id and message.owner = $1 and message.sequence > 0
+      select m.sequence, ${messageText("m")} as message from ${schema}.messages m
+      where m.thread_id = wanted.id and m.owner = $1 and m.sequence > 0
         and exists (select from ${schema}.threads where id = wanted.id and owner = $1) offset 0
     ) m
     union all
@@ -289,9 +289,9 @@ const messagesOfThreads = (schema: string): string =>
       select t.message_count + 1 as sequence, ${unfinishedText} as message
       from (select * from ${schema}.threads where id = wanted.id and owner = $1 and active > 0 offset 0) t
       cross join lateral (
-        select run_id from ${schema}.active_runs where thread_id = t.id and owner = t.owner and place = 0 offset 0
+        select run_id from ${schema}.active_runs where thread_id = t.id and owner = $1 and place = 0 offset 0
       ) a
-      join ${schema}.runs r on r.id = a.run_id and r.owner = t.owner offset 0
+      join ${schema}.runs r on r.id = a.run_id and r.owner = $1 offset 0
     ) unfinished
     order by place, sequence`
 
@@ -303,7 +303,7 @@ const isThread = (schema: string): string => `exists (select from ${schema}.thre
  * message's row; a first message always exists, because no run begins without a message of the user.
  */
 const messagesOfThread = (schema: string): string =>
-  `select ${schema}.${functionName("message_text")}(m) as message, m.sequence, m.tokens_before + m.tokens as upto,
+  `select ${messageText("m")} as message, m.sequence, m.tokens_before + m.tokens as upto,
       case when m.sequence = 1 then (
         select t.message_count from ${schema}.threads t where t.id = $2 and t.owner = $1
       ) end as total,

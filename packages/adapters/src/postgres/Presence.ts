@@ -122,14 +122,19 @@ export const watchPresence = (
     if (dead.length === 0) return
     const expired = yield* query<Expired>(
       "RunStore.expire",
-      `with expired as (
-         update ${schema}.runs r set lease_until = clock_timestamp() from ${schema}.active_runs a
-         where a.holder = any($1::integer[]) and r.id = a.run_id and r.owner = a.owner and r.lease_until > clock_timestamp()
-         returning r.id, r.thread_id
-       )
-       select id, thread_id, ${schema}.${functionName("notify_change")}(id, thread_id, false)::text from expired`,
+      `update ${schema}.runs r set lease_until = clock_timestamp() from ${schema}.active_runs a
+       where a.holder = any($1::integer[]) and r.id = a.run_id and r.owner = a.owner and r.lease_until > clock_timestamp()
+       returning r.id, r.thread_id`,
       [dead]
     )
+    if (expired.length > 0) {
+      const ids = [expired.map(({ id }) => id), expired.map(({ thread_id }) => thread_id)]
+      yield* query(
+        "RunStore.expire",
+        `select ${schema}.${functionName("notify_change")}(id, thread_id, false)::text from unnest($1::uuid[], $2::uuid[]) run (id, thread_id)`,
+        ids
+      )
+    }
     yield* Effect.forEach(expired, (run) => echo(run.id, run.thread_id, false), { discard: true })
     yield* query(
       "FollowUpStore.expire",

@@ -27,7 +27,6 @@ const withoutOwner: Readonly<Record<string, string>> = {
   claim_follow_ups: "goes through all owners in turns, and reads and changes one owner's rows at a time",
   end_begun_charges: "the sweep of paid calls without an end, of all owners",
   keep_search_vectors: "makes the table of vectors",
-  message_text: "reads nothing but the row that it is given",
   notify_change: "tells the processes, and touches no table",
   notify_waiting: "the owner stands in the row that it is given",
   refuse_budget: "computes with what it is given, and touches no table",

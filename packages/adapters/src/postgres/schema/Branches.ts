@@ -7,6 +7,7 @@
  * thread's own id), and `shelves` are the sets that the thread shares with others.
  */
 import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"
+import { messageText } from "./Threads.ts"
 
 /** Also deletes the runs of the thread alone: copies of its messages name the same runs. */
 const emptyThread = `
@@ -260,6 +261,8 @@ end $$`
 const shareWith = sqlFunction(
   "share_with",
   `(p_owner text, p_from uuid, p_thread uuid, p_count integer) returns void language plpgsql as $$
+declare
+  v_shelf uuid := gen_random_uuid();
 begin
   update {schema}.threads made set summary = source.summary, summarized_through = source.summarized_through
     from {schema}.threads source
@@ -268,7 +271,7 @@ begin
   update {schema}.threads made set acting_assistant_id = source.acting_assistant_id from {schema}.threads source
     where made.id = p_thread and made.owner = p_owner and source.id = p_from and source.owner = p_owner
       and source.acting_assistant_id is not null;
-  update {schema}.threads source set shelf = gen_random_uuid(), shelves = ${allShelvesSql("source")}
+  update {schema}.threads source set shelf = v_shelf, shelves = ${allShelvesSql("source")}
     where source.id = p_from and source.owner = p_owner and exists (
       select from {schema}.documents d where d.owner = p_owner and d.shelf = coalesce(source.shelf, source.id)
     );
@@ -353,7 +356,7 @@ begin
           select {schema}.source_moved(one, p_messages, p_to) as moved from json_array_elements(m.confirmed_by::json) one
         ) each where each.moved is not null
       )
-    where m.owner = p_owner and m.assistant_id = p_assistant and position(v_thread in concat(m.source, m.confirmed_by)) > 0;
+    where m.owner = p_owner and m.assistant_id = p_assistant and position(v_thread in coalesce(m.source, '') || coalesce(m.confirmed_by, '')) > 0;
   update {schema}.memory_versions v set source = {schema}.source_moved(v.source::json, p_messages, p_to)
     from {schema}.memories m
     where m.owner = p_owner and m.assistant_id = p_assistant and v.owner = p_owner and v.memory_id = m.id
@@ -494,8 +497,8 @@ begin
     end if;
   end if;
   return query
-    select {schema}.message_text(m), (
-      select {schema}.message_text(q) from {schema}.messages q
+    select ${messageText("m")}, (
+      select ${messageText("q")} from {schema}.messages q
         where q.thread_id = p_thread and q.owner = p_owner and q.sequence between 1 and v_sequence and q.role = 'user'
         order by q.sequence desc limit 1
     ), v_thread.message_count, v_thread.last_message_id, null::integer

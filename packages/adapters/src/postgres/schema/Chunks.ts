@@ -238,7 +238,7 @@ begin
       and (p_document is null or document = p_document));
   end if;
   v_segment := greatest(v_chunks - 1, 0) / ${segmentSize};
-  delete from {schema}.search_postings where ctid = any (array(
+  delete from {schema}.search_postings where owner = p_owner and ctid = any (array(
     select ctid from {schema}.search_postings where owner = p_owner and entry = v_entry and segment = v_segment limit ${slice}));
   get diagnostics v_rows = row_count;
   if v_rows = ${slice} then return false; end if;

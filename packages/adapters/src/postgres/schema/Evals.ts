@@ -32,9 +32,10 @@ begin
     delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
     return 'too_many';
   end if;
-  insert into {schema}.eval_cases (owner, id, tags, body)
-    select p_owner, given.id::uuid, given.tags, given.body
-    from unnest(p_ids, p_tags, p_bodies) with ordinality as given (id, tags, body, place) order by given.place;
+  for v_place in 1 .. cardinality(p_ids) loop
+    insert into {schema}.eval_cases (owner, id, tags, body)
+      values (p_owner, p_ids[v_place]::uuid, p_tags[v_place], p_bodies[v_place]);
+  end loop;
   return 'stored';
 end $$`
 )

@@ -180,7 +180,7 @@ begin
         where f.is_urgent = v_lane and f.${isOpen} and not f.waits and f.owner = v_owner and f.due_at <= v_now
           and f.id <> all (v_taken) and f.kind = any (p_kinds) and (p_suspects > 0 or f.status = 'pending' or f.attempts < 2)
           and (f.sequence is null or not exists (
-            select from {schema}.follow_ups earlier where earlier.owner = f.owner and earlier.ordinal < f.ordinal
+            select from {schema}.follow_ups earlier where earlier.owner = v_owner and earlier.ordinal < f.ordinal
               and ${sameSequence("earlier", "f.sequence")} and earlier.${isOpen}
           ))
         order by f.due_at, f.ordinal limit 1 for no key update of f skip locked;

@@ -3,6 +3,7 @@
  * versions of the kernel exist next to each other: during a rolling upgrade every process calls the functions of its own version. A process
  * that starts and does not find them creates all of them, and drops those of versions that are no longer used.
  */
+import { identity } from "effect/Function"
 import { createHash } from "node:crypto"
 import { schemaOfThisVersion } from "./Schema.ts"
 import type { SqlFunction } from "./SchemaPart.ts"
@@ -16,14 +17,18 @@ export interface NamedFunctions {
   readonly statements: ReadonlyArray<string>
 }
 
-export const nameFunctions = (functions: ReadonlyArray<SqlFunction>): NamedFunctions => {
+/** `written` changes a function for the database that it is created in; its name stays the same. */
+export const nameFunctions = (
+  functions: ReadonlyArray<SqlFunction>,
+  written: (one: SqlFunction) => SqlFunction = identity
+): NamedFunctions => {
   const version = createHash("sha256").update(JSON.stringify(functions)).digest("hex").slice(0, 10)
   const names = new Map(functions.map(({ name }) => [name, `${name}_${version}`]))
   const withNames = (text: string) =>
     text.replaceAll(/\{schema\}\.(\w+)\(/gu, (call, name: string) => call.replace(name, names.get(name) ?? name))
-  const statements = functions.map(
-    ({ definition, name }) => `create or replace function {schema}.${names.get(name)}${withNames(definition)}`
-  )
+  const statements = functions
+    .map(written)
+    .map(({ definition, name }) => `create or replace function {schema}.${names.get(name)}${withNames(definition)}`)
   return { version, names, statements }
 }
 

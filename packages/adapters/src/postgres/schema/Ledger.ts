@@ -114,7 +114,7 @@ const addChargesOnce = sqlFunction(
   `(p_owner text, p_id uuid, p_charges text, p_assistant uuid) returns void language plpgsql as $$
 begin
   insert into {schema}.usage_receipts as known (owner, id) values (p_owner, p_id)
-    on conflict (owner, id) do update set begun = null, recorded_at = clock_timestamp() where known.begun is not null;
+    on conflict (owner, id) do update set begun = null, recorded_at = excluded.recorded_at where known.begun is not null;
   if found and p_charges is not null then perform {schema}.add_charges(p_owner, clock_timestamp(), p_charges, p_assistant); end if;
 end $$`
 )

@@ -105,6 +105,33 @@ export const memoryTables: Migration = {
   ]
 }
 
+/** Each memory is looked up by itself: in a distributed database no join may reach from the deleted rows to a table. */
+export const unindexedOneByOne: Migration = {
+  name: "memories leave the index one by one",
+  tables: [],
+  statements: [
+    `create or replace function {schema}.unindex_memories() returns trigger language plpgsql as $$
+declare
+  v_gone record;
+  v_entry bigint;
+begin
+  for v_gone in select owner, assistant_id, id from gone order by owner, id loop
+    for v_entry in select id from {schema}.search_entries
+      where owner = v_gone.owner and scope = 'memories:' || v_gone.assistant_id and document = v_gone.id order by id
+    loop
+      delete from {schema}.search_postings where owner = v_gone.owner and entry = v_entry;
+      if to_regclass('{schema}.search_vectors') is not null then
+        delete from {schema}.search_vectors where owner = v_gone.owner and entry = v_entry;
+      end if;
+      delete from {schema}.search_chunks where owner = v_gone.owner and entry = v_entry;
+      delete from {schema}.search_entries where owner = v_gone.owner and id = v_entry;
+    end loop;
+  end loop;
+  return null;
+end $$`
+  ]
+}
+
 /** For retention, which finds the oldest records by this index. */
 export const agedMemoryRuns: Migration = {
   name: "learned runs by age",
@@ -160,15 +187,17 @@ end $$`
 const confirmMemory = sqlFunction(
   "confirm_memory",
   `(p_owner text, p_id uuid, p_run uuid, p_source text) returns void language plpgsql as $$
+declare
+  v_confirmed text;
 begin
-  update {schema}.memories m set confirmed_by = (
+  select (
     select json_agg(newest.value order by newest.place)::text from (
       select known.value, known.place from json_array_elements(coalesce(m.confirmed_by, '[]')::json) with ordinality known (value, place)
       union all select p_source::json, ${mostConfirmations + 1} order by place desc limit ${mostConfirmations}
     ) newest
-  )
-  where m.owner = p_owner and m.id = p_id and p_source is not null
+  ) into v_confirmed from {schema}.memories m where m.owner = p_owner and m.id = p_id and p_source is not null
     and position('"runId":"' || p_run || '"' in concat(m.source, m.confirmed_by)) = 0;
+  if found then update {schema}.memories set confirmed_by = v_confirmed where owner = p_owner and id = p_id; end if;
 end $$`
 )
 

@@ -50,13 +50,16 @@ export const removalTables: Migration = {
 const noteDeletedRuns = sqlFunction(
   "note_deleted_runs",
   `(p_owner text, p_thread uuid) returns void language plpgsql as $$
+declare
+  v_run uuid;
 begin
   insert into {schema}.deleted_runs (owner, id, token, assistant)
     select run.owner, run.id, run.token, run.assistant_id from {schema}.active_runs active
     join {schema}.runs run on run.id = active.run_id and run.owner = active.owner
     where active.thread_id = p_thread and active.owner = p_owner on conflict do nothing;
-  perform {schema}.notify_change(run_id, thread_id, false) from {schema}.active_runs
-    where thread_id = p_thread and owner = p_owner;
+  for v_run in select run_id from {schema}.active_runs where thread_id = p_thread and owner = p_owner loop
+    perform {schema}.notify_change(v_run, p_thread, false);
+  end loop;
   delete from {schema}.deleted_runs where owner = p_owner and deleted_at < clock_timestamp() - interval '2 days';
 end $$`
 )
@@ -76,7 +79,7 @@ begin
     ) oldest
   ) weighed where weighed.before < 1000000;
   with gone as (
-    delete from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence <= v_last returning run_id
+    delete from {schema}.messages where thread_id = p_thread and owner = p_owner and sequence <= coalesce(v_last, 0) returning run_id
   ) select array_agg(distinct run_id) into v_runs from gone where run_id is not null;
   delete from {schema}.active_runs where thread_id = p_thread and owner = p_owner and run_id = any (v_runs);
   with gone as (

@@ -58,10 +58,12 @@ end $$`
 const placeQueued = sqlFunction(
   "place_queued",
   `(p_owner text, p_run {schema}.runs, p_until integer) returns integer language plpgsql as $$
+declare
+  v_first integer := {schema}.place_message(p_owner, p_run);
 begin
   delete from {schema}.run_log where run_id = p_run.id and owner = p_owner and first_sequence >= p_until;
   update {schema}.run_log set last_sequence = p_until - 1 where run_id = p_run.id and owner = p_owner and last_sequence >= p_until;
-  update {schema}.runs set first_message = {schema}.place_message(p_owner, p_run) where id = p_run.id and owner = p_owner;
+  update {schema}.runs set first_message = v_first where id = p_run.id and owner = p_owner;
   return coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run.id and owner = p_owner), 0);
 end $$`
 )

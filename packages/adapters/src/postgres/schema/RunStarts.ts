@@ -98,20 +98,22 @@ begin
     into v_assistant, v_acting, v_messages, v_tokens, v_active, v_waits, v_in_session, v_metadata, v_assistant_version, v_summarized_through, v_rewinds, v_shelves,
       v_newest, v_is_known
     from {schema}.threads where id = p_thread and owner = p_owner for no key update;
-  -- What is in other tables is read by a statement of its own, which sees what was committed while this one waited for the lock.
+  -- What is in other tables is read by a statement of its own, which sees what was committed while this one waited for the lock. It has no
+  -- condition that is null or can be told without a table: a distributed database plans it for one owner only if every table stays in it.
   select exists (select from {schema}.runs where id = p_run and owner = p_owner),
-      case when p_decided_on is not null then (
+      (
         select ${joinedRevision("a", {
+          owner: "p_owner",
           id: "p_thread",
           metadata: "v_metadata",
           assistantVersion: "v_assistant_version",
           acting: "v_acting",
           summarizedThrough: "v_summarized_through",
           rewinds: "v_rewinds",
-          shelves: "v_shelves"
+          shelves: "(select v_shelves)"
         })}
-        from {schema}.assistants a where a.id = v_assistant and a.owner = p_owner
-      ) end,
+        from {schema}.assistants a where a.id = coalesce(v_assistant, p_thread) and a.owner = p_owner
+      ),
       exists (select from {schema}.erasures where owner = p_owner and status = 'IN_PROGRESS')
     into v_is_begun, v_now, v_is_erased;
   if v_is_begun then return {schema}.begin_again(p_owner, p_run, p_saves, p_lease, p_fingerprint); end if;
@@ -121,7 +123,7 @@ begin
   end if;
   if v_is_erased then ${refuseErasing} end if;
   if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
-  if p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
+  if p_decided_on is not null and p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
   if v_in_session and exists (
     select from {schema}.realtime_sessions
@@ -212,6 +214,7 @@ returns {schema}.run_outcome language plpgsql as $$
 declare
   v_run {schema}.runs;
   v_ahead {schema}.runs;
+  v_first integer;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   select * into v_run from {schema}.runs
@@ -238,9 +241,10 @@ begin
   end if;
   update {schema}.threads set active = case when p_saves then active - 1 else active end
     where id = v_run.thread_id and owner = p_owner;
+  v_first := {schema}.place_message(p_owner, v_run);
   update {schema}.runs set
     status = case when p_saves then 'COMPLETED' else 'IN_PROGRESS' end,
-    first_message = {schema}.place_message(p_owner, v_run),
+    first_message = v_first,
     started_at = p_at, ended_at = case when p_saves then p_at end,
     lease_until = case when not p_saves then clock_timestamp() + p_lease * interval '1 millisecond' end,
     last_sequence = coalesce((select max(last_sequence) from {schema}.run_log where run_id = p_run and owner = p_owner), 0)
@@ -330,6 +334,7 @@ declare
   v_run {schema}.runs;
   v_outcome {schema}.run_outcome;
   v_grant text;
+  v_last integer;
 begin
   perform {schema}.lock_thread_of(p_owner, p_run);
   select * into v_run from {schema}.runs where id = p_run and owner = p_owner for no key update;
@@ -355,11 +360,12 @@ begin
   end if;
 
   perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens, 'COMPLETED');
+  v_last := {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events);
   update {schema}.runs set
     status = 'IN_PROGRESS', waits = false, leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
     stream = p_stream, plan = p_plan, token = token + 1, leg_token = token + 1,
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
-    last_sequence = {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events)
+    last_sequence = v_last
     where id = p_run and owner = p_owner;
   insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd, holder)
     values (

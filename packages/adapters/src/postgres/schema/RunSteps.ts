@@ -148,14 +148,17 @@ const claimKey = sqlFunction(
   "claim_key",
   `(p_owner text, p_key text, p_fingerprint text, p_run uuid, p_thread uuid, p_leg_start integer)
 returns boolean language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_oldest timestamptz := v_now - interval '24 hours';
 begin
   if p_key is null then return true; end if;
   insert into {schema}.idempotency_keys as known (owner, key, fingerprint, run_id, thread_id, leg_start, created_at)
-    values (p_owner, p_key, p_fingerprint, p_run, p_thread, p_leg_start, clock_timestamp())
+    values (p_owner, p_key, p_fingerprint, p_run, p_thread, p_leg_start, v_now)
     on conflict (owner, key) do update
       set fingerprint = excluded.fingerprint, run_id = excluded.run_id, thread_id = excluded.thread_id, leg_start = excluded.leg_start,
         created_at = excluded.created_at, answer = null
-      where known.created_at <= clock_timestamp() - interval '24 hours';
+      where known.created_at <= v_oldest;
   return found;
 end $$`
 )

@@ -11,7 +11,14 @@ import { followUpEnds, followUpFunctions, followUpHolders, followUpTables, follo
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
 import { assistantsOfCharges, begunCharges, ledgerFunctions, ledgerTables, receiptTables } from "./Ledger.ts"
-import { agedMemoryRuns, memoryFunctions, memoryKeys, memoryTables, spokenMemories } from "./Memories.ts"
+import {
+  agedMemoryRuns,
+  memoryFunctions,
+  memoryKeys,
+  memoryTables,
+  spokenMemories,
+  unindexedOneByOne
+} from "./Memories.ts"
 import { outcomeTables } from "./Outcomes.ts"
 import { providerKeyTables } from "./ProviderKeys.ts"
 import { erasedWriters, erasureTables, ownerFunctions } from "./Owners.ts"
@@ -101,7 +108,8 @@ export const schemaOfThisVersion: Schema = {
     runHolders,
     removalTables,
     followUpHolders,
-    sessionHolders
+    sessionHolders,
+    unindexedOneByOne
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [

@@ -164,19 +164,13 @@ export const threadTables: Migration = {
 }
 
 /**
- * A message as the JSON array that the kernel reads. Its elements need no escaping: ids, words of the kernel, numbers, and text that is
- * JSON already. `concat` leaves out null arguments. A client reads one long text faster than thousands of small columns.
+ * SQL for the message of a row, as the JSON array that the kernel reads. Its elements need no escaping: ids, words of the kernel, numbers, and
+ * text that is JSON already. `concat` leaves out null arguments. A client reads one long text faster than thousands of small columns.
  */
-const messageText = sqlFunction(
-  "message_text",
-  `(p_message {schema}.messages) returns text language sql stable as $$
-  select concat(
-    '["', p_message.id, '","', p_message.thread_id, '",',
-    '"' || p_message.run_id || '"', case when p_message.run_id is null then 'null' end,
-    ',', p_message.sequence, ',"', p_message.role, '","', p_message.status, '",', p_message.tokens, ',',
-    (date_part('epoch', p_message.created_at) * 1000)::bigint, ',', p_message.body, ',', p_message.tool_results, ']')
-$$`
-)
+export const messageText = (m: string): string => `concat(
+    '["', ${m}.id, '","', ${m}.thread_id, '",', '"' || ${m}.run_id || '"', case when ${m}.run_id is null then 'null' end,
+    ',', ${m}.sequence, ',"', ${m}.role, '","', ${m}.status, '",', ${m}.tokens, ',',
+    (date_part('epoch', ${m}.created_at) * 1000)::bigint, ',', ${m}.body, ',', ${m}.tool_results, ']')`
 
 /**
  * The history of a run: every message from the run's first one on, and as many earlier messages as fit into the budget of tokens. The first
@@ -205,7 +199,7 @@ begin
     where m.thread_id = v_thread and m.owner = p_owner and m.sequence > 0 and m.sequence < v_first and m.tokens_before < v_floor
     order by m.sequence desc limit 1;
   v_from := coalesce(v_from, 1);
-  select min(m.tokens_before), '[' || string_agg({schema}.message_text(m), ',' order by m.sequence) || ']' into v_before, v_texts
+  select min(m.tokens_before), '[' || string_agg(${messageText("m")}, ',' order by m.sequence) || ']' into v_before, v_texts
     from {schema}.messages m where m.thread_id = v_thread and m.owner = p_owner and m.sequence >= v_from;
   if octet_length(v_texts) <= 1000000 then
     return query select bigint '0', v_revision, v_before, v_texts;
@@ -216,7 +210,7 @@ begin
     from (
       select listed.*, sum(octet_length(listed.message)) over (order by listed.sequence) / 1000000 as part
       from (
-        select m.sequence, m.tokens_before, {schema}.message_text(m) as message
+        select m.sequence, m.tokens_before, ${messageText("m")} as message
         from {schema}.messages m where m.thread_id = v_thread and m.owner = p_owner and m.sequence >= v_from
       ) listed
     ) page
@@ -226,6 +220,7 @@ end $$`
 
 /** The names that a statement has for the fields of a thread. */
 export interface ThreadNames {
+  readonly owner: string
   readonly id: string
   readonly metadata: string
   readonly assistantVersion: string
@@ -243,9 +238,9 @@ export interface ThreadNames {
  */
 export const joinedRevision = (
   a: string,
-  { acting, assistantVersion, id, metadata, rewinds, shelves, summarizedThrough }: ThreadNames
+  { acting, assistantVersion, id, metadata, owner, rewinds, shelves, summarizedThrough }: ThreadNames
 ): string => `concat_ws(':', ${a}.xmin, ${summarizedThrough}, ${rewinds}, coalesce(${assistantVersion}, 0), concat(${acting}), md5(${metadata}), ${shelves} is not null
-      or exists (select from {schema}.documents d where d.owner = ${a}.owner and d.thread_id = ${id})
-      or exists (select from {schema}.documents d where d.owner = ${a}.owner and d.assistant_id = ${a}.id))`
+      or exists (select from {schema}.documents d where d.owner = ${owner} and d.thread_id = ${id})
+      or exists (select from {schema}.documents d where d.owner = ${owner} and d.assistant_id = ${a}.id))`
 
-export const threadFunctions: ReadonlyArray<SqlFunction> = [messageText, withFixedPlans(historyTexts)]
+export const threadFunctions: ReadonlyArray<SqlFunction> = [withFixedPlans(historyTexts)]
