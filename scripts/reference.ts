@@ -1,9 +1,8 @@
 /**
  * `npm run reference`: the pages of `docs/reference/`, one for each sub-path, with every public name, its sentence and its type, and one of all
- * options. They are made of the sources whenever the packages are packed, and are in no commit. A public name without a sentence is refused,
- * unless `scripts/names-without-sentence.txt` has it; a name there that has a sentence by now is refused too.
+ * options. They are made of the sources whenever the packages are packed, and are in no commit. A public name without a sentence is refused.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type PublicEntry, type PublicMember, type PublicName, readPublicNames } from "./PublicNames.ts"
 import { packages, root } from "./Workspace.ts"
@@ -133,27 +132,19 @@ const indexText = (entries: ReadonlyArray<PublicEntry>): string =>
     )
   ].join("\n\n")
 
-/** What is wrong with the sentences: names without one, and exceptions that are none any more. */
-const problems = (entries: ReadonlyArray<PublicEntry>): ReadonlyArray<string> => {
-  const all = entries.flatMap(({ names }) => names)
-  const bare = new Set(all.filter(({ text }) => text === "").map(({ file, name }) => `${file} ${name}`))
-  const excused = new Set(
-    readFileSync(join(root, "scripts/names-without-sentence.txt"), "utf8")
-      .split("\n")
-      .filter((line) => line !== "")
+/** Public names of which nothing is told. */
+const silent = (entries: ReadonlyArray<PublicEntry>): ReadonlyArray<string> => [
+  ...new Set(
+    entries.flatMap(({ names }) =>
+      names
+        .filter(({ text }) => text === "")
+        .map(({ file, name }) => `${file}: ${name} has no sentence. Write a comment above it.`)
+    )
   )
-  return [
-    ...[...bare]
-      .filter((name) => !excused.has(name))
-      .map((name) => `${name} has no sentence. Write a comment above it.`),
-    ...[...excused]
-      .filter((name) => !bare.has(name))
-      .map((name) => `${name} has a sentence or is gone. Take it out of scripts/names-without-sentence.txt.`)
-  ]
-}
+]
 
 const entries = readPublicNames()
-const found = problems(entries)
+const found = silent(entries)
 if (found.length > 0) {
   console.error(found.toSorted().join("\n"))
   process.exitCode = 1

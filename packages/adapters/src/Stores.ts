@@ -24,6 +24,7 @@ import type {
   WebhookStore
 } from "@colloquy/core/wings"
 
+/** Everything that a whole store gives: one service for each storage port. */
 export type Stores =
   | AssistantStore
   | BlobStore

@@ -37,6 +37,7 @@ import { isSummaryRoom } from "./SummaryRooms.ts"
 /** What `documents()`, `memory()` and the like give. */
 export type AnyRoom = Pick<Room<never, RoomNeeds>, "layer">
 
+/** What `Colloquy.open` takes: a store, providers, a model, and what else the kernel shall do. */
 export interface ColloquyOptions<Rooms extends ReadonlyArray<AnyRoom> = readonly []> extends OpenKernelOptions {
   readonly store: Store
   readonly providers: ReadonlyArray<Provider>
@@ -137,6 +138,7 @@ const readEmbedding = (
   return { provider: id, model: asked.model, dimensions: given ?? usual ?? known ?? 3072 }
 }
 
+/** What `Colloquy.lazy` gives: a kernel that the first call opens. */
 export interface LazyColloquy<Rooms extends ReadonlyArray<AnyRoom>> {
   /** The kernel, which the first call opens. If that fails, the next call tries again. */
   (): Promise<Colloquy<Rooms>>

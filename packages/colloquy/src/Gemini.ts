@@ -3,6 +3,7 @@ import { type GeminiSettings, provider } from "@colloquy/adapters/gemini"
 import type { Provider } from "@colloquy/core"
 import { readApiKey, type Secret } from "./Secret.ts"
 
+/** The settings of Gemini with the key as a text. */
 export interface GeminiOptions extends Omit<GeminiSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
   readonly apiKey?: Secret | undefined

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
+/** The HTTP API of an open kernel, as a function of web requests and as one of Node. */
 export interface Handlers {
   /** Where the routes begin, such as `/ai`; at the root the empty text. */
   readonly basePath: string
@@ -16,6 +17,7 @@ export interface Handlers {
   readonly node: (request: IncomingMessage, response: ServerResponse) => void
 }
 
+/** The call that makes the HTTP API of an open kernel. */
 export interface WithHandler {
   /** The whole API, to be mounted: `createServer((await colloquy.handler()).node)`. It ends with the kernel. */
   readonly handler: <Source = unknown>(options?: RoutesOptions<Source>) => Promise<Handlers>

@@ -3,6 +3,7 @@ import { type OpenAiCompatibleSettings, provider } from "@colloquy/adapters/open
 import type { Provider } from "@colloquy/core"
 import { readApiKey, type Secret } from "./Secret.ts"
 
+/** The settings of a compatible service with the key as a text. */
 export interface OpenAiCompatibleOptions extends Omit<OpenAiCompatibleSettings, "apiKey"> {
   /** May be absent where every customer brings a key. */
   readonly apiKey?: Secret | undefined

@@ -22,6 +22,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { PortServices } from "./Store.ts"
 
+/** For whom a port is called, and when the call is given up. */
 export interface PortContext {
   readonly owner: string
   /** Aborted when nobody waits for the answer any more. */
@@ -31,6 +32,7 @@ export interface PortContext {
 /** A promise, or the value itself. */
 type Soon<Value> = Value | Promise<Value>
 
+/** Counts requests, for example for several processes together. */
 export interface PlainRateLimiter {
   /**
    * Takes one place of `key` and returns null, or takes none and returns the milliseconds until one becomes free. Of callers at the same time
@@ -39,6 +41,7 @@ export interface PlainRateLimiter {
   readonly take: (key: string, rate: { readonly limit: number; readonly windowMillis: number }) => Soon<number | null>
 }
 
+/** Keeps the audit log elsewhere. */
 export interface PlainAudit {
   /** Called before the act. If it throws, nothing is done. */
   readonly append: (entry: AuditEntry, context: PortContext) => Soon<void>
@@ -46,6 +49,7 @@ export interface PlainAudit {
   readonly list?: (page: AuditPage, context: PortContext) => Soon<ReadonlyArray<AuditEntry>>
 }
 
+/** Asks an account of the host's own before each call of a model, and tells it afterwards what was used. */
 export interface PlainCredit {
   /** Called before something is spent. False, or `refuse` with a sentence for the user: it is not spent. */
   readonly ensure?: (
@@ -81,6 +85,7 @@ export interface PlainBlobs {
   ) => Promise<number>
 }
 
+/** Ports of the kernel as plain async code. */
 export interface PlainPorts {
   /** Counts wrong keys. Absent: in this process. */
   readonly rateLimiter?: PlainRateLimiter

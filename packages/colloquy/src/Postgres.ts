@@ -3,6 +3,7 @@ import { Postgres } from "@colloquy/adapters/postgres"
 import type { Store } from "./Store.ts"
 import { hidden, type Secret } from "./Secret.ts"
 
+/** The address of the database, and the options of its stores. */
 export interface PostgresOptions extends Omit<Postgres.PostgresOptions, "url"> {
   /** `postgres://user:password@host:5432/database` */
   readonly url: Secret

@@ -100,6 +100,7 @@ const followUps = Layer.unwrap(
   })
 )
 
+/** Every use case over the ports: a host provides stores and `Providers` to it. */
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
   assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
   Erasures.layer.pipe(

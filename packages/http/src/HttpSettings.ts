@@ -20,6 +20,7 @@ export interface Limits {
   readonly parts: number
 }
 
+/** Which pages of other origins may call the API. */
 export interface Cors {
   readonly allowedOrigins: ReadonlyArray<string>
   readonly credentials?: boolean
@@ -57,6 +58,7 @@ export interface HttpSettings extends Bounds, AuthenticationSettings {
 
 const mebibyte = 1024 * 1024
 
+/** The settings of a host that changes none. */
 export const defaultHttpSettings: HttpSettings = {
   limits: { text: mebibyte, body: 8 * mebibyte, file: 50 * mebibyte, upload: 200 * mebibyte, files: 20, parts: 200 },
   bodyTimeout: "30 seconds",

@@ -21,6 +21,7 @@ import { nodeHandler } from "./node/NodeHandler.ts"
 import { plainPath, routes, type RoutesOptions } from "./Routes.ts"
 import { Startup } from "./Startup.ts"
 
+/** The kernel, and how its API is mounted. */
 export interface WebHandlerOptions<E = never, Source = unknown> extends RoutesOptions<Source> {
   /** The kernel over its stores and providers. It may carry an adapter of `RateLimiter` too. */
   readonly kernel: Layer.Layer<Kernel.Kernel, E>

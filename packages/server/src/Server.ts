@@ -69,6 +69,7 @@ import {
   voiceNotes
 } from "./Services.ts"
 
+/** A server that listens, and how it is ended. */
 export interface RunningServer {
   readonly url: string
   /** The key that was made at the first start; null when there were keys already. */
@@ -85,6 +86,7 @@ export interface ServerHooks {
   readonly onLeg?: (leg: EndedLeg) => void
 }
 
+/** Starts the standalone server. */
 export const startServer = async (settings: Settings, hooks: ServerHooks = {}): Promise<RunningServer> => {
   const providers = makeProviders(settings)
   const problems = [defaultProblem(providers), embeddingProblem(settings, providers)].flatMap(

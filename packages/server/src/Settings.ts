@@ -27,6 +27,7 @@ import {
 import { type Vendor, vendors, type VendorSettings } from "./Vendors.ts"
 import type { VoicePriceLists } from "./VoicePriceSettings.ts"
 
+/** The variables that settings are read from. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The store of bytes, if it is not the database. */
@@ -112,6 +113,7 @@ interface RealtimeSettings {
   readonly models: ReadonlyArray<string>
 }
 
+/** Variables that cannot be used, each in one sentence. */
 export class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
   problems: Schema.Array(Schema.String)
 }) {

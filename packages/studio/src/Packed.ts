@@ -21,6 +21,7 @@ export const pack = async (content: string | Uint8Array, type: string): Promise<
   return { type, plain, etag, zipped: isText ? Buffer.from(await zip(plain, { level: 9, memLevel: 9 })) : null }
 }
 
+/** The compressed or the plain answer, as the request takes it. */
 export const packedResponse = (
   request: Request,
   { etag, plain, type, zipped }: Packed,

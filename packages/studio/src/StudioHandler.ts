@@ -38,8 +38,10 @@ interface ApiByHandler {
   readonly api?: never
 }
 
+/** Where the API is, who may look, and what is shown. */
 export type StudioOptions<Source = unknown> = StudioChoices<Source> & (ApiByPath | ApiByHandler)
 
+/** The page, ready to be mounted. */
 export interface Studio {
   /** For frameworks of web requests. Paths that are none of the studio get 404. */
   readonly handler: (request: Request) => Promise<Response>

@@ -16,11 +16,13 @@ import { join } from "node:path"
 import { writePieces } from "./Pieces.ts"
 import { clampRange } from "./Range.ts"
 
+/** Where a folder of files keeps its bytes. */
 export interface FolderOptions {
   /** The folder. It is created if it does not exist. */
   readonly folder: string
 }
 
+/** Keeps the bytes of files in a folder of this machine. */
 export const layer = ({ folder }: FolderOptions): Layer.Layer<BlobStore, StoreUnavailable> =>
   Layer.effect(
     BlobStore,

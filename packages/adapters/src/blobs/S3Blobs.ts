@@ -19,6 +19,7 @@ import { readListing, readUploadId, readUploads, type S3Listing } from "./S3Xml.
 
 export type { S3Options } from "./S3Client.ts"
 
+/** A bucket, and what the names of its objects begin with. */
 export interface S3BlobOptions extends S3Options {
   /** The beginning of every key. Default `colloquy`. */
   readonly prefix?: string
@@ -27,6 +28,7 @@ export interface S3BlobOptions extends S3Options {
 /** The smallest part that S3 allows, except for the last one. An upload holds one part in memory. */
 const partSize = 5 * 1024 * 1024
 
+/** Keeps the bytes of files in a bucket of S3 or of a service that speaks its protocol. */
 export const layer = (options: S3BlobOptions): Layer.Layer<BlobStore> =>
   Layer.sync(BlobStore, () => s3Blobs(s3Client(options), options.prefix ?? "colloquy"))
 

@@ -11,6 +11,7 @@ import * as Schedule from "effect/Schedule"
 import { createHash } from "node:crypto"
 import { readErrorCode } from "./S3Xml.ts"
 
+/** The bucket, its address, and the key that opens it. */
 export interface S3Options {
   readonly bucket: string
   readonly accessKeyId: string

@@ -28,6 +28,7 @@ import { collect, makeReadingLanes, refuse } from "./ReadingLanes.ts"
 import { receivedChunks } from "./ReceivedChunk.ts"
 import { section } from "./Sections.ts"
 
+/** Time, memory and rights of the processes that read files. */
 export interface FileExtractorOptions {
   /** How long reading one file and cutting its text may take; the wait for earlier files does not count. Default one minute. */
   readonly deadline?: Duration.Input
@@ -48,6 +49,7 @@ export interface FileExtractorOptions {
 /** In this repository the TypeScript source runs directly; the published package runs its built file. */
 const ownWorker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
 
+/** Reads the text of PDF, Word, Excel, HTML and other files, in processes of their own. */
 export const layer = (options: FileExtractorOptions = {}): Layer.Layer<TextExtractor> =>
   Layer.effect(
     TextExtractor,

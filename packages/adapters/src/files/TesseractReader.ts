@@ -17,6 +17,7 @@ import { readerRights, type ReaderUser } from "./ReaderRights.ts"
 import type { PictureTask } from "./readPicture.ts"
 import { damagedPicture } from "./Refused.ts"
 
+/** The language of the words in pictures, and the time and rights of the process that reads them. */
 export interface TesseractOptions {
   /** The language, whose package must be installed: `eng` needs `@tesseract.js-data/eng`. Default `eng`. */
   readonly language?: string
@@ -44,6 +45,7 @@ const ownWorker = new URL(
   import.meta.url
 )
 
+/** Reads the words in pictures and in scanned pages with Tesseract. */
 export const layer = (options: TesseractOptions = {}): Layer.Layer<never> =>
   Layer.effect(
     ImageReader,

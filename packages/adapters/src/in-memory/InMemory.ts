@@ -45,6 +45,7 @@ import { usageLedger } from "./UsageLedger.ts"
 export type { Stores }
 export { makeState, type State }
 
+/** All stores in the memory of this process, over a state that the caller keeps. */
 export const layerFrom = (state: State): Layer.Layer<Stores> =>
   Layer.mergeAll(
     Layer.succeed(Ports.AssistantStore, assistantStore(state)),

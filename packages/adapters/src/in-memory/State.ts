@@ -178,6 +178,7 @@ export interface Hold {
   readonly endsAt: number
 }
 
+/** The records of all stores in memory, as plain maps. */
 export interface State {
   readonly assistants: Map<AssistantId, AssistantRow>
   readonly threads: Map<ThreadId, ThreadRow>
@@ -253,6 +254,7 @@ export interface State {
   readonly listeners: Set<(signal: RunSignal) => void>
 }
 
+/** An empty state for the stores of `layerFrom`. */
 export const makeState = (): State => ({
   tickets: new Map(),
   sessionCharges: new Map(),

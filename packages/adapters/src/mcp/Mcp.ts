@@ -26,6 +26,7 @@ export {
   McpAuthorizations
 } from "./OwnedServers.ts"
 
+/** How long the start of a server may take, and the longest pause between attempts to reach it again. */
 export interface McpSettings {
   /** How long the start waits for servers to connect. Default 10 seconds. */
   readonly startTimeout?: Duration.Input
@@ -38,6 +39,7 @@ const shortestPause = "1 second"
 /** Between two readings of a list: a server may say again and again that it has changed. */
 const pauseBetweenLists = "1 second"
 
+/** Offers the tools of MCP servers as hosted tools, in the turns of all owners. */
 export const layer = (
   servers: ReadonlyArray<McpServer>,
   { longestPause = "1 minute", startTimeout = "10 seconds" }: McpSettings = {}

@@ -28,6 +28,7 @@ export interface AddressOptions extends ServerOptions {
   readonly headers?: Readonly<Record<string, string | Redacted.Redacted<string>>>
 }
 
+/** One MCP server: a program that is started here, or an address. */
 export type McpServer = ProgramOptions | AddressOptions
 
 /** A server at which each owner grants access to what is theirs. */

@@ -41,6 +41,7 @@ export class McpAuthorizationFailed extends Schema.TaggedError<McpAuthorizationF
   message: Schema.String
 }) {}
 
+/** What an authorization server sends back to the host's address after an owner has agreed. */
 export interface AuthorizationCallback {
   /** As the browser brought them to `redirectUrl`, without the encoding of the address. */
   readonly state: string

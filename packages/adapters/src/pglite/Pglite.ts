@@ -25,6 +25,7 @@ import { SessionStream } from "./SessionStream.ts"
 export { FolderInUse } from "./FolderLock.ts"
 export type { Stores } from "../postgres/Postgres.ts"
 
+/** Where PGlite keeps its database, what it begins with, and its extensions. */
 export interface DatabaseSettings {
   /** A folder for this database only. The first start creates it. Without a folder, everything is in memory. */
   readonly dataDir?: string
@@ -40,6 +41,7 @@ export interface DatabaseSettings {
   readonly compilation?: "once" | "optimized"
 }
 
+/** The settings of the database and of the stores in it. */
 export interface PgliteOptions extends StoreOptions, DatabaseSettings {}
 
 /** The stores, on a database that this layer opens and closes. */

@@ -12,6 +12,7 @@ import { type Bounds, type Ending, readInProcess } from "../files/ReaderProcess.
 import { readerRights, type ReaderUser } from "../files/ReaderRights.ts"
 import type { ConversionTask } from "./convertPicture.ts"
 
+/** Time, memory and rights of the processes that make pictures smaller. */
 export interface SharpOptions {
   /** How many pictures are converted at once, of different owners. Default 2. */
   readonly atOnce?: number
@@ -30,6 +31,7 @@ const readable = ["image/png", "image/jpeg", "image/webp", "image/gif", "image/t
 /** In this repository the TypeScript source runs directly; the published package runs its built file. */
 const ownWorker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
 
+/** Makes pictures smaller for models, with the given settings. */
 export const layerWith = (options: SharpOptions): Layer.Layer<never> =>
   Layer.effect(
     PictureConverter,
@@ -59,6 +61,7 @@ export const layerWith = (options: SharpOptions): Layer.Layer<never> =>
     })
   )
 
+/** `layerWith` with the usual settings. */
 export const layer: Layer.Layer<never> = layerWith({})
 
 const endingSentence = (ending: Ending, { deadline }: Bounds): string =>

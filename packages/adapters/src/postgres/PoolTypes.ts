@@ -45,6 +45,7 @@ export interface LeasedConnection extends PoolConnection {
   readonly release: (destroy?: boolean) => void
 }
 
+/** The part of a pool of `pg` that the stores use. */
 export interface Pool {
   readonly connect: () => Promise<LeasedConnection>
   readonly options: { readonly max?: number | undefined }

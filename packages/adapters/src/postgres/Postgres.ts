@@ -73,6 +73,7 @@ export type { Pool, PoolConnection } from "./PoolTypes.ts"
 export { ProviderKeyVault } from "./PostgresProviderKeys.ts"
 export { SchemaRefused } from "./SchemaHistory.ts"
 
+/** The schema of the tables, and whether the stores migrate it and listen for notifications. */
 export interface StoreOptions {
   /** The schema that holds the tables. It is created if it does not exist. Default `colloquy`. */
   readonly schema?: string

@@ -10,6 +10,7 @@ import type { Database } from "./Database.ts"
 import { makeSeal } from "./SealedText.ts"
 import { fromText, toText } from "./StoredText.ts"
 
+/** Keeps the keys of providers that owners bring themselves, encrypted. */
 export class ProviderKeyVault extends Context.Service<
   ProviderKeyVault,
   {

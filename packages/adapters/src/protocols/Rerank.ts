@@ -12,6 +12,7 @@ import { toFault } from "./OpenAiErrors.ts"
 import { bearer, fetchJson, type TransportSettings } from "./Transport.ts"
 import { finite, list, record } from "./Wire.ts"
 
+/** The model, the key and the address of a vendor that orders texts. */
 export interface RerankSettings extends TransportSettings {
   readonly model: string
   /** The name of the provider in charges and errors. Default: the vendor's name. */

@@ -71,6 +71,7 @@ import * as AiSdkVoice from "./AiSdkVoice.ts"
 
 // ------ settings
 
+/** The functions of an AI SDK provider that make its models. */
 export interface AiSdkSettings extends AiSdkVoice.AiSdkVoiceSettings {
   /** The name under which the provider is registered. */
   readonly id: string
@@ -92,6 +93,7 @@ type EmbeddingModel = EmbeddingModelV3 | EmbeddingModelV4
 type ImageModel = ImageModelV3 | ImageModelV4
 type StreamPart = LanguageModelV3StreamPart | LanguageModelV4StreamPart
 
+/** Makes a provider of those functions. */
 export const provider = (settings: AiSdkSettings): Provider => ({
   id: settings.id,
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),

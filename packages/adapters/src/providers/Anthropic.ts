@@ -12,6 +12,7 @@ import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { list, lookUp, record, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
 
+/** The key, the address and the dialect of Anthropic's Messages API. */
 export interface AnthropicSettings extends TransportSettings, Partial<AnthropicMessages.MessagesDialect> {
   /** The name under which the provider is registered. Default: `anthropic`. */
   readonly id?: string
@@ -33,6 +34,7 @@ export const classicHeaders: AnthropicMessages.HeaderProfile = { version: "2023-
 /** The headers that the vendor's own libraries send since their version 1. */
 export const currentHeaders: AnthropicMessages.HeaderProfile = { version: "2026-10-21", key: "bearer" }
 
+/** Anthropic as a provider of models. */
 export const provider = (settings: AnthropicSettings = {}): Provider => {
   const full = {
     ...plainDialect,

@@ -7,6 +7,7 @@ import type { EmbeddingLimits } from "../protocols/Embeddings.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
 
+/** The key, the address and the models of Cohere. */
 export interface CohereSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `cohere`. */
   readonly id?: string
@@ -21,6 +22,7 @@ export interface CohereSettings extends TransportSettings {
   readonly limits?: Partial<EmbeddingLimits>
 }
 
+/** Cohere as a provider of embedding models. */
 export const provider = (settings: CohereSettings = {}): Provider => {
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
   return {

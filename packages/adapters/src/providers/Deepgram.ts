@@ -12,6 +12,7 @@ import type { Call, TransportSettings } from "../protocols/Transport.ts"
 import { type FormatNames, speechToText, textToSpeech } from "../protocols/VoiceProtocol.ts"
 import { finite, list, lookUp, record, string } from "../protocols/Wire.ts"
 
+/** The key, the address and the models of Deepgram. */
 export interface DeepgramSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `deepgram`. */
   readonly id?: string
@@ -29,6 +30,7 @@ const speechModel = "aura-2-thalia-en"
 
 const formats: FormatNames = { mp3: "encoding=mp3", pcm: "encoding=linear16&sample_rate=24000&container=none" }
 
+/** Deepgram as a provider of speech to text and text to speech. */
 export const provider = (settings: DeepgramSettings = {}): Provider => {
   const { id = "deepgram", models = {} } = settings
   const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.deepgram.com"}/v1` }

@@ -59,6 +59,7 @@ export type ModelSource<I, S> =
   | Layer.Layer<I, unknown>
   | ((model: string, apiKey: Redacted.Redacted<string> | null) => S | Layer.Layer<I, unknown>)
 
+/** The models of `effect/ai` that the provider offers. */
 export interface EffectAiSettings {
   /** The name under which the provider is registered. */
   readonly id: string
@@ -73,6 +74,7 @@ export interface EffectAiSettings {
   readonly limits?: Partial<EmbeddingLimits>
 }
 
+/** A provider whose models are services of `effect/ai`. */
 export const provider = (settings: EffectAiSettings): Provider => ({
   id: settings.id,
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),

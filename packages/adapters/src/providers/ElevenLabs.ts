@@ -13,6 +13,7 @@ import type { Call, TransportSettings } from "../protocols/Transport.ts"
 import { type FormatNames, speechToText, textToSpeech } from "../protocols/VoiceProtocol.ts"
 import { finite, lookUp, record, string } from "../protocols/Wire.ts"
 
+/** The key, the address, the models and the usual voice of ElevenLabs. */
 export interface ElevenLabsSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `elevenlabs`. */
   readonly id?: string
@@ -34,6 +35,7 @@ const voiceOfEveryAccount = "JBFqnCBsd6RMkjVDRZzb"
 
 const formats: FormatNames = { mp3: "mp3_44100_128", pcm: "pcm_24000" }
 
+/** ElevenLabs as a provider of speech. */
 export const provider = (settings: ElevenLabsSettings = {}): Provider => {
   const { defaultVoice = voiceOfEveryAccount, id = "elevenlabs", models = {} } = settings
   const full = { ...settings, baseUrl: `${settings.baseUrl ?? "https://api.elevenlabs.io"}/v1` }

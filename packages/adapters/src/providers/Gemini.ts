@@ -18,6 +18,7 @@ import { type KnownModel, listPagedModels } from "../protocols/ModelPages.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { list, lookUp, text, wholeNumber, type WireRecord } from "../protocols/Wire.ts"
 
+/** The key, the address and the dialect of Gemini's API. */
 export interface GeminiSettings extends TransportSettings, Partial<GeminiProtocol.GeminiDialect> {
   /** The name under which the provider is registered. Default: `gemini`. */
   readonly id?: string
@@ -36,6 +37,7 @@ export interface GeminiSettings extends TransportSettings, Partial<GeminiProtoco
 
 const thinkingStyle: GeminiProtocol.GeminiDialect["thinkingStyle"] = "level"
 
+/** Google's Gemini as a provider of models. */
 export const provider = (settings: GeminiSettings = {}): Provider => {
   const full = {
     thinkingStyle,

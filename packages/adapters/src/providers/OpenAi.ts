@@ -20,6 +20,7 @@ import * as OpenAiSpeech from "../protocols/OpenAiSpeech.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp, string } from "../protocols/Wire.ts"
 
+/** The key, the address and the wire of OpenAI's API. */
 export interface OpenAiSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `openai`. */
   readonly id?: string
@@ -43,6 +44,7 @@ export interface OpenAiSettings extends TransportSettings {
   readonly families?: ModelFamilies
 }
 
+/** OpenAI as a provider of models. */
 export const provider = (settings: OpenAiSettings = {}): Provider => {
   const { organization, project, wire, kinds = modelKinds, families = modelFamilies, ...rest } = settings
   const { synthesis, transcription } = settings.speech ?? OpenAiSpeech.openAiSpeech

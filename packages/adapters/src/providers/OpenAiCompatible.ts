@@ -16,6 +16,7 @@ import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
 import * as XaiSpeech from "../protocols/XaiSpeech.ts"
 
+/** The address of a service that speaks Chat Completions, and where it differs from OpenAI. */
 export interface OpenAiCompatibleSettings extends TransportSettings {
   /** The name under which the provider is registered. */
   readonly id: string
@@ -34,6 +35,7 @@ export interface OpenAiCompatibleSettings extends TransportSettings {
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
+/** Makes a provider of such a service. */
 export const provider = (settings: OpenAiCompatibleSettings): Provider => {
   checkedUrl(settings.baseUrl)
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
@@ -75,6 +77,7 @@ const groqThinking = (request: ChatRequest): WireFields =>
         reasoning_format: request.thinking.excludeReasoning === true ? "hidden" : "parsed"
       }
 
+/** Groq, with its address and what differs there. */
 export const groq: Preset = {
   id: "groq",
   baseUrl: "https://api.groq.com/openai/v1",
@@ -87,6 +90,7 @@ export const groq: Preset = {
   embeddings: false
 }
 
+/** DeepSeek, with its address and what differs there. */
 export const deepSeek: Preset = {
   id: "deepseek",
   baseUrl: "https://api.deepseek.com",
@@ -103,12 +107,14 @@ export const deepSeek: Preset = {
   embeddings: false
 }
 
+/** Together, with its address and what differs there. */
 export const together: Preset = {
   id: "together",
   baseUrl: "https://api.together.xyz/v1",
   quirks: { jsonSchema: true, thinkTags: true }
 }
 
+/** xAI, with its address and what differs there. */
 export const xAi: Preset = {
   id: "xai",
   baseUrl: "https://api.x.ai/v1",
@@ -121,6 +127,7 @@ export const xAi: Preset = {
   speech: "xai"
 }
 
+/** A vLLM server, which the host runs. */
 export const vLlm: Preset = {
   id: "vllm",
   baseUrl: "http://127.0.0.1:8000/v1",
@@ -138,6 +145,7 @@ export const ollama: Preset = {
   }
 }
 
+/** LM Studio on this machine. */
 export const lmStudio: Preset = {
   id: "lmstudio",
   baseUrl: "http://127.0.0.1:1234/v1",

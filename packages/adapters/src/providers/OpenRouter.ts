@@ -18,6 +18,7 @@ import * as RouterVideos from "../protocols/RouterVideos.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
 
+/** The key of OpenRouter, and the site that it shows as the caller. */
 export interface OpenRouterSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `router`. */
   readonly id?: string
@@ -35,6 +36,7 @@ export interface OpenRouterSettings extends TransportSettings {
   readonly automaticModels?: { readonly [model: string]: string }
 }
 
+/** OpenRouter as a provider: a router to the models of many vendors. */
 export const provider = (settings: OpenRouterSettings = {}): Provider => {
   const { site, automaticModels = automatic, ...rest } = settings
   const full = {

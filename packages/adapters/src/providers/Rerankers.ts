@@ -7,6 +7,7 @@ import { reranker, type RerankSettings } from "../protocols/Rerank.ts"
 
 export type { RerankSettings } from "../protocols/Rerank.ts"
 
+/** Cohere's reranker. */
 export const cohere = (settings: RerankSettings): RerankerPort =>
   reranker(settings, {
     id: "cohere",
@@ -16,6 +17,7 @@ export const cohere = (settings: RerankSettings): RerankerPort =>
     requestIdHeader: "x-debug-trace-id"
   })
 
+/** Voyage's reranker. */
 export const voyage = (settings: RerankSettings): RerankerPort =>
   reranker(settings, {
     id: "voyage",
@@ -25,6 +27,7 @@ export const voyage = (settings: RerankSettings): RerankerPort =>
     requestIdHeader: "x-request-id"
   })
 
+/** Jina's reranker. */
 export const jina = (settings: RerankSettings): RerankerPort =>
   reranker(settings, {
     id: "jina",

@@ -10,6 +10,7 @@ import * as Protocol from "../protocols/SystemOne.ts"
 import { bearer, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
 import { list, lookUp, record, text, type WireRecord } from "../protocols/Wire.ts"
 
+/** The key, the address and the paths of a service of typed answers. */
 export interface SystemOneSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `typedprovider`. */
   readonly id?: string
@@ -27,6 +28,7 @@ export interface SystemOneSettings extends TransportSettings {
   readonly models?: { readonly [name: string]: Partial<ModelInfo> }
 }
 
+/** A service of typed answers as a provider. */
 export const provider = (settings: SystemOneSettings = {}): Provider => {
   const { baseUrl = "https://api.typesafe.ai", id = "typedprovider", path = "/v1/systemone", prefix } = settings
   const full = {

@@ -7,6 +7,7 @@ import * as OpenAiEmbeddings from "../protocols/OpenAiEmbeddings.ts"
 import type { TransportSettings } from "../protocols/Transport.ts"
 import { lookUp } from "../protocols/Wire.ts"
 
+/** The key, the address and the models of Voyage. */
 export interface VoyageSettings extends TransportSettings {
   /** The name under which the provider is registered. Default: `voyage`. */
   readonly id?: string
@@ -20,6 +21,7 @@ export interface VoyageSettings extends TransportSettings {
   readonly limits?: Partial<EmbeddingLimits>
 }
 
+/** Voyage as a provider of embedding models. */
 export const provider = (settings: VoyageSettings = {}): Provider => {
   const describe = (model: string) => lookUp(settings.models ?? {}, model)
   return {

@@ -54,6 +54,7 @@ export interface GeminiVoicePrices {
   readonly audioOutput: number
 }
 
+/** The key, the models and the prices of Gemini's live voices. */
 export interface GeminiLiveSettings extends SocketSettings {
   readonly id?: string
   readonly url?: string
@@ -71,6 +72,7 @@ const defaultUrl =
 const inputFormat = { encoding: "pcm_s16le", sampleRate: 16_000, channels: 1 } as const
 const outputFormat = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
 
+/** Gemini's live voices as a realtime model. */
 export const model = (settings: GeminiLiveSettings): RealtimeModel => {
   const id = settings.id ?? "gemini"
   return {
@@ -218,6 +220,7 @@ const afterAudio = '","mimeType":"audio/pcm;rate=16000"}}}'
 /** For how many milliseconds an unanswered blocking call holds back audio. */
 const blockingLimit = 10_000
 
+/** Translates between the events of a session and those of Gemini's socket. */
 export const makeGeminiMapping = (
   sink: MappingSink,
   setup: Fields,

@@ -28,11 +28,13 @@ export interface OpenAiVoicePrices {
 
 type Settings = VoiceSettings<OpenAiVoicePrices>
 
+/** The key, the models and the prices of OpenAI's realtime voices. */
 export interface OpenAiRealtimeSettings extends Partial<Omit<Settings, "models">>, Pick<Settings, "models"> {
   /** The prices of all models that have none of their own in `models`. */
   readonly prices?: OpenAiVoicePrices
 }
 
+/** OpenAI's realtime voices as a realtime model. */
 export const model = (settings: OpenAiRealtimeSettings): RealtimeModel =>
   voiceModel(withDefaults(settings), makeVendor, settings.prices)
 

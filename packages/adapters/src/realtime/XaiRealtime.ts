@@ -10,6 +10,7 @@ import { finite, record, type WireRecord } from "../protocols/Wire.ts"
 import { type Billed, readTokens } from "./OpenAiVoice.ts"
 import { mapSession, modelPrices, type VoiceSettings, type VoiceVendor, voiceModel } from "./VoiceSession.ts"
 
+/** What a minute of an xAI session costs, in dollars. */
 export interface XaiVoicePrices {
   /** The price of a minute in US dollars. */
   readonly minute: number
@@ -17,11 +18,13 @@ export interface XaiVoicePrices {
 
 type Settings = VoiceSettings<XaiVoicePrices>
 
+/** The key, the models and the price of xAI's voices. */
 export interface XaiRealtimeSettings extends Partial<Omit<Settings, "models">>, Pick<Settings, "models"> {
   /** The price of a minute in US dollars, of all models that have no `prices` of their own in `models`. */
   readonly pricePerMinute?: number
 }
 
+/** xAI's voices as a realtime model. */
 export const model = (settings: XaiRealtimeSettings): RealtimeModel =>
   voiceModel(withDefaults(settings), makeVendor, pricesOfAll(settings))
 

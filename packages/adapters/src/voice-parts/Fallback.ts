@@ -35,6 +35,7 @@ export interface Fallback {
 /** Sound of the user that waits for its transcript, in seconds: older sound is forgotten. */
 const keptSeconds = 30
 
+/** A realtime model that goes on with another one when its vendor fails in a session. */
 export const withFallback = (native: RealtimeModel, { model, to }: Fallback): RealtimeModel => ({
   id: native.id,
   models: native.models,

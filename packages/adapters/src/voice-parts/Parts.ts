@@ -9,6 +9,7 @@ interface Part {
   readonly model?: string
 }
 
+/** The three models of one voice: one that hears, one that thinks, one that speaks. */
 export interface VoicePartsModel {
   readonly hear: Part & { readonly language?: string; readonly usdPerMinute?: number }
   readonly think: Part & { readonly info?: Partial<ModelInfo> }

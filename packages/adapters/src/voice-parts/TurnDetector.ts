@@ -3,8 +3,10 @@
 /** The length of the pieces of sound that a detector gets, in milliseconds. */
 export const pieceMillis = 20
 
+/** What a detector found in a piece of sound. */
 export type TurnSignal = "began" | "ended"
 
+/** How loud speech is, and how long a silence ends it. */
 export interface DetectorSettings {
   /** From 0 to 1: how loud speech is at least. Null: three times the noise of the room. */
   readonly threshold: number | null
@@ -25,6 +27,7 @@ export type TurnDetector = (
 const beginsAfter = 4
 const quietest = 0.01
 
+/** Finds where a turn of speech begins and ends by the loudness of the sound. */
 export const byEnergy: TurnDetector = (tell, { silenceMillis, threshold }) => {
   const endsAfter = Math.max(1, Math.round(silenceMillis / pieceMillis))
   let noise = quietest / 3

@@ -23,6 +23,7 @@ import { byEnergy, type DetectorSettings, type TurnDetector } from "./TurnDetect
 
 export type { VoicePartsModel } from "./Parts.ts"
 
+/** The voices by name, and what detects turns. */
 export interface VoicePartsSettings {
   /** The name of the provider, which a client's first frame contains. Default: `parts`. */
   readonly id?: string
@@ -71,6 +72,7 @@ const capabilities = Schema.encodeSync(RealtimeCapabilities)({
   turnDetection: ["server_vad"]
 })
 
+/** A realtime model made of speech to text, a conversation model and text to speech. */
 export const model = (settings: VoicePartsSettings): RealtimeModel => {
   const { id = "parts", models } = settings
   const ready = new Map(Object.entries(models).map(([name, parts]) => [name, readyParts(name, parts)]))

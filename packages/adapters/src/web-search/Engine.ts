@@ -16,6 +16,7 @@ import { faultOfStatus } from "../protocols/Fault.ts"
 import { type Call, fetchJson, type TransportSettings } from "../protocols/Transport.ts"
 import { list, record, string, text, type WireRecord } from "../protocols/Wire.ts"
 
+/** The key, the address and the price of a search engine. */
 export interface EngineSettings extends TransportSettings {
   /** The name of the engine in charges and errors. Default: the vendor's name. */
   readonly id?: string

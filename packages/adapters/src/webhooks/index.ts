@@ -14,6 +14,7 @@ import type { LookupFunction } from "node:net"
 import { makeSeal } from "../postgres/SealedText.ts"
 import { isPublicAddress, literalAddress } from "./Addresses.ts"
 
+/** The secret that encrypts those of webhooks, and which addresses may be called. */
 export interface NodeWebhookOptions {
   /** Encrypts the secrets of webhooks before they are stored. Without it, stored secrets cannot be read any more. */
   readonly secret: Redacted.Redacted<string>
@@ -131,6 +132,7 @@ const makeSecrets = ({ earlierSecrets = [], secret }: NodeWebhookOptions) =>
     })
   )
 
+/** Sends deliveries of webhooks with Node's network, and keeps their secrets encrypted. */
 export const NodeWebhooks = {
   layer: (options: NodeWebhookOptions): Layer.Layer<WebhookSecrets | WebhookSender> =>
     Layer.merge(

@@ -37,6 +37,7 @@ export type {
   TypedAnswers
 } from "@colloquy/core/answers"
 
+/** The true answer to a question that was asked before. */
 export interface NewOutcome {
   /** The reply's thread and message. */
   readonly threadId: string
@@ -45,6 +46,7 @@ export interface NewOutcome {
   readonly outcome: OutcomeValue
 }
 
+/** Typed questions and their outcomes: `colloquy.answers`. */
 export interface AnswerCalls {
   /** Answers all questions without a thread, or rejects: no answer is invented. */
   readonly ask: (request: AnswersRequest, options?: CallOptions) => Promise<TypedAnswers>
@@ -67,6 +69,7 @@ interface AnswersTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `answers()` gives. */
 export type AnswersRoom = Room<AnswersTypes, RoomNeeds>
 
 export const answers = (given: DeepPartial<AnswerPolicy> = {}): AnswersRoom =>

@@ -38,6 +38,7 @@ export type { Citation } from "@colloquy/core"
 export { type Document, retrievedIn, type RetrievedExcerpt } from "@colloquy/core/documents"
 export { type FileInput, FileUnreadable, type NamedFile } from "./FileInput.ts"
 
+/** The settings of documents, words of pictures and a reranker. */
 export interface DocumentsOptions extends DeepPartial<DocumentSettings> {
   /** True: text in pictures is recognised on this machine (`npm install tesseract.js @tesseract.js-data/eng`). */
   readonly ocr?: boolean
@@ -50,13 +51,16 @@ export interface DocumentsOptions extends DeepPartial<DocumentSettings> {
 /** Where a document is attached: to an assistant, for all its threads, or to one thread. */
 export type DocumentScope = { readonly assistantId: string } | { readonly threadId: string }
 
+/** A file, and the assistant, thread or message that it belongs to. */
 export type NewDocument = NamedFile & DocumentScope & { readonly metadata?: Document["metadata"] | undefined }
 
+/** Options of a call that waits until a document is indexed. */
 export interface IndexedOptions extends CallOptions {
   /** Called with the record after each step of the indexing; `statusMessage` says how far it is. */
   readonly onProgress?: ((document: Document) => void) | undefined
 }
 
+/** Files of an owner: `colloquy.documents`. */
 export interface DocumentCalls {
   /** Stores the file and returns its record at once. The indexing begins afterwards; `indexed` waits for it. */
   readonly upload: (document: NewDocument, options?: CallOptions) => Promise<Document>
@@ -91,8 +95,10 @@ interface DocumentsTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `documents()` gives. */
 export type DocumentsRoom = Room<DocumentsTypes, RoomNeeds>
 
+/** A document that was waited for could not be indexed. The reason says why. */
 export class IndexingFailed extends Schema.TaggedError<IndexingFailed>()("IndexingFailed", {
   documentId: DocumentId,
   filename: Schema.String,

@@ -69,6 +69,7 @@ interface Once {
   readonly idempotency?: IdempotencyKey
 }
 
+/** Cases, experiments and feedback: `colloquy.evals`. */
 export interface EvalCalls {
   /** A case of a stored turn, or one that is written by hand. With `idempotency`, a repeat within a day gets the first answer. */
   readonly createCase: (asked: (CaseFields | TurnPlace) & Once, options?: CallOptions) => Promise<EvalCase>
@@ -156,6 +157,7 @@ interface EvalsTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `evals()` gives. */
 export type EvalsRoom = Room<EvalsTypes, RoomNeeds>
 
 export const evals = (given: DeepPartial<EvalSettings> = {}): EvalsRoom =>

@@ -9,6 +9,7 @@ interface HelpersTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `helpers()` gives. */
 export type HelpersRoom = Room<HelpersTypes, RoomNeeds>
 
 export const helpers = (given: DeepPartial<HelperSettings> = {}): HelpersRoom =>

@@ -8,6 +8,7 @@ interface McpTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `mcp()` gives. */
 export type McpRoom = Room<McpTypes, RoomNeeds>
 
 /** The name of a server is the prefix of its tools' names. Default: the host of its address, or its command. */

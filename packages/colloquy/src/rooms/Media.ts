@@ -47,6 +47,7 @@ interface MediaTypes<Field extends "images" | "videos"> extends RoomTypes {
   readonly event: { readonly _tag: "MediaGenerated"; readonly sequence: number; readonly media: GeneratedMedia }
 }
 
+/** The models that make clips: `colloquy.videos`. */
 export interface VideoCalls {
   /** The models that make clips, as their providers list them now. */
   readonly models: (options?: CallOptions) => Promise<ReadonlyArray<CatalogEntry>>
@@ -56,7 +57,9 @@ interface VideoTypes extends MediaTypes<"videos"> {
   readonly calls: { readonly videos: VideoCalls }
 }
 
+/** What `images()` gives. */
 export type ImagesRoom = Room<MediaTypes<"images">, RoomNeeds>
+/** What `videos()` gives. */
 export type VideosRoom = Room<VideoTypes, RoomNeeds>
 
 /** `provider` and `model` are those of messages with `images: "auto"`. Default provider: the first one that makes pictures. */

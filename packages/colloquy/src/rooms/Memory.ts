@@ -43,6 +43,7 @@ export const rerankers = { cohere, jina, voyage }
 export type { Citation } from "@colloquy/core"
 export type { MemoryHit, MemoryOperation, MemoryRecord, RetrievedMemory } from "@colloquy/core/memory"
 
+/** A reranker of the host's own, for `reranker`. */
 export interface PlainReranker {
   /** The order of the texts, best first: their indexes, with scores of 0 to 1 where there are some. */
   readonly rerank: (
@@ -69,6 +70,7 @@ export const reranker = ({ rerank }: PlainReranker): RerankerPort => ({
     )
 })
 
+/** The settings of memories, and a reranker. */
 export interface MemoryOptions extends DeepPartial<MemorySettingsPort> {
   /** Orders what was found, for messages with `pro`. Default: the assistant's own model does. */
   readonly reranker?: RerankerPort
@@ -77,6 +79,7 @@ export interface MemoryOptions extends DeepPartial<MemorySettingsPort> {
 /** `auto`: memories are recalled, and learned from the turn. `readonly`: they are recalled. */
 export type MemoryMode = "auto" | "readonly" | "off"
 
+/** What a message asks of memories. */
 export interface MemoryWish {
   readonly mode: MemoryMode
   /** True: a wider search, and a reranker. */
@@ -95,6 +98,7 @@ export interface MemoryQuery {
   readonly at?: Date
 }
 
+/** Memories by hand: `colloquy.memories`. */
 export interface MemoryCalls {
   /** Stores a memory verbatim, without a model. */
   readonly add: (memory: MemoryText & { readonly assistantId: string }, options?: CallOptions) => Promise<MemoryRecord>
@@ -119,6 +123,7 @@ export interface MemoryCalls {
   readonly learned: (turn: { readonly runId: string }, options?: CallOptions) => Promise<MemoryOperation | null>
 }
 
+/** One memory of an assistant. */
 export interface MemoryPlace {
   readonly assistantId: string
   readonly memoryId: string
@@ -136,6 +141,7 @@ interface MemoryTypes extends RoomTypes {
   }
 }
 
+/** What `memory()` gives. */
 export type MemoryRoom = Room<MemoryTypes, RoomNeeds>
 
 export const memory = ({ reranker: ordering, ...given }: MemoryOptions = {}): MemoryRoom =>

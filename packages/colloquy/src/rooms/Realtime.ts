@@ -31,15 +31,20 @@ const vendor =
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same settings, with the key unreadable
     make({ ...settings, ...readApiKey(apiKey) } as unknown as Settings)
 
+/** OpenAI's realtime voices, for `realtime({ models })`. */
 export const openaiVoice = vendor(OpenAiRealtime.model)
+/** Gemini's live voices, for the same list. */
 export const geminiVoice = vendor(GeminiLive.model)
+/** xAI's voices, also for `models`. */
 export const xaiVoice = vendor(XaiRealtime.model)
 
+/** The voices of sessions, and the limits of a session. */
 export interface RealtimeOptions {
   readonly models: ReadonlyArray<RealtimeModel>
   readonly limits?: DeepPartial<SessionLimits>
 }
 
+/** A proof for a browser: good for one connection to one thread, for a short time. */
 export interface RealtimeTicket {
   /** Given to a browser, which opens one session with it within `expiresIn` seconds. */
   readonly ticket: string
@@ -48,6 +53,7 @@ export interface RealtimeTicket {
   readonly assistantId: string
 }
 
+/** Voice sessions: `colloquy.realtime`. */
 export interface RealtimeCalls {
   /** Serves voice sessions at `<basePath>/threads/realtime` of this server until the returned function is called, or the kernel closes. */
   readonly attach: (server: Server, options?: UpgradeOptions) => () => void
@@ -67,6 +73,7 @@ interface RealtimeTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `realtime()` gives. */
 export type RealtimeRoom = Room<RealtimeTypes, RoomNeeds>
 
 export const realtime = ({ limits, models }: RealtimeOptions): RealtimeRoom =>

@@ -25,6 +25,7 @@ export interface SchedulePlace {
   readonly scheduleId: string
 }
 
+/** What `colloquy.schedules` can do. */
 export interface ScheduleCalls {
   /** With `idempotency`, a repeat within a day gives the first answer. */
   readonly create: (
@@ -54,6 +55,7 @@ interface SchedulesTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `schedules()` gives. */
 export type SchedulesRoom = Room<SchedulesTypes, RoomNeeds>
 
 export const schedules = (given: DeepPartial<ScheduleSettings> = {}): SchedulesRoom =>

@@ -13,6 +13,7 @@ interface SummariesTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `summaries()` gives. */
 export type SummariesRoom = Room<SummariesTypes, RoomNeeds>
 
 export const summaries = (settings: DeepPartial<SummarySettingsPort> = {}): SummariesRoom =>

@@ -29,6 +29,7 @@ import { incomingFile, type NamedFile } from "./FileInput.ts"
 
 export type { HeardRecord, SpokenRecord } from "@colloquy/core/voice"
 
+/** The models that hear and that speak: `colloquy.voice`. */
 export interface VoiceCalls {
   /** The models that understand and the models that speak. */
   readonly models: (
@@ -54,6 +55,7 @@ interface VoiceTypes extends RoomTypes {
   }
 }
 
+/** What `voice()` gives. */
 export type VoiceRoom = Room<VoiceTypes, RoomNeeds>
 
 /** The providers of the kernel hear and speak: `openai`, or `elevenlabs` and `deepgram` of `@colloquy/adapters`. */

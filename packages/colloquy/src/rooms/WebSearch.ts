@@ -16,6 +16,7 @@ import type { RoomNeeds } from "../Store.ts"
 
 export type { Source, WebSearchPort } from "@colloquy/core/web-search"
 
+/** The settings of a search engine with the key as a text. */
 export interface EngineOptions extends Omit<Engines.EngineSettings, "apiKey"> {
   readonly apiKey?: Secret | undefined
 }
@@ -25,9 +26,13 @@ const engineSettings = ({ apiKey, ...settings }: EngineOptions): Engines.EngineS
   ...readApiKey(apiKey)
 })
 
+/** Brave Search, for `webSearch(brave({ apiKey }))`. */
 export const brave = (options: EngineOptions = {}): WebSearchPort => Engines.brave(engineSettings(options))
+/** Exa as the engine. */
 export const exa = (options: EngineOptions = {}): WebSearchPort => Engines.exa(engineSettings(options))
+/** Tavily as the engine. */
 export const tavily = (options: EngineOptions = {}): WebSearchPort => Engines.tavily(engineSettings(options))
+/** A SearXNG server of the host as the engine. */
 export const searXng = (options: EngineOptions & { readonly baseUrl: string }): WebSearchPort =>
   Engines.searXng({ ...engineSettings(options), baseUrl: options.baseUrl })
 
@@ -39,6 +44,7 @@ interface WebSearchTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `webSearch()` gives. */
 export type WebSearchRoom = Room<WebSearchTypes, RoomNeeds>
 
 /** Without an engine, only models that search by themselves can search. */

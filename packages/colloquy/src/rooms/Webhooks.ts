@@ -20,6 +20,7 @@ import type { RoomNeeds } from "../Store.ts"
 
 export type { Delivery, DeliveryList, NewWebhook, Webhook, WebhookList } from "@colloquy/core/webhooks"
 
+/** The secret that encrypts those of webhooks, and which addresses may be called. */
 export interface WebhooksOptions extends DeepPartial<WebhookSettings> {
   /** Encrypts the secrets of webhooks in the store. All processes of a service need the same one. */
   readonly secret: Secret
@@ -40,6 +41,7 @@ interface Repeatable {
   readonly idempotency?: IdempotencyKey
 }
 
+/** Addresses to which events are sent, and their deliveries: `colloquy.webhooks`. */
 export interface WebhookCalls {
   readonly create: (webhook: NewWebhook & Repeatable, options?: CallOptions) => Promise<CreatedWebhook>
   readonly get: (webhookId: string, options?: CallOptions) => Promise<Webhook>
@@ -68,6 +70,7 @@ interface WebhooksTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `webhooks()` gives. */
 export type WebhooksRoom = Room<WebhooksTypes, RoomNeeds>
 
 export const webhooks = ({

@@ -11,6 +11,7 @@ import { AuditEntryId, KeyId, newId, OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { Principal } from "./Principal.ts"
 
+/** The acts that the audit log has. */
 export const AuditAction = Schema.Literals([
   "key_made",
   "key_revoked",
@@ -25,6 +26,7 @@ export const AuditAction = Schema.Literals([
 ])
 export type AuditAction = typeof AuditAction.Type
 
+/** One act: who did what, to what, and when. No content. */
 export const AuditEntry = Schema.Struct({
   id: AuditEntryId,
   ownerId: OwnerId,
@@ -39,12 +41,14 @@ export const AuditEntry = Schema.Struct({
 })
 export type AuditEntry = typeof AuditEntry.Type
 
+/** How many entries to read, from the newest or before a known one. */
 export interface AuditPage {
   readonly limit: number
   /** Only entries that were appended before this one. Absent: the newest. */
   readonly before?: AuditEntryId
 }
 
+/** What keeps the audit log. */
 export interface AuditStorePort {
   /** MUST keep the entry as it is, also after what it names was deleted. */
   readonly append: (entry: AuditEntry) => Effect.Effect<void, StoreUnavailable, Principal>

@@ -25,6 +25,7 @@ import { InvalidKey, Keys } from "./Keys.ts"
 import type { Principal } from "./Principal.ts"
 import { type Rate, RateLimiter } from "./RateLimiter.ts"
 
+/** The host's function, and how keys are cached and wrong ones counted. */
 export interface AuthenticationSettings {
   readonly authenticate: Authenticate<never> | null
   /** Null: wrong keys are not counted, because behind a proxy all clients may seem to have one address. */
@@ -36,6 +37,7 @@ export interface AuthenticationSettings {
   readonly keyCacheSize: number
 }
 
+/** The settings of a host that changes none. */
 export const defaultAuthentication: AuthenticationSettings = {
   authenticate: null,
   clientAddress: null,
@@ -44,6 +46,7 @@ export const defaultAuthentication: AuthenticationSettings = {
   keyCacheSize: 10_000
 }
 
+/** This address sent too many wrong keys. `waitMillis` says when the next one is looked at. */
 export class TooManyFailedKeys extends Schema.TaggedError<TooManyFailedKeys>()("TooManyFailedKeys", {
   waitMillis: Schema.Finite
 }) {
@@ -59,6 +62,7 @@ type Checked = Effect.Effect<Found, InvalidKey | TooManyFailedKeys | StoreUnavai
 /** An empty key counts as no key. */
 export type Authentication = (key: Redacted.Redacted, credentials: HostCredentials) => Checked
 
+/** Makes the check of requests from the settings. */
 export const makeAuthentication = Effect.fnUntraced(function* (
   settings: AuthenticationSettings
 ): Effect.fn.Return<Authentication, never, Keys | Scope.Scope> {

@@ -23,6 +23,7 @@ interface Ticket {
   startedAt: number
 }
 
+/** Makes a queue that takes the work of owners in turns. */
 export const makeFairQueue = (limits: FairLimits): Effect.Effect<FairQueue> =>
   Effect.map(Clock.Clock, (clock) => {
     const turns = makeFairTurns<Ticket>(limits)

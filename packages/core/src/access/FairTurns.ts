@@ -30,6 +30,7 @@ export interface FairTurns<Work> {
   readonly leave: (owner: string, work: Work, millis: number) => void
 }
 
+/** Makes the order of a fair queue, without effects. */
 export const makeFairTurns = <Work>({ atOnce, share }: FairLimits): FairTurns<Work> => {
   const owners = new Map<string, OwnerTurns<Work>>()
   /** What was spent on the owner that got least. Who joins begins here. */

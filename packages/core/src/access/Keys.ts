@@ -51,12 +51,14 @@ export class KeyStore extends Context.Service<
   }
 >()("@colloquy/core/access/KeyStore") {}
 
+/** The key is not known, was revoked, or has expired. */
 export class InvalidKey extends Schema.TaggedError<InvalidKey>()("InvalidKey", {}) {
   override get message() {
     return "Invalid or missing API key"
   }
 }
 
+/** The owner has no key with this id. */
 export class KeyNotFound extends Schema.TaggedError<KeyNotFound>()("KeyNotFound", { keyId: KeyId }) {
   override get message() {
     return `There is no API key ${this.keyId}.`

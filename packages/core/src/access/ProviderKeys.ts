@@ -7,6 +7,7 @@ import type * as Redacted from "effect/Redacted"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Principal } from "./Principal.ts"
 
+/** Finds the key that an owner brought for a provider. */
 export interface ProviderKeysPort {
   /** The principal's own key for the provider, or null. MUST NOT return another owner's key. */
   readonly find: (provider: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>

@@ -40,9 +40,11 @@ export type Answer = typeof Answer.Type
 /** The name of this wing as a part of a turn: in the turn's options, and in the supplements of a message. */
 export const answersPartName = "answers"
 
+/** The id of the answers of one call. */
 export const AnswerSetId = Schema.NonEmptyString.pipe(Schema.brand("AnswerSetId"))
 export type AnswerSetId = typeof AnswerSetId.Type
 
+/** The answers to all questions of one call, with their probabilities. */
 export const TypedAnswers = Schema.Struct({
   /** Outcomes are recorded for this id. A turn uses the id of its message. */
   id: AnswerSetId,

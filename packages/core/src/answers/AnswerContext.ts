@@ -15,6 +15,7 @@ export interface AnswerContext {
   readonly documentSummaries?: ReadonlyArray<{ readonly filename: string; readonly summary: string }>
 }
 
+/** What a model is told about a situation, as one JSON value. */
 export const contextAsState = ({ state, messages, systemPrompt, documentSummaries }: AnswerContext): Schema.Json => {
   const surroundings = {
     ...(messages === undefined || messages.length === 0

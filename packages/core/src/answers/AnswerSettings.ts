@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
+/** How questions are asked: in which orders, how often, and how failures are repeated. */
 export interface AnswerPolicy {
   /** For models that report token probabilities: every question is asked with its options in both orders, and the results are averaged. */
   readonly bothOrders: boolean
@@ -18,6 +19,7 @@ export interface AnswerPolicy {
   readonly timeout: Duration.Input
 }
 
+/** The policy of a host that changes none. */
 export const defaultAnswerSettings: AnswerPolicy = {
   bothOrders: false,
   withoutLogProbabilities: "stated",

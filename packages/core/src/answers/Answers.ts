@@ -20,6 +20,7 @@ import type { QuestionSetReport } from "./Judgement.ts"
 import type { OutcomeRefused, OutcomeValue } from "./Outcome.ts"
 import type { Questions } from "./Question.ts"
 
+/** Questions, the situation that they are about, and the model that answers. */
 export interface AnswersRequest extends AnswerContext {
   readonly questions: Questions
   readonly model: string
@@ -29,6 +30,7 @@ export interface AnswersRequest extends AnswerContext {
   readonly conversationId?: string
 }
 
+/** The true answer to one question of a set that was answered before. */
 export interface OutcomeRequest {
   readonly answer: TypedAnswers
   readonly question: string
@@ -47,6 +49,7 @@ export interface TurnOutcomeRequest {
   readonly outcome: OutcomeValue
 }
 
+/** How right the answers of a host were, for each set of questions. */
 export interface AnswersReport {
   readonly questionSets: ReadonlyArray<QuestionSetReport>
   readonly cases: number
@@ -96,6 +99,7 @@ export class OutcomePlaceNotFound extends Schema.TaggedError<OutcomePlaceNotFoun
   }
 }
 
+/** Everything with which `ask` can fail. */
 export type AskError = AnswersUnusable | ModelError | NoAnswersFrom | QuestionsMalformed | StoreUnavailable
 
 export class Answers extends Context.Service<

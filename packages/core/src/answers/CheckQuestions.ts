@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { maximumLevels, maximumOptions, type Question, type Questions } from "./Question.ts"
 
+/** What is wrong with a question, and where. */
 export interface QuestionProblem {
   /** From the checked value down: names of questions, fields and options; indexes of a list. */
   readonly path: ReadonlyArray<string | number>
@@ -21,6 +22,7 @@ export interface TypedAsk {
   readonly state: Schema.Json | null
 }
 
+/** A value, or every problem that it has. */
 export type Checked<A> = Result.Result<A, ReadonlyArray<QuestionProblem>>
 
 /** Checks the object that contains the questions and optionally the state. Other fields are ignored. */

@@ -11,6 +11,7 @@ import type { Distribution } from "./Distribution.ts"
 import { likeliestIndex } from "./Distribution.ts"
 import type { Outcome } from "./Outcome.ts"
 
+/** The two ends of a confidence interval. */
 export interface Interval {
   readonly low: number
   readonly high: number
@@ -26,6 +27,7 @@ export interface ReliabilityBin {
   readonly interval: Interval | null
 }
 
+/** How right the answers to one question were, and how well their probabilities fit. */
 export interface QuestionReport {
   readonly question: string
   readonly type: Outcome["type"]
@@ -39,6 +41,7 @@ export interface QuestionReport {
   readonly reliability: ReadonlyArray<ReliabilityBin>
 }
 
+/** The reports of all questions that were asked together. */
 export interface QuestionSetReport {
   readonly questionSet: string
   readonly cases: number

@@ -26,6 +26,7 @@ export const Outcome = Schema.Struct({
 })
 export type Outcome = typeof Outcome.Type
 
+/** The outcome names a question that was not asked, or no option of it. */
 export class OutcomeRefused extends Schema.TaggedError<OutcomeRefused>()("OutcomeRefused", {
   /** The client's name of the question. */
   question: Schema.String,

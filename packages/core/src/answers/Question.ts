@@ -35,6 +35,7 @@ export const Question = Schema.Union([
 ])
 export type Question = TypedQuestion
 
+/** Typed questions by their names; at least one. */
 export const Questions = Schema.Record(Schema.String, Question).check(Schema.isMinProperties(1))
 export type Questions = typeof Questions.Type
 

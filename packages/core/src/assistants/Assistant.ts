@@ -25,6 +25,7 @@ const isNotBlank = Schema.makeFilter((text: string) => visible.test(text), {
   toJsonSchema: () => ({ pattern: "\\S" })
 })
 
+/** A text that is not blank, of at most 255 characters. */
 export const AssistantName = Schema.String.check(Schema.isMinLength(1), isNotBlank, isNoLongerThanAName)
 
 /** A name to search for. No assistant has a longer name. */
@@ -87,6 +88,7 @@ export class ColleagueNotFound extends Schema.TaggedError<ColleagueNotFound>()("
   }
 }
 
+/** The owner has no assistant with this id. */
 export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("AssistantNotFound", {
   assistantId: AssistantId
 }) {
@@ -95,6 +97,7 @@ export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("
   }
 }
 
+/** The assistant has no version with this number. */
 export class AssistantVersionNotFound extends Schema.TaggedError<AssistantVersionNotFound>()(
   "AssistantVersionNotFound",
   { assistantId: AssistantId, version: Schema.Finite }
@@ -125,6 +128,7 @@ export class AssistantChanged extends Schema.TaggedError<AssistantChanged>()("As
   }
 }
 
+/** A change named another embedding model, which an assistant keeps for ever. */
 export class EmbeddingModelFixed extends Schema.TaggedError<EmbeddingModelFixed>()("EmbeddingModelFixed", {
   /** The fields that differ: `provider`, `model`, `dimensions`. */
   fields: Schema.Array(Schema.Literals(["provider", "model", "dimensions"]))

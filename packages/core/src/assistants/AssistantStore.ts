@@ -12,6 +12,7 @@ import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import type { Assistant, AssistantInSession } from "./Assistant.ts"
 import type { AssistantVersion, VersionedAssistant, VersionedField } from "./AssistantVersions.ts"
 
+/** A thread with its assistant and what a turn on it needs to know. */
 export interface ThreadInContext {
   readonly assistant: Assistant
   readonly thread: Thread
@@ -40,6 +41,7 @@ export interface AssistantChange {
 /** `changed`: there is no such assistant, or it has another version. `repeated`: the idempotency key was used before. */
 export type AssistantStored = "stored" | "changed" | "repeated"
 
+/** How many versions to read, from the newest or before a known one. */
 export interface VersionPage {
   readonly limit: number
   /** Only versions below this one. Absent: the newest. */

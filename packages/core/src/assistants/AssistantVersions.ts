@@ -17,10 +17,13 @@ export const versionedFields = [
   "helpers",
   "handoffs"
 ] as const satisfies ReadonlyArray<keyof AssistantPatch>
+/** The name of a field that versions keep. */
 export type VersionedField = (typeof versionedFields)[number]
 
+/** The values of all fields that versions keep. */
 export type VersionedFields = Required<AssistantPatch>
 
+/** When a version was made, by whom, and which fields it changed. */
 export interface AssistantVersion {
   readonly version: number
   readonly createdAt: Date
@@ -35,6 +38,7 @@ export interface VersionedAssistant extends AssistantVersion {
   readonly assistant: Assistant
 }
 
+/** One field before and after a change. */
 export interface FieldChange {
   readonly field: VersionedField
   readonly before: unknown
@@ -49,6 +53,7 @@ export const assistantDiff = (before: Assistant, after: AssistantPatch): Readonl
       : [{ field, before: before[field], after: after[field] }]
   )
 
+/** The part of an assistant that a version keeps. */
 export const pickVersionedFields = (assistant: Assistant): VersionedFields => ({
   name: assistant.name,
   description: assistant.description,

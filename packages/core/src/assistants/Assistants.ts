@@ -25,6 +25,7 @@ import type {
 import type { VersionPage } from "./AssistantStore.ts"
 import type { AssistantVersion, VersionedAssistant } from "./AssistantVersions.ts"
 
+/** A name, and every other field that is not the usual one. */
 export type NewAssistant = Pick<Assistant, "name"> &
   Partial<AssistantPatch> & {
     readonly embedding?: Partial<Assistant["embedding"]>
@@ -37,8 +38,10 @@ export interface VersionList {
   readonly next: number | null
 }
 
+/** The fields of an assistant that change. */
 export type AssistantUpdate = AssistantPatch & { readonly embedding?: Partial<Assistant["embedding"]> }
 
+/** What the clone has instead of the original's, and what it shall be without. */
 export interface CloneRequest {
   /** Default: the name of the source, followed by " Copy". */
   readonly name?: string
@@ -47,6 +50,7 @@ export interface CloneRequest {
   readonly without?: ReadonlyArray<string>
 }
 
+/** The new assistant, and how many things of each room came with it. */
 export interface ClonedAssistant {
   readonly assistant: Assistant
   /** How many records each copier copied, by its name: `{ documents: 3 }`. */

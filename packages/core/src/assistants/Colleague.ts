@@ -12,8 +12,10 @@ export const Colleague = Schema.Struct({
 })
 export type Colleague = typeof Colleague.Type
 
+/** The most helpers of one assistant, and the most handoffs. */
 export const mostColleagues = 32
 
+/** How the names of handoff tools begin. */
 export const handoffPrefix = "hand_off_to_"
 
 /** A helper is a tool of its name. */

@@ -12,6 +12,7 @@ import type { OverLimit } from "../metering/Quota.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
+/** Copies what a room keeps for an assistant into its clone. */
 export interface Copier {
   /** What it copies: `documents`, `memories`. */
   readonly name: string

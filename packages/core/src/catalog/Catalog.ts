@@ -24,6 +24,7 @@ export const HostModels = Context.Reference<ReadonlyArray<ModelInfo>>("@colloquy
   defaultValue: () => []
 })
 
+/** A model, and when its provider told of it last. */
 export interface CatalogEntry extends ModelInfo {
   /** When the provider's list was fetched; null for a model that only the host knows. */
   readonly lastUpdated: Date | null
@@ -34,6 +35,7 @@ export interface RoutedUpstream extends Upstream {
   readonly provider: string
 }
 
+/** Which models of the catalogue to list. */
 export interface CatalogFilter {
   readonly modelType?: ModelType
   readonly provider?: string
@@ -42,6 +44,7 @@ export interface CatalogFilter {
   readonly maxContext?: number
 }
 
+/** No model of the catalogue has this name. */
 export class ModelNotFound extends Schema.TaggedError<ModelNotFound>()("ModelNotFound", { name: Schema.String }) {
   override get message() {
     return `There is no model "${this.name}" in the catalogue.`

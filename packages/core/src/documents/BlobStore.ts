@@ -24,6 +24,7 @@ export interface ByteRange {
   readonly length: number
 }
 
+/** The store has no bytes under this id. */
 export class BlobNotFound extends Schema.TaggedError<BlobNotFound>()("BlobNotFound", { blobId: BlobId }) {
   override get message() {
     return `There is no blob ${this.blobId}.`

@@ -17,6 +17,7 @@ export const DocumentScope = Schema.Union([
 ])
 export type DocumentScope = typeof DocumentScope.Type
 
+/** Whether a document is being read, can be searched, or could not be read. */
 export const DocumentStatus = Schema.Literals(["processing", "completed", "error"])
 export type DocumentStatus = typeof DocumentStatus.Type
 
@@ -48,6 +49,7 @@ export const Document = Schema.Struct({
 })
 export type Document = typeof Document.Type
 
+/** The owner has no document with this id. */
 export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()("DocumentNotFound", {
   documentId: DocumentId
 }) {

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 
+/** Which model writes summaries of documents, and how long they are. */
 export interface DocumentSummarySettings {
   /** The model that writes summaries; null: the model that answers for the document's assistant. */
   readonly writer: { readonly provider: string; readonly model: string } | null
@@ -46,6 +47,7 @@ export interface DocumentSettings {
   readonly attempts: number
 }
 
+/** The settings of a host that changes none. */
 export const defaultDocumentSettings: DocumentSettings = {
   maxFileSize: 50 * 1024 * 1024,
   chunkTokens: 400,

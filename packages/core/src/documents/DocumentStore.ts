@@ -29,17 +29,20 @@ export interface Attempt {
   readonly number: number
 }
 
+/** A document with the attempt to index it that has begun. */
 export interface AttemptStarted {
   readonly attempt: Attempt
   readonly document: Document
 }
 
+/** What is known about a document while it is being indexed. */
 export interface Progress {
   readonly statusMessage: string | null
   readonly totalTokens: number | null
   readonly chunkCount: number | null
 }
 
+/** How an attempt ended: the document can be searched, or why it cannot. */
 export type IndexingOutcome =
   | {
       readonly status: "completed"
@@ -61,12 +64,14 @@ export interface DocumentSurvey {
   readonly shelves: ReadonlyArray<ThreadId>
 }
 
+/** Who owns the document of a signed address, and since when such addresses are void. */
 export interface AddressedDocument {
   readonly ownerId: OwnerId
   /** Null: never. */
   readonly revokedAt: Date | null
 }
 
+/** A document with its owner. */
 export interface OwnedDocument {
   readonly ownerId: OwnerId
   readonly document: Document

@@ -23,13 +23,16 @@ import type { AddressedDocument, DocumentSurvey } from "./DocumentStore.ts"
 import type { IncomingFile, ReceivedFile } from "./ReceivedFile.ts"
 import type { FileRefused } from "./Upload.ts"
 
+/** A file and where it belongs. */
 export interface Upload<E, R> extends IncomingFile<E, R> {
   readonly scope: DocumentScope
   readonly metadata?: Metadata
 }
 
+/** The assistant or the thread whose documents are meant. */
 export type DocumentPlace = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
 
+/** What to search, where, and how many excerpts to give. */
 export interface DocumentSearch {
   /** The search of a thread includes its assistant's documents. */
   readonly place: DocumentPlace
@@ -38,10 +41,12 @@ export interface DocumentSearch {
   readonly limit?: number
 }
 
+/** A chunk that a search found, with its document and its scores. */
 export interface FoundExcerpt extends Pick<ChunkHit, "chunk" | "score" | "lexical" | "semantic"> {
   readonly document: Document
 }
 
+/** The excerpts of a search, and what the search has used. */
 export interface DocumentsFound {
   /** Best first. */
   readonly excerpts: ReadonlyArray<FoundExcerpt>

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { type Content, looksLikeText, recognise } from "./FileContent.ts"
 
+/** The kind of content that a type of files has. */
 export type FileFamily = "document" | "text" | "code" | "image" | "audio" | "video"
 
 export interface FileType {
@@ -30,6 +31,7 @@ export class FileTypeUnsupported extends Schema.TaggedError<FileTypeUnsupported>
   }
 }
 
+/** The file has no bytes. */
 export class FileEmpty extends Schema.TaggedError<FileEmpty>()("FileEmpty", { filename: Schema.String }) {
   override get message() {
     return `The file "${this.filename.slice(-100)}" is empty.`

@@ -41,6 +41,7 @@ export class FilesNotReady extends Schema.TaggedError<FilesNotReady>()("FilesNot
   }
 }
 
+/** The use cases that a message with files needs. */
 export interface FileServices {
   readonly assistants: typeof Assistants.Service
   readonly documents: typeof Documents.Service

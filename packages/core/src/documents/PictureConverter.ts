@@ -6,11 +6,13 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+/** The bytes of a picture, with their type. */
 export interface Picture {
   readonly mimeType: string
   readonly bytes: Uint8Array
 }
 
+/** The most bytes and the longest side of a picture. */
 export interface PictureLimits {
   readonly bytes: number
   /** Pixels of the longer side. */
@@ -26,6 +28,7 @@ export class PictureUnreadable extends Schema.TaggedError<PictureUnreadable>()("
   }
 }
 
+/** Makes pictures small enough for a model. */
 export interface PictureConverterPort {
   /** Whether it reads pictures of this type. */
   readonly reads: (mimeType: string) => boolean

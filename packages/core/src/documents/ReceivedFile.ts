@@ -13,6 +13,7 @@ import { DocumentSettings } from "./DocumentSettings.ts"
 import { decideFileType, type FileType, type UploadPurpose } from "./FileType.ts"
 import { type FileRefused, inspectUpload } from "./Upload.ts"
 
+/** A file as a stream of its bytes. */
 export interface IncomingFile<E, R> {
   readonly filename: string
   readonly bytes: Stream.Stream<Uint8Array, E, R>

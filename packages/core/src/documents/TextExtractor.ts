@@ -21,6 +21,7 @@ export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("Ex
   }
 }
 
+/** A file whose text is wanted. */
 export interface FileToRead<E, R> {
   readonly type: FileType
   readonly size: number
@@ -59,6 +60,7 @@ export class TextExtractor extends Context.Service<
   }
 >()("@colloquy/core/documents/TextExtractor") {}
 
+/** Reads the words in pictures. */
 export interface ImageReaderPort {
   /** The extensions that it reads. */
   readonly readable: ReadonlyArray<string>

@@ -9,6 +9,7 @@ import * as Stream from "effect/Stream"
 import { joinBytes } from "../primitives/Pcm.ts"
 import { type FileEmpty, type FileType, type FileTypeUnsupported, headLength } from "./FileType.ts"
 
+/** The file has more bytes than `limit`. */
 export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLarge", {
   filename: Schema.String,
   limit: Schema.Int
@@ -18,6 +19,7 @@ export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLar
   }
 }
 
+/** Why a file is not taken. */
 export type FileRefused = FileEmpty | FileTooLarge | FileTypeUnsupported
 
 export interface InspectedUpload<E, R> {

@@ -9,6 +9,7 @@ import type { RatedScore } from "./OnlineScore.ts"
 import type { Score } from "./Score.ts"
 import { type Calibration, calibrate } from "./Statistics.ts"
 
+/** How often one judge agreed with users and with outcomes. */
 export interface JudgeCalibration {
   /** The question and the expected answer, in a few words. */
   readonly expected: string

@@ -27,8 +27,10 @@ export const RecordedTool = Schema.Struct({
 })
 export type RecordedTool = typeof RecordedTool.Type
 
+/** A name of at most 200 characters. */
 export const CaseName = Schema.NonEmptyString.check(Schema.isMaxLength(200))
 
+/** The last message of a case, which is answered. */
 export const CaseQuestion = Schema.String.check(
   Schema.isMaxLength(1_000_000),
   Schema.isPattern(/\S/u, { expected: "a question that is not empty" })
@@ -39,6 +41,7 @@ export const CaseTags = Schema.Array(
   Schema.String.check(Schema.isMaxLength(100), Schema.isPattern(/^[^\r\n]+$/u, { expected: "one line" }))
 ).check(Schema.isMaxLength(20), Schema.isUnique())
 
+/** A stored case: a conversation up to a question, and what is expected of the answer. */
 export const EvalCase = Schema.Struct({
   id: CaseId,
   name: Schema.NullOr(Schema.String),
@@ -90,6 +93,7 @@ export const CaseOfTurn = Schema.Struct({
 })
 export type CaseOfTurn = typeof CaseOfTurn.Type
 
+/** The owner has no case with this id. */
 export class CaseNotFound extends Schema.TaggedError<CaseNotFound>()("CaseNotFound", { caseId: CaseId }) {
   override get message() {
     return `There is no case ${this.caseId}.`
@@ -102,6 +106,7 @@ const Problem = Schema.Struct({
   path: Schema.Array(Schema.Union([Schema.String, Schema.Int])),
   message: Schema.String
 })
+/** What is wrong with a case, and where. */
 export type CaseProblem = typeof Problem.Type
 
 /** A case cannot be as it was given. Nothing is stored. */

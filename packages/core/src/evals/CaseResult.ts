@@ -33,6 +33,7 @@ export const CaseResult = Schema.Struct({
 })
 export type CaseResult = typeof CaseResult.Type
 
+/** Which case was answered, by which variant, and which repeat it is. */
 export type Attempt = Pick<CaseResult, "caseId" | "caseName" | "tags" | "variant" | "repeat">
 
 /** `error`: the turn could not be scored, and is not passed. */

@@ -14,6 +14,7 @@ export interface ComparedCase {
   readonly reasons: ReadonlyArray<string>
 }
 
+/** What a comparison says of the second variant. */
 export type Judgement = "better" | "worse" | "maybe chance" | "same" | "not comparable"
 
 export interface Comparison {
@@ -42,6 +43,7 @@ export interface Comparison {
 /** Below this, a difference is called likely not chance. */
 const significant = 0.05
 
+/** Compares two variants on the cases that both answered. */
 export const compare = (
   results: ReadonlyArray<CaseResult>,
   { after, before }: { readonly before: string; readonly after: string }

@@ -12,6 +12,7 @@ import type { JudgedTurn } from "./JudgedTurn.ts"
 import { scorePlain } from "./Scorers.ts"
 import type { TestCase } from "./TestCase.ts"
 
+/** The name, the expectations and the tools of the test that is written. */
 export interface CopyOptions {
   /** Default: the beginning of the question. */
   readonly name?: string | null | undefined

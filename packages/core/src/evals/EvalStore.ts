@@ -15,6 +15,7 @@ import type { Feedback } from "./Feedback.ts"
 import type { Experiment, ExperimentResult, ExperimentState } from "./Experiment.ts"
 import type { OnlineScore, RatedScore } from "./OnlineScore.ts"
 
+/** Which cases to list. */
 export interface CasePage {
   readonly limit: number
   /** The last case of the page before. */
@@ -23,12 +24,14 @@ export interface CasePage {
   readonly tag?: string
 }
 
+/** How many experiments to read, and after which. */
 export interface ExperimentPage {
   readonly limit: number
   /** The last experiment of the page before. */
   readonly after?: ExperimentId
 }
 
+/** Which results of an experiment to read. */
 export interface ResultPage {
   readonly experimentId: ExperimentId
   readonly limit: number
@@ -36,6 +39,7 @@ export interface ResultPage {
   readonly after?: number
 }
 
+/** Which feedback to list. */
 export interface FeedbackPage {
   readonly limit: number
   /** The message of the last feedback of the page before. */
@@ -44,6 +48,7 @@ export interface FeedbackPage {
   readonly assistantId?: AssistantId
 }
 
+/** Which scores of real turns to list. */
 export interface OnlinePage {
   readonly limit: number
   /** The run of the last score of the page before. */
@@ -56,12 +61,14 @@ export interface OnlinePage {
   readonly rated?: boolean
 }
 
+/** How an experiment ended before all its attempts. */
 export type ExperimentEnd = Pick<ExperimentState, "reason"> & {
   readonly id: ExperimentId
   readonly status: "stopped" | "cancelled"
   readonly at: Date
 }
 
+/** Whether something was stored, or why not. */
 export type EvalStored = "stored" | "too_many" | "repeated"
 
 export class EvalStore extends Context.Service<

@@ -27,6 +27,7 @@ import type { OnlineSettings, RatedScore } from "./OnlineScore.ts"
 import type { OnlineDay, OnlineGroup } from "./OnlineSummary.ts"
 import type { VariantSummary } from "./Summary.ts"
 
+/** Cases, and where the next page begins. */
 export interface CaseList {
   readonly cases: ReadonlyArray<EvalCase>
   /** Older cases follow this one; null: these are the last. */
@@ -62,12 +63,14 @@ export interface CaseCalls {
   ) => Effect.Effect<string, ThreadNotFound | MessageNotFound | StoreUnavailable, Principal>
 }
 
+/** Experiments, and where the next page begins. */
 export interface ExperimentList {
   readonly experiments: ReadonlyArray<ExperimentState>
   /** Pass it as `after` to read the experiments before it, or null at the end. */
   readonly next: ExperimentId | null
 }
 
+/** Results of attempts, and where the next page begins. */
 export interface ResultList {
   readonly results: ReadonlyArray<ExperimentResult>
   /** The place of the last result here, where more have been written. */
@@ -115,6 +118,7 @@ export interface ExperimentCalls {
   ) => Effect.Effect<Comparison, VariantNotFound | Missing, Principal>
 }
 
+/** Feedback, and where the next page begins. */
 export interface FeedbackList {
   readonly feedback: ReadonlyArray<Feedback>
   /** Where older feedback begins. Null: this is all. */
@@ -159,6 +163,7 @@ export interface OnlineReport extends OnlineSettings {
   readonly isPartial: boolean
 }
 
+/** Scores of real turns, and where the next page begins. */
 export interface OnlineScoreList {
   readonly scores: ReadonlyArray<RatedScore>
   /** Older scores follow this one's. Null: there are none. */

@@ -50,6 +50,7 @@ export interface JudgingOptions extends Pick<ScoringTools, "judge" | "scorers"> 
   readonly embed?: ((texts: ReadonlyArray<string>) => Promise<ReadonlyArray<ArrayLike<number>>>) | undefined
 }
 
+/** The kernel, the variants and the judge of an evaluation. */
 export interface EvaluateOptions<Case extends TestCase = TestCase> extends JudgingOptions {
   readonly kernel: EvaluatedKernel
   /** Default: one, as the kernel answers by itself. */
@@ -64,6 +65,7 @@ export interface EvaluateOptions<Case extends TestCase = TestCase> extends Judgi
   readonly signal?: AbortSignal | undefined
 }
 
+/** The results of all attempts, their summaries, and the gate. */
 export interface Evaluation {
   /** In the order of the variants, then of the cases, then of the repeats. */
   readonly results: ReadonlyArray<CaseResult>

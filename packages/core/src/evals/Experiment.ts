@@ -48,6 +48,7 @@ export const Experiment = Schema.Struct({
 })
 export type Experiment = typeof Experiment.Type
 
+/** An experiment with how far it is and what it has cost. */
 export interface ExperimentState {
   readonly experiment: Experiment
   readonly status: ExperimentStatus
@@ -73,6 +74,7 @@ export const ExperimentResult = Schema.Struct({
 })
 export type ExperimentResult = typeof ExperimentResult.Type
 
+/** Lists all attempts. */
 export const attemptsIn = ({
   caseIds,
   repeats,
@@ -104,6 +106,7 @@ export const NewExperiment = Schema.Struct({
 })
 export type NewExperiment = typeof NewExperiment.Type
 
+/** The owner has no experiment with this id. */
 export class ExperimentNotFound extends Schema.TaggedError<ExperimentNotFound>()("ExperimentNotFound", {
   experimentId: ExperimentId
 }) {
@@ -112,6 +115,7 @@ export class ExperimentNotFound extends Schema.TaggedError<ExperimentNotFound>()
   }
 }
 
+/** The experiment has no variant with this name. */
 export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("VariantNotFound", { name: Schema.String }) {
   override get message() {
     return `The experiment has no variant "${this.name}".`

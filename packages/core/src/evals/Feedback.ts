@@ -5,8 +5,10 @@ import { CaseTags } from "./Case.ts"
 
 /** From -1 (bad) to 1 (good). */
 export const FeedbackScore = Schema.Finite.check(Schema.isBetween({ minimum: -1, maximum: 1 }))
+/** The words of a user about an answer, at most 10,000 characters. */
 export const FeedbackComment = Schema.String.check(Schema.isMaxLength(10_000))
 
+/** What a user thinks of an answer. */
 export const NewFeedback = Schema.Struct({
   score: FeedbackScore,
   comment: Schema.optionalKey(Schema.NullOr(FeedbackComment)),

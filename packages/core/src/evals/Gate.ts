@@ -3,6 +3,7 @@ import type { CaseResult } from "./CaseResult.ts"
 import { compare, type Comparison } from "./Comparison.ts"
 import { summarize, type VariantSummary } from "./Summary.ts"
 
+/** The least share of passed cases, and the variant to compare with. */
 export interface GateOptions {
   /** The share of attempts that every variant must pass, from 0 to 1. Absent: no share is asked for. */
   readonly min?: number | undefined

@@ -12,6 +12,7 @@ import type { TurnReply } from "../turns/TurnReply.ts"
 import { outputIn, outputsPartName } from "../turns/WantedOutput.ts"
 
 const NamedDocument = Schema.Struct({ documentId: Schema.String, filename: Schema.String })
+/** A document that the answer was given. */
 export type NamedDocument = typeof NamedDocument.Type
 
 export const JudgedTurn = Schema.Struct({

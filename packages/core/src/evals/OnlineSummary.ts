@@ -26,6 +26,7 @@ export interface OnlineGroup {
   readonly medianMillis: number
 }
 
+/** The scores of one day. */
 export interface OnlineDay extends OnlineGroup {
   /** In UTC, such as 2026-11-24: when the turns ended. */
   readonly day: string

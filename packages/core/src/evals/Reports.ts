@@ -42,6 +42,7 @@ const escapeXml = (text: string): string =>
 
 // ------ JSON
 
+/** The gate and everything under it as JSON. */
 export const gateRecord = ({ comparisons, passed, reasons, results, variants }: Gate) => ({
   passed,
   reasons,
@@ -50,6 +51,7 @@ export const gateRecord = ({ comparisons, passed, reasons, results, variants }: 
   results: results.map(resultRecord)
 })
 
+/** The summary of a variant as JSON. */
 export const variantRecord = (variant: VariantSummary) => ({
   variant: variant.variant,
   cases: variant.cases,
@@ -74,6 +76,7 @@ export const variantRecord = (variant: VariantSummary) => ({
   }))
 })
 
+/** A comparison as JSON. */
 export const comparisonRecord = (comparison: Comparison) => ({
   before: comparison.before,
   after: comparison.after,
@@ -98,6 +101,7 @@ const comparedRecord = ({ after, before, caseId, caseName, reasons }: Comparison
   reasons
 })
 
+/** The result of one attempt as JSON. */
 export const resultRecord = (result: CaseResult) => ({
   case_id: result.caseId,
   name: result.caseName,
@@ -122,6 +126,7 @@ export const resultRecord = (result: CaseResult) => ({
 /** So many cases of a list are shown; the rest is counted. */
 const mostCases = 20
 
+/** The gate as tables for a pull request. */
 export const toMarkdown = ({ comparisons, passed, reasons, variants }: Gate): string =>
   [
     `## Evaluation: ${passed ? "passed" : "not passed"}`,

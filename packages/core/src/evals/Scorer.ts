@@ -42,6 +42,7 @@ export interface ScoringTools {
   readonly scorers?: ReadonlyArray<HostScorer> | undefined
 }
 
+/** The scores of an answer, and what they have cost. */
 export interface Scored {
   readonly scores: ReadonlyArray<Score>
   /** What the judge and the vectors cost. The caller charges it. */
@@ -63,6 +64,7 @@ export class ScoringFailed extends Schema.TaggedError<ScoringFailed>()("ScoringF
   }
 }
 
+/** The expectation of one kind. */
 export type ExpectationOf<Kind extends Expectation["kind"]> = Extract<Expectation, { readonly kind: Kind }>
 
 /** Why one expectation could not be scored. */

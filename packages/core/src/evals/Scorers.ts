@@ -20,6 +20,7 @@ export interface Finding {
   readonly detail?: Schema.Json
 }
 
+/** Makes a score of what a scorer found. */
 export const toScore = (expectation: Expectation, { detail, passed, reason, value }: Finding): Score => ({
   scorer: expectation.kind === "custom" ? expectation.name : expectation.kind,
   expected: describeExpectation(expectation),
@@ -46,6 +47,7 @@ export const scoreOfFailure = (expectation: Expectation, turn: JudgedTurn): Scor
 /** A guard of the host ended the answer. */
 const isStopped = ({ fault }: JudgedTurn): boolean => fault?.code === "review_stopped"
 
+/** The score of an expectation that needs no model. */
 export const scorePlain = (expectation: PlainExpectation, turn: JudgedTurn): Score =>
   scoreOfFailure(expectation, turn) ?? toScore(expectation, find(expectation, turn))
 

@@ -168,6 +168,7 @@ const read = (found: Found | null, atLeast: number): Finding | null => {
 
 // ------ in a kernel
 
+/** The judge, the embedding model and the host's own scorers. */
 export interface ScoringSettings {
   /** Default: the default model of the kernel's providers. */
   readonly judge?: { readonly provider: string; readonly model: string } | undefined

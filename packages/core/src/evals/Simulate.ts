@@ -20,6 +20,7 @@ export interface SimulatedKernel extends Pick<EvaluatedKernel, "assistants"> {
   readonly threads: Pick<ThreadCalls, "remove">
 }
 
+/** Who the simulated user is, what they want, and for how many turns. */
 export interface SimulateOptions {
   readonly kernel: SimulatedKernel
   /** Who the user is, in a sentence or two. */
@@ -38,6 +39,7 @@ export interface SimulateOptions {
   readonly pause?: ((turn: number) => void | Promise<void>) | undefined
 }
 
+/** What was said, whether the goal was reached, and the cases that came of it. */
 export interface Simulation {
   /**
    * Whether the user has what it wants: `reached`, or `given up`; `turns`: the conversation became too long; `waiting`: it waits for a tool or

@@ -31,6 +31,7 @@ export const mcNemar = (better: number, worse: number): number => {
   return Math.min(1, 2 * tail)
 }
 
+/** How often results are drawn again, and from which seed. */
 export interface BootstrapOptions {
   /** Equal seeds give equal intervals. Default: 1. */
   readonly seed?: number
@@ -38,6 +39,7 @@ export interface BootstrapOptions {
   readonly resamples?: number
 }
 
+/** The difference of two means, with its confidence interval. */
 export interface MeanDifference {
   readonly mean: number
   /** 95 percent, by percentiles of the resampled means. */

@@ -3,6 +3,7 @@ import type { CaseResult } from "./CaseResult.ts"
 import type { Score } from "./Score.ts"
 import { type Interval, mean, percentile, wilsonInterval } from "./Statistics.ts"
 
+/** How the attempts at one case went. */
 export interface CaseSummary {
   readonly caseId: string
   readonly caseName: string
@@ -14,6 +15,7 @@ export interface CaseSummary {
   readonly reasons: ReadonlyArray<string>
 }
 
+/** How often one scorer passed, and its mean. */
 export interface ScorerSummary {
   readonly scorer: string
   readonly scores: number
@@ -21,6 +23,7 @@ export interface ScorerSummary {
   readonly mean: number
 }
 
+/** Passed share, score and cost of one variant. */
 export interface VariantSummary {
   readonly variant: string
   readonly cases: number

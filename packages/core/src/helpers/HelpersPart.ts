@@ -25,6 +25,7 @@ import { helperThreads, isHelpers } from "./HelperThreads.ts"
 
 const leftKind = "helper-left"
 
+/** The name of the part of turns. */
 export const helpersPartName = childrenKey
 
 const HelpersPlan = Schema.Struct({

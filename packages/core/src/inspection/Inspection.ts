@@ -40,6 +40,7 @@ export interface RunStep {
   readonly usage: Usage | null
 }
 
+/** One message of a prompt as the model read it. */
 export interface ReadMessage {
   readonly role: "system" | ChatMessage["role"]
   readonly text: string

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import { DocumentId } from "../primitives/Ids.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 
+/** The kinds of media that models make. */
 export const MediaType = Schema.Literals(["image", "audio", "video"])
 export type MediaType = typeof MediaType.Type
 

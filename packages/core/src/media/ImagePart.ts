@@ -43,6 +43,7 @@ import {
 import { MediaSettings } from "./MediaSettings.ts"
 import { MediaStorage } from "./MediaStorage.ts"
 
+/** The name of the part that draws pictures. */
 export const imagePartName = "image"
 
 /** How long a picture is stored again while the database is unavailable. */

@@ -17,6 +17,7 @@ export interface MediaSettings {
 
 const mebibyte = 1024 * 1024
 
+/** The settings of a host that changes none. */
 export const defaultMediaSettings: MediaSettings = {
   maxSize: { image: 30 * mebibyte, audio: 50 * mebibyte, video: 500 * mebibyte },
   maxInputSize: 20 * mebibyte,

@@ -30,6 +30,7 @@ import type { GeneratedMedia, MediaType } from "./GeneratedMedia.ts"
 import { inspectMedia, MediaRefused } from "./InspectMedia.ts"
 import { MediaSettings } from "./MediaSettings.ts"
 
+/** Bytes that a model made, and the thread that keeps them. */
 export interface NewMedia<E, R> {
   readonly threadId: ThreadId
   readonly mediaType: MediaType

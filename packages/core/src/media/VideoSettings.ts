@@ -28,6 +28,7 @@ export interface VideoSettings {
   readonly reattach: boolean
 }
 
+/** The settings of a host that changes none. */
 export const defaultVideoSettings: VideoSettings = {
   pollLimit: "30 minutes",
   firstPause: "5 seconds",

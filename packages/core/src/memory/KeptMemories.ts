@@ -23,6 +23,7 @@ export const KeptMemories = Schema.Struct({
 })
 export type KeptMemories = typeof KeptMemories.Type
 
+/** Reads what a message keeps about its memories. */
 export const readKept = (value: unknown): KeptMemories | null => Option.getOrNull(decodeKept(value))
 const decodeKept = Schema.decodeUnknownOption(KeptMemories)
 

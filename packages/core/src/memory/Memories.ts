@@ -16,6 +16,7 @@ import type { LinesText, MemoryLinesUnusable } from "./MemoryLines.ts"
 import type { MemoryId, MemoryNotFound, MemoryRecord, MemoryUnusable, MemoryVersion } from "./MemoryRecord.ts"
 import type { AppliedRun, MemoryHit, MemoryListing, RemovedMemories } from "./MemoryStore.ts"
 
+/** A memory as a person writes it. */
 export interface MemoryText {
   readonly content: string
   /** Absent in a change: the metadata stays. */
@@ -38,6 +39,7 @@ export interface MemoryOperation {
   readonly updatedAt: Date
 }
 
+/** How many memories were taken and how many were there already. */
 export interface Imported {
   readonly imported: number
   /** Copies of existing memories. */

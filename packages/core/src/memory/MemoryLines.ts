@@ -20,12 +20,14 @@ export interface MemoryLine {
   readonly speaker: string | null
 }
 
+/** What is wrong with one line. */
 export interface MemoryLineProblem {
   /** Counted from 1. */
   readonly line: number
   readonly message: string
 }
 
+/** Lines of an import cannot be read. Nothing was imported. */
 export class MemoryLinesUnusable extends Schema.TaggedError<MemoryLinesUnusable>()("MemoryLinesUnusable", {
   problems: Schema.Array(Schema.Struct({ line: Schema.Int, message: Schema.String }))
 }) {

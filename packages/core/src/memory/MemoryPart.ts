@@ -36,6 +36,7 @@ import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, promptOfHits, memoryQuery, retrievedMemory, withCited } from "./Recollection.ts"
 import { inOrder, listwise, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 
+/** The name of the part that recalls memories. */
 export const memoryPartName = "memory"
 
 const Options = Schema.Struct({

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 
+/** The id of a memory. */
 export const MemoryId = Schema.NonEmptyString.pipe(Schema.brand("MemoryId"))
 export type MemoryId = typeof MemoryId.Type
 
@@ -55,8 +56,10 @@ export const mostConfirmations = 20
 
 /** The maximum lengths in UTF-16 units: of the text, and of the name of a session or a speaker. */
 export const longestMemory = 4_000
+/** The most characters of a session's or a speaker's name. */
 export const longestName = 255
 
+/** The assistant has no memory with this id. */
 export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("MemoryNotFound", {
   memoryId: Schema.String
 }) {
@@ -65,6 +68,7 @@ export class MemoryNotFound extends Schema.TaggedError<MemoryNotFound>()("Memory
   }
 }
 
+/** The text is not kept: it is empty, too long, a secret, or there already. */
 export class MemoryUnusable extends Schema.TaggedError<MemoryUnusable>()("MemoryUnusable", {
   reason: Schema.Literals(["empty", "too_long", "secret", "copy", "name"])
 }) {

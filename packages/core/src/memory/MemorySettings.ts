@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type { CompletionPolicy } from "../models/Completion.ts"
 
+/** Which model extracts memories, and how many a turn recalls. */
 export interface MemorySettingsPort extends CompletionPolicy {
   /** The model that extracts memories; null: the assistant's own model, or the host's default. */
   readonly extraction: { readonly provider: string; readonly model: string } | null
@@ -20,6 +21,7 @@ export interface MemorySettingsPort extends CompletionPolicy {
   readonly earlierMessages: number
 }
 
+/** What a host has that changes nothing. */
 export const defaultMemorySettings: MemorySettingsPort = {
   extraction: null,
   recalled: 8,

@@ -38,6 +38,7 @@ export interface SessionPlace {
   readonly id: MemoryId | null
 }
 
+/** One memory that is added, changed or deleted. */
 export type MemoryChange =
   | { readonly _tag: "Add"; readonly memory: MemoryRecord; readonly indexed: IndexedMemory }
   | {
@@ -66,6 +67,7 @@ export interface LearnedRun {
   readonly threadId?: ThreadId
 }
 
+/** Changes that are stored in one step. */
 export interface MemoryChanges {
   readonly assistantId: AssistantId
   readonly changes: ReadonlyArray<MemoryChange>
@@ -91,11 +93,13 @@ export interface RemovedMemories {
   readonly versions: number
 }
 
+/** A page of memories, and how many there are. */
 export interface MemoryListing {
   readonly memories: ReadonlyArray<MemoryRecord>
   readonly total: number
 }
 
+/** What is searched among the memories of an assistant. */
 export interface MemorySearch {
   readonly assistantId: AssistantId
   readonly terms: ChunkSearch["terms"]
@@ -105,6 +109,7 @@ export interface MemorySearch {
   readonly trueAt: Date | null
 }
 
+/** A memory that a search found, with its scores. */
 export interface MemoryHit {
   readonly memory: MemoryRecord
   /** 0 to 1; comparable within one search only. */

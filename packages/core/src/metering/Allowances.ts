@@ -23,6 +23,7 @@ export interface Allowance {
   readonly resetsAt: Date | null
 }
 
+/** What an owner may use, has used, and has left, for each limit. */
 export interface AllowanceReport {
   readonly requests: Allowance
   readonly turns: Allowance

@@ -13,6 +13,7 @@ export interface Prices {
   readonly outputCostPerMillionTokens: number | null
 }
 
+/** Tokens and dollars. */
 export interface Amount {
   readonly tokens: number
   readonly usd: number

@@ -11,6 +11,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Charge } from "./Charge.ts"
 
+/** The account of the owner does not allow this call. */
 export class InsufficientCredit extends Schema.TaggedError<InsufficientCredit>()("InsufficientCredit", {
   /** Why, if it is not the credit that the host gives. */
   reason: Schema.optionalKey(Schema.String),
@@ -56,6 +57,7 @@ export interface CreditNeed {
 /** A model is about to answer; the price is not known yet. */
 export const chatCredit: CreditNeed = { purpose: "chat", amountUsd: null }
 
+/** Asks for credit before a call, and reports what was used after it. */
 export interface MeteringPort {
   /**
    * Called before a run is stored (a refusal means that nothing is stored and nothing is charged), and by tools before they spend (a

@@ -39,6 +39,7 @@ export interface AssumedPrices {
   readonly embeddingCostPerMillionTokens: number
 }
 
+/** The quota that limits nothing. */
 export const noQuota: Quota = {
   requestsPerMinute: null,
   turnsPerMinute: null,
@@ -87,6 +88,7 @@ const limits = {
   usdPerDayOfAssistant: "US dollars a day of the assistant"
 } as const satisfies { readonly [Name in Exclude<keyof Quota, "assumedPrices">]: string }
 
+/** The names of the limits of a quota. */
 export type LimitName = keyof typeof limits
 
 export const LimitName = Schema.Literals([
@@ -142,6 +144,7 @@ export class OverLimit extends Schema.TaggedError<OverLimit>()("OverLimit", {
 
 const rounded = (left: number): string => String(Math.round(left * 1e6) / 1e6)
 
+/** Makes the error for a limit that refused. */
 export const overLimit = ({ left, limit, waitMillis }: Refusal, quota: Quota, now: number): OverLimit =>
   new OverLimit({
     limit,

@@ -23,6 +23,7 @@ export interface UsedRate {
   readonly freeInMillis: number
 }
 
+/** What an owner has used of each limit. */
 export interface UsedOfQuota {
   readonly requests: UsedRate
   readonly turns: UsedRate

@@ -12,6 +12,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
 import type { Charge } from "./Charge.ts"
 
+/** What one model used on one day, for one purpose. */
 export interface UsageOfDay {
   /** A day in UTC, `2026-01-31`. */
   readonly date: string

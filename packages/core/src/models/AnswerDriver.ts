@@ -35,6 +35,7 @@ export type TypedQuestion =
     }
   | { readonly type: "score"; readonly instructions: Instructions; readonly criteria: ReadonlyArray<string> }
 
+/** Questions with known options, by their names. */
 export type TypedQuestions = { readonly [name: string]: TypedQuestion }
 
 /**
@@ -43,6 +44,7 @@ export type TypedQuestions = { readonly [name: string]: TypedQuestion }
  */
 export type AnswerMethod = "native" | "logprobs" | "stated" | "sampled"
 
+/** Questions for a model of typed answers. */
 export interface AnswerRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string
@@ -58,6 +60,7 @@ export interface AnswerRequest {
   readonly conversationId: string
 }
 
+/** What a model of typed answers gave: for each question, a probability for each option. */
 export interface AnswerReply {
   /** By question, then by option: `true` and `false`, the names of a choice, or the levels of a score from "0" on. Unchecked. */
   readonly distributions: { readonly [question: string]: { readonly [option: string]: unknown } }

@@ -28,6 +28,7 @@ import { metricAttributes, measured, type ModelOperation, recordFirstChunk, reco
 import { pauseBeforeRetry } from "./RetryPause.ts"
 import { withContent } from "./SpanContent.ts"
 
+/** How long a model may be silent, and how often a failed request is repeated. */
 export interface ChatPolicy {
   readonly retries: number
   /** If a provider asks for a longer pause than this, the step fails instead of waiting. */
@@ -41,6 +42,7 @@ export interface ChatPolicy {
   readonly maxToolCalls: number
 }
 
+/** The policy of a host that changes none. */
 export const defaultChatPolicy: ChatPolicy = {
   retries: 2,
   longestRetryPause: "60 seconds",

@@ -53,6 +53,7 @@ export type ContentPart =
 export const ProviderData = Schema.Struct({ provider: Schema.String, data: Schema.Json })
 export type ProviderData = typeof ProviderData.Type
 
+/** One message of a prompt: of the user, of the assistant, or results of tools. */
 export type ChatMessage =
   | { readonly role: "user"; readonly content: ReadonlyArray<ContentPart> }
   | {

@@ -13,6 +13,7 @@ import type * as Redacted from "effect/Redacted"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ModelError } from "./ModelError.ts"
 
+/** Texts whose vectors are wanted. */
 export interface EmbeddingRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string
@@ -26,6 +27,7 @@ export interface EmbeddingRequest {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
+/** The vectors of the texts, in their order. */
 export interface EmbeddingAnswer {
   readonly vectors: ReadonlyArray<Float32Array>
   readonly usage: Usage

@@ -33,6 +33,7 @@ export interface InputImage {
   readonly bytes: Uint8Array
 }
 
+/** What to draw, and the pictures to begin with. */
 export interface ImageRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string
@@ -45,6 +46,7 @@ export interface ImageRequest {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
+/** The pictures that a model drew. */
 export interface ImageAnswer {
   /** At least one, as the provider sent them. The wing checks their real type. */
   readonly images: ReadonlyArray<Uint8Array>

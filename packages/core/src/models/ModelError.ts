@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import { Usage } from "../primitives/Usage.ts"
 
+/** Why a model gave no answer. */
 export const ModelErrorReason = Schema.Literals([
   "rate_limited",
   "overloaded",
@@ -59,6 +60,7 @@ const reasonsOfStatus: { readonly [status: number]: ModelErrorReason } = {
   524: "timeout"
 }
 
+/** The reason for an HTTP status of a vendor. */
 export const reasonOfStatus = (status: number): ModelErrorReason =>
   reasonsOfStatus[status] ?? (status >= 500 ? "overloaded" : "unknown")
 

@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
+/** What a model is for. */
 export const ModelType = Schema.Literals(["llm", "embedding", "image", "video", "realtime", "system_one", "stt", "tts"])
 export type ModelType = typeof ModelType.Type
 

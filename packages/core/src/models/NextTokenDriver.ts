@@ -11,6 +11,7 @@ import type { Usage } from "../primitives/Usage.ts"
 import type { ModelError } from "./ModelError.ts"
 import type { ModelInfo } from "./ModelInfo.ts"
 
+/** A prompt whose next tokens are wanted with their probabilities. */
 export interface NextTokenRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string
@@ -24,6 +25,7 @@ export interface NextTokenRequest {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
+/** A token that could have stood there, and how likely it was. */
 export interface TokenCandidate {
   readonly token: string
   /** Natural logarithm of the probability. */
@@ -36,6 +38,7 @@ export interface TokenPlace {
   readonly candidates: ReadonlyArray<TokenCandidate>
 }
 
+/** The likely tokens at each place of an answer. */
 export interface NextTokenReply {
   readonly places: ReadonlyArray<TokenPlace>
   /** The model that answered; null when the provider does not report it. */

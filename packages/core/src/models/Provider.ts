@@ -52,6 +52,7 @@ export interface Provider {
   readonly listUpstreams?: Effect.Effect<ReadonlyArray<Upstream>, ModelError>
 }
 
+/** The host registered no provider with this id. The error lists those that it did. */
 export class ProviderNotFound extends Schema.TaggedError<ProviderNotFound>()("ProviderNotFound", {
   provider: Schema.String,
   registered: Schema.Array(Schema.String),
@@ -90,12 +91,14 @@ export interface ResolvedModel {
   readonly wire: Provider["wire"]
 }
 
+/** The providers of a host, and its default model. */
 export interface ProvidersOptions {
   readonly providers: ReadonlyArray<Provider>
   /** Used when neither the message nor its assistant names a model. */
   readonly defaults: { readonly provider: string; readonly model: string }
 }
 
+/** The registered providers, and the model that is used where none is named. */
 export class Providers extends Context.Service<
   Providers,
   {

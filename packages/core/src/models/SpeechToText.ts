@@ -19,6 +19,7 @@ export interface Recording {
   readonly filename: string
 }
 
+/** A recording whose words are wanted. */
 export interface TranscriptionRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string
@@ -32,6 +33,7 @@ export interface TranscriptionRequest {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
+/** What was said in a recording. */
 export interface Transcript {
   readonly text: string
   /** Length of the recording, if the provider reports it. */
@@ -42,6 +44,7 @@ export interface Transcript {
   readonly usage: Usage | null
 }
 
+/** A piece of a transcript, or the whole of it at the end. */
 export type TranscriptEvent =
   | { readonly _tag: "TranscriptDelta"; readonly text: string }
   /** Comes once, at the end. Its text is complete and replaces the texts of the deltas. */

@@ -16,6 +16,7 @@ import type { ModelError } from "./ModelError.ts"
  */
 export type SpeechFormat = "mp3" | "pcm" | "wav"
 
+/** A text that shall be spoken, in a voice and a format. */
 export interface SpeechRequest {
   /** The name under which the host registered the provider. */
   readonly provider: string

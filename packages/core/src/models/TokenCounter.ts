@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { estimateTokens } from "./EstimateTokens.ts"
 
+/** Counts the tokens of a text. */
 export interface TokenCounterPort {
   readonly count: (text: string) => number
 }

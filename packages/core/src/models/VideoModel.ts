@@ -43,6 +43,7 @@ export const VideoOptions = Schema.Struct({
 })
 export type VideoOptions = typeof VideoOptions.Type
 
+/** A picture that a clip begins or ends with. */
 export interface Picture {
   readonly bytes: Uint8Array
   readonly mimeType: string
@@ -62,6 +63,7 @@ export interface VideoAccount {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
+/** A clip that is ordered. */
 export interface VideoOrder extends VideoAccount {
   readonly prompt: string
   readonly options: VideoOptions
@@ -71,6 +73,7 @@ export interface VideoOrder extends VideoAccount {
   readonly references: ReadonlyArray<VideoReference>
 }
 
+/** How far a clip is at its provider. */
 export interface VideoJob {
   readonly id: string
   readonly status: VideoJobStatus

@@ -20,6 +20,7 @@ import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type Erasure, OwnerStore } from "./OwnerStore.ts"
 
+/** There is no erasure with this id. */
 export class ErasureNotFound extends Schema.TaggedError<ErasureNotFound>()("ErasureNotFound", {
   erasureId: ErasureId
 }) {
@@ -31,6 +32,7 @@ export class ErasureNotFound extends Schema.TaggedError<ErasureNotFound>()("Eras
 /** Removes some of what a room keeps for the principal outside of the store of owners, and returns how much; 0: nothing is left. */
 export type Eraser = Effect.Effect<number, StoreUnavailable, Principal>
 
+/** An erasure, and how many records are left in each table. */
 export interface ErasureReport {
   readonly erasure: Erasure
   /** How many rows are left, by table. */

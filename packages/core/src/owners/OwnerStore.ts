@@ -9,6 +9,7 @@ import type { Principal } from "../access/Principal.ts"
 import { ErasureId, type OwnerId, type RunId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
+/** The removal of everything of an owner, and how far it is. */
 export const Erasure = Schema.Struct({
   id: ErasureId,
   status: Schema.Literals(["IN_PROGRESS", "COMPLETED", "FAILED"]),

@@ -9,54 +9,71 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+/** Names the user to whom data belongs, as the host knows them. */
 export const OwnerId = Schema.NonEmptyString.pipe(Schema.brand("OwnerId"))
 export type OwnerId = typeof OwnerId.Type
 
+/** Names an assistant. */
 export const AssistantId = Schema.NonEmptyString.pipe(Schema.brand("AssistantId"))
 export type AssistantId = typeof AssistantId.Type
 
+/** Names a thread. */
 export const ThreadId = Schema.NonEmptyString.pipe(Schema.brand("ThreadId"))
 export type ThreadId = typeof ThreadId.Type
 
+/** Names a message. */
 export const MessageId = Schema.NonEmptyString.pipe(Schema.brand("MessageId"))
 export type MessageId = typeof MessageId.Type
 
+/** Names a run. */
 export const RunId = Schema.NonEmptyString.pipe(Schema.brand("RunId"))
 export type RunId = typeof RunId.Type
 
+/** Names a follow-up. */
 export const FollowUpId = Schema.NonEmptyString.pipe(Schema.brand("FollowUpId"))
 export type FollowUpId = typeof FollowUpId.Type
 
+/** Names an API key without telling it. */
 export const KeyId = Schema.NonEmptyString.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
+/** Names an erasure. */
 export const ErasureId = Schema.NonEmptyString.pipe(Schema.brand("ErasureId"))
 export type ErasureId = typeof ErasureId.Type
 
+/** Names an entry of the audit log. */
 export const AuditEntryId = Schema.NonEmptyString.pipe(Schema.brand("AuditEntryId"))
 export type AuditEntryId = typeof AuditEntryId.Type
 
+/** Names a charge. */
 export const ChargeId = Schema.NonEmptyString.pipe(Schema.brand("ChargeId"))
 export type ChargeId = typeof ChargeId.Type
 
+/** Names a schedule. */
 export const ScheduleId = Schema.NonEmptyString.pipe(Schema.brand("ScheduleId"))
 export type ScheduleId = typeof ScheduleId.Type
 
+/** Names a case. */
 export const CaseId = Schema.NonEmptyString.pipe(Schema.brand("CaseId"))
 export type CaseId = typeof CaseId.Type
 
+/** Names an experiment. */
 export const ExperimentId = Schema.NonEmptyString.pipe(Schema.brand("ExperimentId"))
 export type ExperimentId = typeof ExperimentId.Type
 
+/** Names a webhook. */
 export const WebhookId = Schema.NonEmptyString.pipe(Schema.brand("WebhookId"))
 export type WebhookId = typeof WebhookId.Type
 
+/** Names a delivery of a webhook. */
 export const DeliveryId = Schema.NonEmptyString.pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
+/** Names a document. */
 export const DocumentId = Schema.NonEmptyString.pipe(Schema.brand("DocumentId"))
 export type DocumentId = typeof DocumentId.Type
 
+/** Names the bytes of a file. */
 export const BlobId = Schema.NonEmptyString.pipe(Schema.brand("BlobId"))
 export type BlobId = typeof BlobId.Type
 

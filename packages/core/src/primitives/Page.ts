@@ -1,7 +1,9 @@
 /** A window on an ordered list. The bounds are those of the API. */
 import * as Schema from "effect/Schema"
 
+/** The most records that a page may leave out before it. */
 export const maximumSkip = 10_000
+/** The most records of one page. */
 export const maximumLimit = 200
 
 export const Page = Schema.Struct({
@@ -10,4 +12,5 @@ export const Page = Schema.Struct({
 })
 export type Page = typeof Page.Type
 
+/** The first page of the usual length. */
 export const firstPage: Page = { skip: 0, limit: 100 }

@@ -10,6 +10,7 @@ export interface PcmFormat {
 
 const bytesPerSample = 2
 
+/** How many bytes a second of this sound has. */
 export const pcmBytesPerSecond = ({ channels, sampleRate }: PcmFormat): number => sampleRate * channels * bytesPerSample
 
 /** Takes pieces of any length and returns pieces of whole samples; an incomplete sample is kept for the next piece. */
@@ -51,6 +52,7 @@ export const wavHeader = (format: PcmFormat, length: number | null): Uint8Array 
 /** The value that programs write when they do not know the length beforehand. */
 const unknownLength = 0xffffffff
 
+/** What the head of a WAV file says. */
 export interface WavHead {
   readonly format: PcmFormat
   /** 16 for the samples of this module. */
@@ -100,6 +102,7 @@ export const readWavHead = (bytes: Uint8Array): WavHead | null | undefined => {
 /** Programs put titles and pictures before the samples. */
 const maximumHead = 1024 * 1024
 
+/** The pieces as one array. */
 export const joinBytes = (pieces: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
   let at = 0

@@ -2,6 +2,7 @@
 
 type Whole = ReadonlyArray<unknown> | Date | ((...parameters: never) => unknown)
 
+/** Settings of which any may be left out, on each level. */
 export type DeepPartial<Settings> = {
   readonly [Name in keyof Settings]?: Settings[Name] extends Whole
     ? Settings[Name]

@@ -5,6 +5,7 @@
 
 export type Steps<A> = Generator<void, A>
 
+/** Runs steps to their end without a pause. */
 export const runSteps = <A>(steps: Steps<A>): A => {
   let step = steps.next()
   while (step.done !== true) step = steps.next()

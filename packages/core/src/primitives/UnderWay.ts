@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 
+/** Counts work that a shutdown waits for. */
 export interface UnderWayPort {
   /** Work has begun. Call the returned function once, when it has ended. */
   readonly begin: () => () => void

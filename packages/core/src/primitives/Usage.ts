@@ -18,6 +18,7 @@ export const Usage = Schema.Struct({
 })
 export type Usage = typeof Usage.Type
 
+/** Nothing was used. */
 export const noUsage: Usage = {
   inputTokens: 0,
   outputTokens: 0,
@@ -28,8 +29,10 @@ export const noUsage: Usage = {
   estimated: false
 }
 
+/** Input and output tokens together. */
 export const totalTokens = (usage: Usage): number => usage.inputTokens + usage.outputTokens
 
+/** Whether both have the same numbers. */
 export const isSameUsage = (a: Usage, b: Usage): boolean =>
   a.inputTokens === b.inputTokens &&
   a.outputTokens === b.outputTokens &&
@@ -39,6 +42,7 @@ export const isSameUsage = (a: Usage, b: Usage): boolean =>
   a.costUsd === b.costUsd &&
   a.estimated === b.estimated
 
+/** The sum of two usages. */
 export const addUsage = (a: Usage, b: Usage): Usage => ({
   inputTokens: a.inputTokens + b.inputTokens,
   outputTokens: a.outputTokens + b.outputTokens,

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { type DeepPartial, withDefaults } from "./Settings.ts"
 
+/** The two ways to add a wing to a kernel. */
 export interface WingLayers<Settings, Out, Error, In> {
   /** Settings that are not given have their defaults. */
   readonly layer: (settings?: DeepPartial<Settings>) => Layer.Layer<Out, Error, In>

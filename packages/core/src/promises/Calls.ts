@@ -17,12 +17,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The call names no owner, and the kernel was opened without one. */
 export class OwnerMissing extends Schema.TaggedError<OwnerMissing>()("OwnerMissing", {}) {
   override get message() {
     return 'This call has no owner. Use `as("…")`, or give `owner` to the call or when opening the kernel.'
   }
 }
 
+/** The kernel was closed before this call. */
 export class KernelClosed extends Schema.TaggedError<KernelClosed>()("KernelClosed", {}) {
   override get message() {
     return "The kernel is closed. Open another one."

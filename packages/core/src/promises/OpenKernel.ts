@@ -45,6 +45,7 @@ interface Lifetime<Services, Types extends RoomTypes> {
 export type OpenKernel<Services = UseCases, Types extends RoomTypes = NoRooms> = KernelCalls<Services, Types> &
   Lifetime<Services, Types>
 
+/** For whom calls run that name no owner. */
 export interface OpenKernelOptions {
   /** The owner of calls that name none. Absent: such calls are refused. */
   readonly owner?: string | undefined

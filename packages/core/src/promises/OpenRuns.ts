@@ -23,6 +23,7 @@ export interface RunsFilter {
   readonly after?: InboxPlace | undefined
 }
 
+/** The runs of an owner: list, look at, follow, cancel. */
 export interface RunCalls {
   /** The runs of a thread, newest first; those that wait for their turn (`status: "QUEUED"`) come before all others. */
   (request: RunsRequest, options?: CallOptions): Promise<RunList>

@@ -49,6 +49,7 @@ export interface BackgroundRun {
   readonly status: Run["status"]
 }
 
+/** A turn as a promise or as a stream of its events. */
 export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   /** Begins a turn. When this resolves, the message and the run are stored. */
   readonly start: {

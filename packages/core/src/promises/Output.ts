@@ -30,6 +30,7 @@ export interface WantedOutput<Wanted> {
   readonly outputName?: string
 }
 
+/** A reply with the object that was asked for. */
 export interface CompletedReply<Output> extends GoodReply {
   readonly status: "COMPLETED"
   /** Fits the schema of the message. */
@@ -42,7 +43,9 @@ export interface UnfinishedReply extends GoodReply {
   readonly output: null
 }
 
+/** A reply that did not fail; only a completed one has its object. */
 export type GoodOutputReply<Output> = CompletedReply<Output> | UnfinishedReply
+/** Every reply to a message that asks for an object. */
 export type OutputReply<Output> = GoodOutputReply<Output> | (FailedReply & { readonly output: null })
 
 /** A message with the schema as an option of the part that asks for it, and what is done with the reply. */

@@ -39,6 +39,7 @@ export interface PlainGuard {
   readonly by?: Review["by"]
 }
 
+/** Checks messages and answers with plain async functions. */
 export const guard = ({
   after,
   before,

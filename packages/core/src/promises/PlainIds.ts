@@ -3,6 +3,7 @@ interface Brand<Id> {
   readonly make: (value: string, options: { readonly disableChecks: boolean }) => Id
 }
 
+/** Checks that a text can be an id of this kind. */
 export const readId = <Id>(brand: Brand<Id>, id: string): Id => {
   // Callers in plain JavaScript may pass any value.
   if (typeof id === "string" && id !== "") return brand.make(id, { disableChecks: true })

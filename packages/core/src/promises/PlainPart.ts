@@ -28,6 +28,7 @@ export interface PlainPart {
   readonly tools?: ReadonlyArray<HostedTool>
 }
 
+/** Extends turns with plain async functions: text for the prompt, and tools. */
 export const part = ({ intro = material, name, recall, tools = [] }: PlainPart): Layer.Layer<never, never, TurnParts> =>
   TurnParts.part({
     name,

@@ -20,12 +20,15 @@ interface PlainKey {
   readonly apiKey: string | null
 }
 
+/** What a model is asked, with the key as a text. */
 export interface PlainChatRequest extends Omit<ChatRequest, "apiKey">, PlainKey {}
+/** Texts whose vectors are wanted, with the key as a text. */
 export interface PlainEmbeddingRequest extends Omit<EmbeddingRequest, "apiKey">, PlainKey {}
 
 /** A piece of an answer; a text alone is `{ text }`. A piece may have several members. */
 export type AnswerPiece = string | AnswerMembers
 
+/** One piece of a model's answer. */
 export interface AnswerMembers {
   readonly text?: string
   readonly reasoning?: string
@@ -62,10 +65,12 @@ export interface PlainProvider {
   readonly embedding?: { readonly model: string; readonly dimensions: number; readonly maxTexts?: number }
 }
 
+/** A model of the provider, with what is known about it. */
 export interface KnownModel extends Partial<Omit<ModelInfo, "name" | "provider">> {
   readonly name: string
 }
 
+/** A provider of models made of plain async functions. */
 export const provider = ({ chat, embed, embedding, id, models = [] }: PlainProvider): Provider => {
   const known = models.map((model) => (typeof model === "string" ? { name: model } : model))
   const first = known.find(({ modelType = "llm" }) => modelType === "llm")

@@ -51,6 +51,7 @@ export interface VersionCalls {
 /** With `ifVersion`, the change is refused (`AssistantChanged`) if the assistant has another version. */
 export type ChangeOptions = CallOptions & { readonly ifVersion?: number }
 
+/** Assistants and their versions. */
 export interface AssistantCalls {
   readonly versions: VersionCalls
   readonly create: (assistant: NewAssistant, options?: CallOptions) => Promise<Assistant>
@@ -67,6 +68,7 @@ export interface AssistantCalls {
   readonly remove: (id: string, options?: CallOptions) => Promise<void>
 }
 
+/** Threads and what is in them. */
 export interface ThreadCalls {
   readonly create: (
     thread: {
@@ -106,6 +108,7 @@ type PlainIds<Request> = {
   readonly [Field in keyof Request]: Request[Field] extends string | undefined ? string : Request[Field]
 }
 
+/** The API keys of an owner. */
 export interface KeyCalls {
   /** Makes a key for the HTTP API. The key is returned once and stored nowhere. */
   readonly make: (
@@ -126,6 +129,7 @@ export interface AuditCalls {
   ) => Promise<ReadonlyArray<AuditEntry>>
 }
 
+/** The catalogue of models. */
 export interface ModelCalls {
   readonly list: (
     filter?: CatalogFilter & Partial<Page>,
@@ -134,6 +138,7 @@ export interface ModelCalls {
   readonly find: (name: string, options?: Pick<CallOptions, "signal">) => Promise<CatalogEntry>
 }
 
+/** The balance of an owner, and what was used. */
 export interface BillingCalls {
   /** US dollars; null when the host keeps no balances. */
   readonly balance: (options?: CallOptions) => Promise<number | null>

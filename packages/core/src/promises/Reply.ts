@@ -6,6 +6,7 @@ import type { TurnReply } from "../turns/TurnReply.ts"
 
 type ReplyFields = Omit<TurnReply, "fault" | "status">
 
+/** The reply of a turn that failed, with the reason. */
 export interface FailedReply extends ReplyFields {
   readonly status: "FAILED"
   /** Why the run failed. `content` is what the model said until then. */

@@ -27,6 +27,7 @@ export interface RunPlace {
   readonly runId: string
 }
 
+/** A run, and the event after which to begin. */
 export interface FollowRequest extends RunPlace {
   /** The `sequence` of the last event that the caller has. Absent: from the first event. */
   readonly after?: number | undefined

@@ -19,6 +19,7 @@ export interface ToolContext extends Omit<HostedCall, "beginCharge" | "journal" 
   readonly signal: AbortSignal
 }
 
+/** The name, the parameters and the code of a tool that runs on the server. */
 export interface ToolOptions<Parameters extends ToolParameters> extends Omit<
   HostedTool,
   "check" | "checkAnswer" | "definition" | "needsApproval" | "run"

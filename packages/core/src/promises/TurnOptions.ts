@@ -10,6 +10,7 @@ export interface TurnOptions extends CallOptions {
   readonly onLeave?: "continue" | "cancel" | undefined
 }
 
+/** Options of a call that sends a message and waits for the reply. */
 export interface SendOptions extends TurnOptions {
   /** True: a failed turn rejects with `TurnFailed`. Otherwise it is a reply with the status `FAILED`. */
   readonly throw?: boolean | undefined

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 
+/** Whose documents are summarised for a prompt. */
 export interface DocumentPlace {
   readonly assistantId: AssistantId
   readonly threadId: ThreadId

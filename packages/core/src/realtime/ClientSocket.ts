@@ -26,6 +26,7 @@ export interface ClientSocket {
   readonly listen: (receive: (input: ClientInput) => void) => void
 }
 
+/** What comes from a client: a frame, sound, or its end. */
 export type ClientInput =
   /** The first frame. */
   | { readonly _tag: "Begin"; readonly request: SessionRequest; readonly bytes: number }

@@ -39,6 +39,7 @@ export interface Conversation {
   readonly speaking: string | null
 }
 
+/** Nothing was said yet. */
 export const emptyConversation: Conversation = { entries: [], speaking: null }
 
 const newEntry = (key: string, role: Entry["role"], at: number): Entry => ({
@@ -57,6 +58,7 @@ const newEntry = (key: string, role: Entry["role"], at: number): Entry => ({
 
 const isSpoken = (entry: Entry): boolean => entry.calls.length > 0 || entryText(entry).trim() !== ""
 
+/** The words of one entry. */
 export const entryText = (entry: Entry): string =>
   entry.items
     .map(({ text }) => text)

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { pcmBytesPerSecond } from "../primitives/Pcm.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
 
+/** How the bytes of sound are to be read. */
 export const AudioFormat = Schema.Struct({
   /** `pcm_s16le` is signed 16-bit little-endian PCM without a file header; the other two are 8-bit G.711. */
   encoding: Schema.Literals(["pcm_s16le", "pcmu", "pcma"]),
@@ -14,6 +15,7 @@ export const AudioFormat = Schema.Struct({
 })
 export type AudioFormat = typeof AudioFormat.Type
 
+/** How many bytes one second has in this format. */
 export const bytesPerSecond = (format: AudioFormat): number =>
   format.encoding === "pcm_s16le" ? pcmBytesPerSecond(format) : format.sampleRate * format.channels
 
@@ -37,6 +39,7 @@ export const ServiceSelection = Schema.Struct({
 })
 export type ServiceSelection = typeof ServiceSelection.Type
 
+/** None of the service's own features. */
 export const nothingSelected: ServiceSelection = {
   memory: "off",
   memoryPro: "off",
@@ -63,6 +66,7 @@ export const SessionRequest = Schema.Struct({
 })
 export type SessionRequest = typeof SessionRequest.Type
 
+/** What a client's tool returned. */
 export const SessionToolOutput = Schema.Struct({
   toolCallId: Schema.String,
   name: Schema.String,
@@ -92,6 +96,7 @@ export const ClientFrame = Schema.Union([
 ])
 export type ClientFrame = typeof ClientFrame.Type
 
+/** The codes of errors in a voice session. */
 export const ErrorCode = Schema.Literals([
   "unauthorized",
   "forbidden",

@@ -23,6 +23,7 @@ export interface SpokenMessage {
   readonly text: string
 }
 
+/** With what a vendor's session begins. */
 export interface SessionSetup {
   readonly model: string
   readonly instructions: string | null
@@ -54,6 +55,7 @@ export class VendorUnavailable extends Schema.TaggedError<VendorUnavailable>()("
   }
 }
 
+/** What the session asks of the vendor. */
 export type VendorCommand =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "Commit" }
@@ -69,6 +71,7 @@ export type VendorCommand =
   /** A message of the vendor's own protocol, from the client. */
   | { readonly _tag: "Native"; readonly event: Schema.JsonObject }
 
+/** The result of a call, for the vendor. */
 export interface CallOutput {
   readonly toolCallId: string
   readonly name: string
@@ -82,6 +85,7 @@ export interface Cut {
   readonly generatedMillis: number
 }
 
+/** What the vendor tells the session. */
 export type VendorEvent =
   /** The vendor's message unchanged, one JSON text. Messages that contain only audio are left out. */
   | { readonly _tag: "Native"; readonly json: string }
@@ -126,6 +130,7 @@ export type VendorEvent =
   /** The vendor has closed the link. It MUST be told once, as the last event. */
   | { readonly _tag: "Closed"; readonly reason: string }
 
+/** Who hears what a vendor sends. */
 export interface VendorListener {
   /** MUST be called synchronously, in the order of the vendor's messages: an answer from its start to its end, a call once and whole. */
   readonly event: (event: VendorEvent) => void
@@ -136,8 +141,10 @@ export interface VendorListener {
   readonly audio: (itemId: string, base64: Uint8Array) => void
 }
 
+/** Why a vendor takes no such command. */
 export type Refusal = { readonly code: "unsupported_frame" | "invalid_frame"; readonly reason: string }
 
+/** The open connection to a vendor. */
 export interface VendorLink {
   /** Null if the command was sent; otherwise the reason why not. */
   readonly send: (command: VendorCommand) => Refusal | null
@@ -152,6 +159,7 @@ export interface VendorLink {
   readonly finish: () => void
 }
 
+/** A session of a vendor that can be opened. */
 export interface PreparedSession {
   readonly inputFormat: AudioFormat
   readonly outputFormat: AudioFormat
@@ -205,6 +213,7 @@ export const RealtimeCapabilities = Schema.Struct({
 })
 export type RealtimeCapabilities = typeof RealtimeCapabilities.Type
 
+/** The realtime models of a host. */
 export class RealtimeModels extends Context.Service<
   RealtimeModels,
   {

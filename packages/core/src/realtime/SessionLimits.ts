@@ -35,6 +35,7 @@ export interface SessionLimits {
   readonly vendorBuffer: number
 }
 
+/** The limits of a host that changes none. */
 export const defaultSessionLimits: SessionLimits = {
   firstFrame: "30 seconds",
   waitingOfOwner: 100,

@@ -27,6 +27,7 @@ export interface SessionLease {
   readonly ownerId: OwnerId
 }
 
+/** Whether the session has its thread, or what holds it. */
 export type OpenOutcome =
   | {
       readonly _tag: "Opened"
@@ -52,6 +53,7 @@ export const SessionCharge = Schema.Struct({
 })
 export type SessionCharge = typeof SessionCharge.Type
 
+/** What a session stores in one step. */
 export interface SessionWrite {
   /** In the order of speaking. */
   readonly messages: ReadonlyArray<NewMessage>

@@ -49,18 +49,21 @@ export class TicketStore extends Context.Service<
   }
 >()("@colloquy/core/realtime/TicketStore") {}
 
+/** The ticket is not known, was used, or has expired. */
 export class TicketInvalid extends Schema.TaggedError<TicketInvalid>()("TicketInvalid", {}) {
   override get message() {
     return "The ticket is unknown, was used before, or is older than 60 seconds. Ask for a new one."
   }
 }
 
+/** The ticket was made for a page of another origin. */
 export class OriginMismatch extends Schema.TaggedError<OriginMismatch>()("OriginMismatch", {}) {
   override get message() {
     return "The ticket was made for another Origin. It cannot be used any more; ask for a new one from the right page."
   }
 }
 
+/** The owner asked for too many tickets in a short time. */
 export class TooManyTickets extends Schema.TaggedError<TooManyTickets>()("TooManyTickets", {
   waitMillis: Schema.Finite
 }) {
@@ -69,6 +72,7 @@ export class TooManyTickets extends Schema.TaggedError<TooManyTickets>()("TooMan
   }
 }
 
+/** For which thread or assistant a ticket is wanted, and for pages of which origin. */
 export interface TicketRequest {
   readonly threadId: string | null
   /** Used if no thread is given: the ticket's thread is a new one of this assistant. */
@@ -76,6 +80,7 @@ export interface TicketRequest {
   readonly origin: string | null
 }
 
+/** A ticket, its time, and the thread for which it is. */
 export interface IssuedTicket {
   readonly ticket: Redacted.Redacted<string>
   readonly expiresIn: Duration.Duration

@@ -26,6 +26,7 @@ export interface RetentionSettings {
   readonly pause: Duration.Input
 }
 
+/** The ages of a host that changes none. */
 export const defaultRetentionSettings: RetentionSettings = {
   logs: null,
   idempotencyKeys: "2 days",

@@ -15,6 +15,7 @@ import type { Chunk } from "./Chunk.ts"
 import type { Language } from "./Language.ts"
 import type { Impacts } from "./Impacts.ts"
 
+/** A set of documents that is searched as a whole. */
 export const SearchScope = Schema.NonEmptyString.pipe(Schema.brand("SearchScope"))
 export type SearchScope = typeof SearchScope.Type
 
@@ -22,7 +23,9 @@ export type SearchScope = typeof SearchScope.Type
  * The scopes of an assistant's documents, of a thread's documents (including attachments of its messages), and of an assistant's memories.
  */
 export const scopeOfAssistant = (id: AssistantId): SearchScope => SearchScope.make(`assistant:${id}`)
+/** Where the documents of a thread are searched. */
 export const scopeOfThread = (id: ThreadId): SearchScope => SearchScope.make(`thread:${id}`)
+/** Where the memories of an assistant are searched. */
 export const scopeOfMemories = (id: AssistantId): SearchScope => SearchScope.make(`memories:${id}`)
 
 /** A document in the index. The same document may be part of several scopes. */
@@ -39,11 +42,13 @@ export interface VectorModel {
   readonly dimensions: number
 }
 
+/** A chunk with the weights of its words. */
 export interface IndexedChunk {
   readonly chunk: Chunk
   readonly impacts: Impacts
 }
 
+/** All chunks of one document, as the index takes them. */
 export interface IndexedDocument extends IndexKey {
   readonly language: Language
   /** Their ordinals count from 0 without gaps. */
@@ -52,6 +57,7 @@ export interface IndexedDocument extends IndexKey {
   readonly vectors: { readonly model: VectorModel; readonly values: ReadonlyArray<Float32Array> } | null
 }
 
+/** What is searched, by words and by meaning. */
 export interface ChunkSearch {
   readonly scopes: ReadonlyArray<SearchScope>
   /** The terms of the question in each language. Terms of a language without documents in the scopes have no effect. */
@@ -60,6 +66,7 @@ export interface ChunkSearch {
   readonly limit: number
 }
 
+/** A chunk that a search found, with its scores. */
 export interface ChunkHit extends IndexKey {
   readonly chunk: Chunk
   /** 0 to 1; comparable within one search only. */
@@ -70,12 +77,14 @@ export interface ChunkHit extends IndexKey {
   readonly semantic: number | null
 }
 
+/** A chunk that still needs a vector of the model. */
 export interface ChunkWithoutVector extends IndexKey {
   /** Identifies the content of the document at the time of reading. */
   readonly revision: string
   readonly chunk: Chunk
 }
 
+/** Vectors for chunks that the index has already. */
 export interface NewVectors extends IndexKey {
   readonly revision: string
   readonly model: VectorModel

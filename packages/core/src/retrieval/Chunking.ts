@@ -12,6 +12,7 @@ import { splitRecords } from "./Records.ts"
 import { type ChunkSize, longestTitle, packed, type Piece, type Unnumbered } from "./Packing.ts"
 import { emptyPlace, type SectionPlace, type Section } from "./Section.ts"
 
+/** Cuts the text of a file into chunks that overlap. */
 export const cutChunks = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
   runSteps(chunking(sections, size))
 

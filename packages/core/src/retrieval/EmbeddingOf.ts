@@ -7,6 +7,7 @@ import type { Assistant } from "../assistants/Assistant.ts"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { Provider } from "../models/Provider.ts"
 
+/** The embedding model of an assistant. */
 export const assistantEmbedding = (
   { embedding }: Pick<Assistant, "embedding">,
   providers: ReadonlyArray<Provider>

@@ -8,6 +8,7 @@ import { ownText } from "./Chunk.ts"
 import type { CountTokens } from "./Cutting.ts"
 import type { SectionPlace } from "./Section.ts"
 
+/** A piece of a document with its place, as a prompt shows it. */
 export interface Excerpt extends IndexKey {
   /** What a reader needs to understand it: where it begins in the middle of something, what stands before it, or the header of its table. */
   readonly text: string

@@ -19,6 +19,7 @@ import {
 } from "./Impacts.ts"
 import { emptyPlace, type Section } from "./Section.ts"
 
+/** The chunks of a text, all at once. */
 export type Prepared = Pick<IndexedDocument, "language" | "chunks">
 
 /** A document in chunks. Every chunk is also found by the document's title. */
@@ -59,6 +60,7 @@ class PackedChunk implements IndexedChunk {
   }
 }
 
+/** The chunks of a text, one after the other. */
 export interface PreparedText {
   readonly language: Language
   /** How many chunks there are. */
@@ -94,6 +96,7 @@ const titledPassages = (title: string, chunks: ReadonlyArray<Chunk>): ReadonlyAr
     said: null
   }))
 
+/** The sentence for a file that gives more chunks than allowed. */
 export const tooManyChunks = (most: number): string =>
   `The file is too large to be searched: its text makes more than ${most.toLocaleString("en")} parts. Split it into several files.`
 

@@ -9,6 +9,7 @@ import { frenchStem } from "./stems/French.ts"
 import { germanStem } from "./stems/German.ts"
 import { spanishStem } from "./stems/Spanish.ts"
 
+/** The languages whose words are brought to their stems. */
 export const languages = ["en", "de", "fr", "es", "other"] as const
 export type Language = (typeof languages)[number]
 

@@ -4,6 +4,7 @@ import type { Chunk } from "./Chunk.ts"
 import { type CountTokens, textTail } from "./Cutting.ts"
 import type { SectionPlace } from "./Section.ts"
 
+/** How many tokens a chunk has, and how many it shares with the next. */
 export interface ChunkSize {
   /** The maximum of tokens in a chunk. */
   readonly tokens: number

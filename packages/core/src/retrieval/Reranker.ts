@@ -11,11 +11,13 @@ import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { ModelError } from "../models/ModelError.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
+/** A query, and the texts to order. */
 export interface RerankRequest {
   readonly query: string
   readonly texts: ReadonlyArray<string>
 }
 
+/** The order, best first, and what it has cost. */
 export interface Reranked {
   /**
    * MUST be indexes of the texts, best first and each once; `score` is 0 to 1 if the reranker has one. Missing texts keep their order after
@@ -25,6 +27,7 @@ export interface Reranked {
   readonly charge: Charge | null
 }
 
+/** Orders texts by how well they answer a query. */
 export interface RerankerPort {
   /** Who is paid for a call; null: a call costs nothing. */
   readonly model: { readonly provider: string; readonly model: string } | null

@@ -18,6 +18,7 @@ import { type ChunkHit, ChunkIndex, type ChunkSearch, type SearchScope, type Vec
 import { type Language, detectLanguage, languages } from "./Language.ts"
 import { beginningAndEnd, queryTerms } from "./Terms.ts"
 
+/** What is looked for, in which scopes, and with which model. */
 export interface RetrievalRequest {
   readonly scopes: ReadonlyArray<SearchScope>
   /** Of a long one, the beginning and the end are searched for. */
@@ -32,6 +33,7 @@ export interface RetrievalRequest {
 /** Why a search was lexical only. */
 export type WithoutMeaning = "no_embedding_model" | "vectors_not_kept" | "embedding_failed"
 
+/** What was found, and whether meaning was part of the search. */
 export interface Retrieved {
   /** Best first. */
   readonly hits: ReadonlyArray<ChunkHit>

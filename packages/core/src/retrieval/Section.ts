@@ -16,6 +16,7 @@ export interface SectionPlace {
   readonly row: number | null
 }
 
+/** A place of which nothing is known. */
 export const emptyPlace: SectionPlace = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /**

@@ -7,6 +7,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AnsweredOnce } from "./Branches.ts"
 import type { IdempotencyKey, RunStore } from "./RunStore.ts"
 
+/** The idempotency key was used before, for another request. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {
   override get message() {
     return "This idempotency key was used for another request. Use a new key for a new request."

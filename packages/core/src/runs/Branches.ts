@@ -36,6 +36,7 @@ export interface Located {
   readonly newest: MessageId
 }
 
+/** The place in a thread at which it is cut. */
 export interface Cut {
   readonly threadId: ThreadId
   /** How many of the thread's oldest messages stay before the cut. */
@@ -50,6 +51,7 @@ export interface TakeBack extends Omit<Cut, "threadId"> {
   readonly keptAs: ThreadId | null
 }
 
+/** A new thread with messages from elsewhere. */
 export interface ImportThread {
   readonly thread: Thread
   /** In their order. */
@@ -57,12 +59,14 @@ export interface ImportThread {
   readonly once: AnsweredOnce | null
 }
 
+/** A new thread with the beginning of another one. */
 export interface ForkThread {
   readonly from: Cut
   readonly thread: Thread
   readonly once: AnsweredOnce | null
 }
 
+/** A thread that loses everything behind a message. */
 export interface RewindThread extends TakeBack {
   readonly threadId: ThreadId
   readonly at: Date
@@ -70,6 +74,7 @@ export interface RewindThread extends TakeBack {
   readonly once: AnsweredOnce | null
 }
 
+/** Why a thread cannot be cut there now. */
 export type CutRefused =
   /** The thread is unknown, or its assistant is. */
   | { readonly _tag: "ThreadMissing" }
@@ -79,6 +84,7 @@ export type CutRefused =
   /** The newest message of the thread is another one. */
   | { readonly _tag: "Changed" }
 
+/** Whether a fork, an import or a rewind was stored. */
 export type BranchOutcome =
   | { readonly _tag: "Done" }
   | CutRefused

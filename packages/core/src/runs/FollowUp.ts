@@ -49,6 +49,7 @@ export const FollowUp = Schema.Struct({
 })
 export type FollowUp = typeof FollowUp.Type
 
+/** There is no dead follow-up with this id. */
 export class FollowUpNotFound extends Schema.TaggedError<FollowUpNotFound>()("FollowUpNotFound", {
   followUpId: FollowUpId
 }) {

@@ -44,6 +44,7 @@ export interface ClaimRules {
   readonly suspects: number
 }
 
+/** Why an attempt failed, and when the next one is. */
 export interface FailedAttempt {
   /** A sentence that contains nothing of a conversation. */
   readonly error: string

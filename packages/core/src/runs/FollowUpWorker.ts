@@ -46,6 +46,7 @@ export interface FollowUpWorker {
   readonly lost?: Effect.Effect<ReadonlyArray<LostWork>, StoreUnavailable>
 }
 
+/** A follow-up that should exist and does not. */
 export interface LostWork {
   readonly ownerId: OwnerId
   readonly followUp: NewFollowUp
@@ -62,6 +63,7 @@ export interface TypedWorker<Payload> extends Pick<FollowUpWorker, "giveUp" | "k
   ) => Effect.Effect<unknown, FollowUpFailed | StoreUnavailable, Principal>
 }
 
+/** A worker whose payload is checked before it runs. */
 export const typedWorker = <Payload>({ payload, run, ...worker }: TypedWorker<Payload>): FollowUpWorker => {
   const read = Schema.decodeUnknownEffect(payload)
   return {

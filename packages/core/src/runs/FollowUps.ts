@@ -32,6 +32,7 @@ import { FollowUpFailed, type FollowUpWorker, type TypedWorker, typedWorker } fr
 import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
 import { forOthers, patience, placesForOthers, rulesFor, type RunningFollowUp } from "./FollowUpPlaces.ts"
 
+/** How often workers look for work, how much at once, and when they give up. */
 export interface FollowUpSettings {
   /** How often the store is queried for due work without a call of `wake`. */
   readonly poll: Duration.Input

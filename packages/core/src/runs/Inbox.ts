@@ -15,6 +15,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { type InboxPage, type InboxPlace, InboxStore, type RunChange, type RunSummary } from "./InboxStore.ts"
 
+/** How often changes of runs are looked for, and how many may listen. */
 export interface InboxSettings {
   /** How often the store is asked for changes while a client follows. */
   readonly poll: Duration.Input
@@ -36,6 +37,7 @@ export class TooManyFollowers extends Schema.TaggedError<TooManyFollowers>()("To
   }
 }
 
+/** A page of runs, and where the next one begins. */
 export interface RunSummaries {
   readonly runs: ReadonlyArray<RunSummary>
   /** `InboxPage.after` of the next page; null: there is none. */

@@ -43,6 +43,7 @@ export interface InboxPlace {
   readonly id: RunId
 }
 
+/** Which runs to list. */
 export interface InboxFilter {
   readonly status?: RunStatus
   readonly assistantId?: AssistantId
@@ -51,6 +52,7 @@ export interface InboxFilter {
   readonly since?: Date
 }
 
+/** Which runs to list, how many, and after which. */
 export interface InboxPage extends InboxFilter {
   readonly limit: number
   /** The last run of the page before. */

@@ -7,6 +7,7 @@ import { AssistantId, MessageId, RunId, ScheduleId, ThreadId } from "../primitiv
 import { Usage } from "../primitives/Usage.ts"
 import { RunFault } from "../threads/Message.ts"
 
+/** Where a run is between its message and its end. */
 export const RunStatus = Schema.Literals([
   "QUEUED",
   "IN_PROGRESS",
@@ -27,11 +28,13 @@ export const transitions: { readonly [From in RunStatus]: ReadonlyArray<RunStatu
   CANCELLED: []
 }
 
+/** Whether a run may go from one status to another. */
 export const canMove = (from: RunStatus, to: RunStatus): boolean => transitions[from].includes(to)
 
 /** At rest: no more events come unless tool outputs are submitted. */
 export const isAtRest = (status: RunStatus): boolean => status !== "QUEUED" && status !== "IN_PROGRESS"
 
+/** Whether nothing more happens in this status. */
 export const isEnded = (status: RunStatus): boolean => transitions[status].length === 0
 
 export const Run = Schema.Struct({
@@ -75,6 +78,7 @@ export const Run = Schema.Struct({
 })
 export type Run = typeof Run.Type
 
+/** The owner has no run with this id. */
 export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound", { runId: RunId }) {
   override get message() {
     return `There is no run ${this.runId}.`

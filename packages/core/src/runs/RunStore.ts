@@ -49,6 +49,7 @@ export interface FoundRepeat extends Repeated {
   readonly threadId: ThreadId | null
 }
 
+/** A run as it begins. */
 export interface NewRun {
   readonly id: RunId
   readonly threadId: ThreadId
@@ -65,6 +66,7 @@ export interface NewRun {
   readonly createdAt: Date
 }
 
+/** A message and its run, to be stored in one step. */
 export interface Begin {
   readonly run: NewRun
   /** The user's message. It gets its sequence in the thread when the run becomes IN_PROGRESS. */
@@ -100,6 +102,7 @@ export interface Begin {
   readonly takesBack?: TakeBack
 }
 
+/** The run is active: its lease, and the history that it reads. */
 export type Started = {
   readonly _tag: "Started"
   readonly lease: Lease
@@ -109,6 +112,7 @@ export type Started = {
   readonly reserved: Amount | null
 }
 
+/** Whether the run begins now, waits, or is refused. */
 export type BeginOutcome =
   | Started
   | { readonly _tag: "Saved" }
@@ -132,6 +136,7 @@ export type BeginOutcome =
   /** The key was used within the last 24 hours, or this run was begun before and its first lease is lost. Nothing was stored. */
   | Repeated
 
+/** What became of a run that was its thread's next. */
 export type ActivateOutcome =
   | Started
   | { readonly _tag: "Saved" }
@@ -154,12 +159,14 @@ export interface Answers {
   readonly idempotency: IdempotencyKey | null
 }
 
+/** Whether results of tools were stored. */
 export type AnswersOutcome =
   | { readonly _tag: "Stored" }
   /** The run does not wait with this message, or the message has another number of results. Nothing was changed. */
   | { readonly _tag: "NotOpen" }
   | Repeated
 
+/** Results of tools, with which a waiting run goes on. */
 export interface Continue extends Answers {
   readonly answerId: MessageId
   readonly stream: boolean
@@ -171,6 +178,7 @@ export interface Continue extends Answers {
   readonly admission: AdmissionRequest | null
 }
 
+/** Whether the run goes on, or why not. */
 export type ContinueOutcome =
   | Started
   /** A limit refuses the leg. Nothing was changed; the run waits on. */
@@ -180,6 +188,7 @@ export type ContinueOutcome =
 /** What became of calls that were approved before a leg: all results of their message, and by how much it grows. */
 export type ApprovedResults = Pick<Answers, "results" | "tokens">
 
+/** Everything that is written when a leg ends. */
 export interface Settlement {
   readonly status: Exclude<RunStatus, "QUEUED" | "IN_PROGRESS">
   /** The rest of the log, with the terminal event last. */

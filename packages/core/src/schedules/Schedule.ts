@@ -38,6 +38,7 @@ export const Schedule = Schema.Struct({
 })
 export type Schedule = typeof Schedule.Type
 
+/** The owner has no schedule with this id. */
 export class ScheduleNotFound extends Schema.TaggedError<ScheduleNotFound>()("ScheduleNotFound", {
   scheduleId: ScheduleId
 }) {

@@ -12,6 +12,7 @@ import type { AnsweredOnce } from "../runs/Branches.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { LastTime, Schedule } from "./Schedule.ts"
 
+/** Which schedules of an assistant to read. */
 export interface SchedulePage {
   readonly assistantId: AssistantId
   readonly limit: number
@@ -19,13 +20,16 @@ export interface SchedulePage {
   readonly after?: ScheduleId
 }
 
+/** A schedule whose time has come, with its owner. */
 export interface DueSchedule {
   readonly ownerId: OwnerId
   readonly schedule: Schedule
 }
 
+/** Whether the schedule was stored, or why not. */
 export type ScheduleStored = "stored" | "assistant_missing" | "too_many" | "repeated"
 
+/** A time of a schedule that one process takes. */
 export interface Advance {
   readonly id: ScheduleId
   /** The time that the schedule has as its next one. */

@@ -12,6 +12,7 @@ import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type { StartError } from "../turns/TurnUseCases.ts"
 import type { OnMissed, Schedule, ScheduleNotFound, ScheduleRefused, TooManySchedules } from "./Schedule.ts"
 
+/** When an assistant is sent which message. */
 export interface NewSchedule {
   /** Five fields: minute, hour, day of the month, month, day of the week. */
   readonly cron: string
@@ -33,6 +34,7 @@ export interface ScheduleWithTimes {
   readonly times: ReadonlyArray<Date>
 }
 
+/** Schedules, and where the next page begins. */
 export interface ScheduleList {
   readonly schedules: ReadonlyArray<ScheduleWithTimes>
   /** `after` of the next page; null: there is none. */

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type { CompletionPolicy } from "../models/Completion.ts"
 
+/** Which model writes summaries of threads, and how long they are. */
 export interface SummarySettingsPort extends CompletionPolicy {
   /** The model that writes the summaries; null: the model of the turn whose prompt left out the oldest messages. */
   readonly writer: { readonly provider: string; readonly model: string } | null

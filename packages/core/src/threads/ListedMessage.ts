@@ -42,4 +42,5 @@ export interface PlainMessage {
 
 export type ListedMessage = Message | PlainMessage
 
+/** Whether a message has nothing but its text. */
 export const isPlain = (message: ListedMessage): message is PlainMessage => "json" in message

@@ -13,6 +13,7 @@ import { Usage } from "../primitives/Usage.ts"
 import { OpenCall, ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import { Metadata } from "./Thread.ts"
 
+/** How far an answer is. */
 export const MessageStatus = Schema.Literals(["IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
 export type MessageStatus = typeof MessageStatus.Type
 

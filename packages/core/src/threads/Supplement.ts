@@ -11,6 +11,7 @@ export type Supplement = typeof Supplement.Type
 
 const decodeSupplement = Schema.decodeUnknownOption(Supplement)
 
+/** Reads what a part keeps with a message. */
 export const readSupplement = (message: Pick<Message, "supplements">, part: string): Supplement | null =>
   Option.getOrNull(decodeSupplement(message.supplements?.[part]))
 

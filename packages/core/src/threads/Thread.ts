@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, ThreadId } from "../primitives/Ids.ts"
 
+/** What a client keeps with a record: one JSON object. */
 export const Metadata = Schema.JsonObject
 export type Metadata = typeof Metadata.Type
 
@@ -23,6 +24,7 @@ export const Thread = Schema.Struct({
 })
 export type Thread = typeof Thread.Type
 
+/** The owner has no thread with this id. */
 export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("ThreadNotFound", { threadId: ThreadId }) {
   override get message() {
     return `There is no thread ${this.threadId}.`

@@ -19,13 +19,16 @@ import { RecalledTexts } from "./RecalledTexts.ts"
 import { Removals } from "./Removals.ts"
 import { ThreadStore } from "./ThreadStore.ts"
 
+/** A thread and its messages. */
 export interface ThreadWithMessages<Each = Message> {
   readonly thread: Thread
   readonly messages: ReadonlyArray<Each>
 }
 
+/** A thread with its messages as lists show them. */
 export type ListedThread = ThreadWithMessages<ListedMessage>
 
+/** Which threads to list, and whether with their messages. */
 export interface ThreadListing {
   readonly page: Page
   readonly assistantId?: AssistantId

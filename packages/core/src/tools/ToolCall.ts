@@ -44,6 +44,7 @@ const AskedCall = Schema.Struct({
   of: Schema.optionalKey(RunPlace)
 })
 
+/** A call that waits for its result, and what inside of a helper it waits for. */
 export const OpenCall = Schema.Struct({
   ...AskedCall.fields,
   /**

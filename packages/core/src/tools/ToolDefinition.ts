@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
+/** The name of a tool, in letters that every vendor takes. */
 export const ToolName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,64}$/u, { expected: "1 to 64 characters of A-Z, a-z, 0-9, _ and -" })
 )

@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { Decision, OpenCall, ToolOutput, ToolResult } from "./ToolCall.ts"
 
+/** Why one output is not taken. */
 export const ToolOutputProblem = Schema.Struct({
   toolCallId: Schema.String,
   /** Index in the submitted list; null for a call that the list leaves out. */
@@ -14,6 +15,7 @@ export const ToolOutputProblem = Schema.Struct({
 })
 export type ToolOutputProblem = typeof ToolOutputProblem.Type
 
+/** Outputs do not fit the open calls. Nothing was stored. */
 export class ToolOutputsRejected extends Schema.TaggedError<ToolOutputsRejected>()("ToolOutputsRejected", {
   problems: Schema.Array(ToolOutputProblem)
 }) {
@@ -63,6 +65,7 @@ export interface CallDecision {
   readonly reason?: string
 }
 
+/** What is wrong with one decision. */
 export const DecisionProblem = Schema.Struct({
   toolCallId: Schema.String,
   /** Index in the list of decisions. */
@@ -81,6 +84,7 @@ export const DecisionProblem = Schema.Struct({
 })
 export type DecisionProblem = typeof DecisionProblem.Type
 
+/** Decisions do not fit the calls that wait. None was taken. */
 export class DecisionsRejected extends Schema.TaggedError<DecisionsRejected>()("DecisionsRejected", {
   problems: Schema.Array(DecisionProblem)
 }) {

@@ -20,6 +20,7 @@ export const mostModelCalls = 64
 /** The part whose tools begin runs. What a turn keeps of them stands with its answer under this name. */
 export const childrenKey = "helpers"
 
+/** The run of a helper that a call began. */
 export const ChildRun = Schema.Struct({
   toolCallId: Schema.String,
   name: Schema.String,

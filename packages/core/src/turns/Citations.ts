@@ -33,6 +33,7 @@ export const citationsName = "citations"
 const KeptCitations = Schema.Struct({ found: Schema.Array(FoundMark), dropped: Schema.Int })
 const readCitations = Schema.decodeUnknownOption(KeptCitations)
 
+/** A marker in an answer: which excerpt or memory it names, and where it stands. */
 export interface Citation {
   /** The cited excerpt: `retrieved[index]` of the same answer; of a memory: its place in the retrieved memories. */
   readonly index: number

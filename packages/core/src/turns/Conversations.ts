@@ -22,6 +22,7 @@ import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/Answere
 import { MessageNotFound, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
+/** Messages of a conversation that happened elsewhere. */
 export interface ImportRequest {
   readonly assistantId: AssistantId
   readonly metadata?: Metadata
@@ -30,6 +31,7 @@ export interface ImportRequest {
   readonly idempotency?: IdempotencyKey
 }
 
+/** A thread, and the last message that the fork shall have. */
 export interface ForkRequest {
   readonly threadId: ThreadId
   /** The last message of the fork; absent: the newest. */
@@ -38,6 +40,7 @@ export interface ForkRequest {
   readonly idempotency?: IdempotencyKey
 }
 
+/** The message to go back to, and whether the rest is kept as a thread. */
 export interface RewindRequest {
   readonly threadId: ThreadId
   /** The message that becomes the newest. */
@@ -49,6 +52,7 @@ export interface RewindRequest {
   readonly idempotency?: IdempotencyKey
 }
 
+/** The shorter thread, and where the rest is kept. */
 export interface Rewound {
   readonly thread: Thread
   /** The thread that has the whole conversation as it was; null: nothing was taken back, or it was deleted. */

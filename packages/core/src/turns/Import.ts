@@ -48,6 +48,7 @@ const ImportProblem = Schema.Struct({
 })
 export type ImportProblem = typeof ImportProblem.Type
 
+/** Messages of an import cannot be read. Nothing was imported. */
 export class ImportRefused extends Schema.TaggedError<ImportRefused>()("ImportRefused", {
   /** In the order of the messages: all, or as many as the limit permits. */
   problems: Schema.Array(ImportProblem),

@@ -13,6 +13,7 @@ import type { StartedTurn } from "./StartedTurn.ts"
 import { NothingPending, type ShuttingDown } from "./TurnErrors.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
 
+/** Everything with which submitted outputs can fail. */
 export type SubmitError =
   | Exclude<AnswerError, AnsweredMeanwhile>
   | PlanError

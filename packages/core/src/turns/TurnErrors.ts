@@ -2,12 +2,14 @@
 import * as Schema from "effect/Schema"
 import { MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 
+/** The message has no content of any kind. */
 export class EmptyMessage extends Schema.TaggedError<EmptyMessage>()("EmptyMessage", {}) {
   override get message() {
     return "The message has no content. Send text, a file, audio or a state."
   }
 }
 
+/** A hosted tool has the name of a tool of the client. */
 export class ToolNameTaken extends Schema.TaggedError<ToolNameTaken>()("ToolNameTaken", {
   name: Schema.String,
   index: Schema.Int
@@ -17,6 +19,7 @@ export class ToolNameTaken extends Schema.TaggedError<ToolNameTaken>()("ToolName
   }
 }
 
+/** A run of the thread is active, and the message may not wait for it. */
 export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   threadId: ThreadId,
   runId: RunId,
@@ -31,6 +34,7 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
   }
 }
 
+/** The thread has no message with this id. */
 export class MessageNotFound extends Schema.TaggedError<MessageNotFound>()("MessageNotFound", {
   messageId: MessageId
 }) {
@@ -58,6 +62,7 @@ export class ThreadChanged extends Schema.TaggedError<ThreadChanged>()("ThreadCh
   }
 }
 
+/** No run of the thread waits for tool outputs. */
 export class NothingPending extends Schema.TaggedError<NothingPending>()("NothingPending", { threadId: ThreadId }) {
   override get message() {
     return `No run of thread ${this.threadId} is waiting for tool outputs.`
@@ -78,6 +83,7 @@ export class FirstAnswerGone extends Schema.TaggedError<FirstAnswerGone>()("Firs
   }
 }
 
+/** The server ends and begins nothing new. */
 export class ShuttingDown extends Schema.TaggedError<ShuttingDown>()("ShuttingDown", {}) {
   override get message() {
     return "The server is shutting down and accepts no new messages. Send this one again in a moment."

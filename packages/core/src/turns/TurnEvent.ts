@@ -283,6 +283,7 @@ export interface MessageSaved extends Event {
   readonly keptAs?: ThreadId
 }
 
+/** The last event of a leg. */
 export type TerminalEvent = ToolSubmitRequired | RunEnded | RunFailed | RunCancelled | MessageSaved
 
 export type TurnEvent =
@@ -313,6 +314,7 @@ export type TurnEvent =
   | HandedOver
   | TerminalEvent
 
+/** Whether the event ends its leg. */
 export const isTerminal = (event: TurnEvent): event is TerminalEvent =>
   event._tag === "RunEnded" ||
   event._tag === "ToolSubmitRequired" ||

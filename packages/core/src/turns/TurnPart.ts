@@ -64,6 +64,7 @@ export interface TurnCase {
   readonly rewrite: Rewrite | null
 }
 
+/** Changes the text of a message before it is stored. */
 export type Rewrite = (
   text: string
 ) => Effect.Effect<string, TurnRefused | InsufficientCredit | StoreUnavailable, Principal>
@@ -96,6 +97,7 @@ export interface Heard {
   readonly supplement?: Schema.Json
 }
 
+/** What a part will do in a turn, and what it keeps with the message. */
 export interface PartDecision<Plan> {
   readonly plan: Plan
   /** Stored with the user's message. */

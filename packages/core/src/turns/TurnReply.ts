@@ -43,6 +43,7 @@ export interface TurnReply {
   readonly createdAt: Date
 }
 
+/** The thread, the assistant and the run of a reply. */
 export type ReplyPlace = Pick<TurnReply, "threadId" | "assistantId" | "runId">
 
 /** Undefined while the leg has not ended. */

@@ -62,6 +62,7 @@ export interface TurnSettings {
   readonly imports: ImportLimits
 }
 
+/** The settings of a host that changes none. */
 export const defaultTurnSettings: TurnSettings = {
   busy: "enqueue",
   queueTimeout: "30 seconds",

@@ -42,6 +42,7 @@ import type { RepeatError } from "./Repeats.ts"
 import type { TurnReply } from "./TurnReply.ts"
 import type { DecisionsRequest, ToolOutputsRequest, TurnRequest } from "./TurnRequest.ts"
 
+/** Everything with which the beginning of a turn can fail. */
 export type StartError =
   | AssistantNotFound
   | AssistantVersionUnknown
@@ -81,6 +82,7 @@ export interface RunList {
   readonly next: number | null
 }
 
+/** Messages and their answers: begin, follow, continue, cancel. */
 export class Turns extends Context.Service<
   Turns,
   {

@@ -21,6 +21,7 @@ import { tracedFn } from "../primitives/Traced.ts"
 import type { Recorded } from "./VoiceOptions.ts"
 import { VoiceSettings } from "./VoiceSettings.ts"
 
+/** A recording whose bytes come before its message. */
 export interface NewRecording<E, R> {
   readonly filename: string
   readonly bytes: Stream.Stream<Uint8Array, E, R>

@@ -20,6 +20,7 @@ export interface SpokenText {
   readonly end: () => ReadonlyArray<string>
 }
 
+/** Makes sentences to speak of markdown that comes in pieces. */
 export const makeSpokenText = (): SpokenText => {
   const language = makeLanguageGuess()
   /** The line that is being written, until it is decided what it is. */

@@ -5,6 +5,7 @@
 import * as Schema from "effect/Schema"
 import { BlobId, DocumentId } from "../primitives/Ids.ts"
 
+/** What is wrong with an option of speech, and where. */
 export interface VoiceProblem {
   readonly path: ReadonlyArray<string>
   readonly message: string

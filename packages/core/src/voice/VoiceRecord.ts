@@ -7,6 +7,7 @@ export const voicePartName = "voice"
 
 const seconds = Schema.NullOr(Schema.Finite)
 
+/** What a message keeps about its recording. */
 export const HeardRecord = Schema.Struct({
   transcript: Schema.String,
   seconds,
@@ -18,6 +19,7 @@ export const HeardRecord = Schema.Struct({
 })
 export type HeardRecord = typeof HeardRecord.Type
 
+/** What an answer keeps about its sound. */
 export const SpokenRecord = Schema.Struct({
   /** Null: nothing of it could be stored. */
   documentId: Schema.NullOr(DocumentId),

@@ -26,6 +26,7 @@ export interface VoiceSettings {
   readonly storeTimeout: Duration.Input
 }
 
+/** The settings of a host that changes none. */
 export const defaultVoiceSettings: VoiceSettings = {
   maxRecordingBytes: 25 * 1024 * 1024,
   recordings: "with_message",

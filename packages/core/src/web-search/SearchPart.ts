@@ -26,6 +26,7 @@ import { SearchSettings } from "./SearchSettings.ts"
 import { addSources, isShown, sourcesIn, textOfResults } from "./Sources.ts"
 import type { WebSearchPort } from "./WebSearch.ts"
 
+/** The name of the part that searches. */
 export const searchPartName = "search"
 const toolName = "web_search"
 

@@ -14,6 +14,7 @@ export interface SearchSettings {
   readonly prefersModel: boolean
 }
 
+/** The settings of a host that changes none. */
 export const defaultSearchSettings: SearchSettings = {
   results: 5,
   maxText: 1_500,

@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import { framed, frameRule, type FrameWord } from "../prompts/Frame.ts"
 import type { WebResult } from "./WebSearch.ts"
 
+/** A page that an answer rests on. */
 export const Source = Schema.Struct({ title: Schema.String, url: Schema.String })
 export type Source = typeof Source.Type
 

@@ -7,12 +7,14 @@
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+/** What to search, and how many results to give. */
 export interface WebQuery {
   readonly text: string
   /** The maximum of results. */
   readonly limit: number
 }
 
+/** One page that was found. */
 export interface WebResult {
   readonly url: string
   readonly title: string | null
@@ -22,12 +24,14 @@ export interface WebResult {
   readonly publishedAt: string | null
 }
 
+/** What a search engine found, and what that has cost. */
 export interface WebAnswer {
   readonly results: ReadonlyArray<WebResult>
   /** US dollars, as the engine reports them or as its plan states them; null: not known. */
   readonly costUsd: number | null
 }
 
+/** The search engine gave no results, and why. */
 export class SearchFailed extends Schema.TaggedError<SearchFailed>()("SearchFailed", {
   engine: Schema.String,
   reason: Schema.Literals([
@@ -56,6 +60,7 @@ const facts: Readonly<Record<SearchFailed["reason"], string>> = {
   malformed: "its answer could not be read."
 }
 
+/** A search engine. */
 export interface WebSearchPort {
   /** The name in charges and errors. */
   readonly id: string

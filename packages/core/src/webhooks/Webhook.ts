@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { DeliveryId, WebhookId } from "../primitives/Ids.ts"
 
+/** The events that can be sent. */
 export const WebhookEvent = Schema.Literals([
   "run.completed",
   "run.failed",
@@ -27,9 +28,11 @@ export const Webhook = Schema.Struct({
 })
 export type Webhook = typeof Webhook.Type
 
+/** Whether a delivery waits, has arrived, or was given up. */
 export const DeliveryStatus = Schema.Literals(["pending", "delivered", "dead"])
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
+/** One event for one webhook, with its attempts. */
 export const Delivery = Schema.Struct({
   id: DeliveryId,
   webhookId: WebhookId,
@@ -51,6 +54,7 @@ export const Delivery = Schema.Struct({
 })
 export type Delivery = typeof Delivery.Type
 
+/** The owner has no webhook with this id. */
 export class WebhookNotFound extends Schema.TaggedError<WebhookNotFound>()("WebhookNotFound", {
   webhookId: WebhookId
 }) {
@@ -59,6 +63,7 @@ export class WebhookNotFound extends Schema.TaggedError<WebhookNotFound>()("Webh
   }
 }
 
+/** The webhook has no delivery with this id. */
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {
   deliveryId: DeliveryId
 }) {

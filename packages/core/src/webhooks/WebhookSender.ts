@@ -4,6 +4,7 @@ import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 
+/** A signed request to the address of a webhook. */
 export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -30,6 +31,7 @@ export class WebhookSender extends Context.Service<
   }
 >()("@colloquy/core/webhooks/WebhookSender") {}
 
+/** Encrypts the secrets of webhooks before they are stored. */
 export class WebhookSecrets extends Context.Service<
   WebhookSecrets,
   {

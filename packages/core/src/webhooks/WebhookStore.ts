@@ -9,12 +9,14 @@ import type { AnsweredOnce } from "../runs/Branches.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Delivery, Webhook } from "./Webhook.ts"
 
+/** How many webhooks to read, and after which. */
 export interface WebhookPage {
   readonly limit: number
   /** The last webhook of the page before. */
   readonly after?: WebhookId
 }
 
+/** Which deliveries of a webhook to read. */
 export interface DeliveryPage {
   readonly webhookId: WebhookId
   readonly limit: number

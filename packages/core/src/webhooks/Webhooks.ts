@@ -19,6 +19,7 @@ import type {
 } from "./Webhook.ts"
 import type { WebhookPage } from "./WebhookStore.ts"
 
+/** An address, and the events that are sent to it. */
 export interface NewWebhook {
   readonly url: string
   readonly events: ReadonlyArray<WebhookEvent>
@@ -33,12 +34,14 @@ export interface WebhookWithSecret {
   readonly secret: Redacted.Redacted<string>
 }
 
+/** Webhooks, and where the next page begins. */
 export interface WebhookList {
   readonly webhooks: ReadonlyArray<Webhook>
   /** `after` of the next page; null: there is none. */
   readonly next: WebhookId | null
 }
 
+/** Deliveries, and where the next page begins. */
 export interface DeliveryList {
   readonly deliveries: ReadonlyArray<Delivery>
   /** Where older ones begin; null at the end. */

@@ -8,6 +8,7 @@ import { withoutLineEnds } from "../streams/LineEnds.ts"
 import { ColloquyTransport, type TransportOptions } from "./ColloquyTransport.ts"
 import type { TurnMetadata } from "./UiChunks.ts"
 
+/** The handler of the API, and the assistant of the chat. */
 export interface ChatRouteOptions extends Pick<TransportOptions, "assistantId" | "message" | "onStop"> {
   /** `handler` of `webHandler`. */
   readonly handler: (request: Request) => Promise<Response>

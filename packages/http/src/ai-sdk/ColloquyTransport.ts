@@ -13,6 +13,7 @@ import type { MessageRequest } from "../wire/MessageBody.ts"
 import { filesToSend } from "./MessageFiles.ts"
 import { type Decided, type TurnMetadata, uiChunks } from "./UiChunks.ts"
 
+/** Where the API is, and what is sent with every message. */
 export interface TransportOptions extends ClientOptions {
   /** The assistant of the thread that a new chat begins. Absent: a new assistant. */
   readonly assistantId?: string

@@ -16,8 +16,10 @@ export type { ClientEvent } from "./ClientEvents.ts"
 export * from "./PromiseClient.ts"
 export type { FileInput } from "./FormBody.ts"
 
+/** The client with a method for each endpoint, as effects. */
 export type EffectClient = HttpApiClient.ForApi<typeof Api>
 
+/** Makes the client as effects. */
 export const make = ({ apiKey, baseUrl, handler, headers }: ClientOptions): Effect.Effect<EffectClient> => {
   const all = { ...headers, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }
   const through = handler === undefined ? globalThis.fetch : fetchThrough(handler)

@@ -12,6 +12,7 @@ export interface EventPlace {
   readonly assistant_id: string | null
 }
 
+/** An event of a stream, with its run and its place. */
 export type ClientEvent = StreamEvent & EventPlace
 
 /** `begin`: what the caller knows of the stream already. */

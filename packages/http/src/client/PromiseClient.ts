@@ -32,6 +32,7 @@ import { type FileInput, formBody, formFields, type FormPart } from "./FormBody.
 import { readError } from "./ClientErrors.ts"
 import { type EventPlace, readEvents, readUpdates } from "./ClientEvents.ts"
 
+/** Where the API is, and with which key it is called. */
 export interface ClientOptions {
   /** Where the service is mounted. In the same process any origin does, such as `http://in.process/ai`. */
   readonly baseUrl: string
@@ -64,16 +65,19 @@ export interface MessageOptions extends TurnOptions {
   readonly files?: ReadonlyArray<FileInput>
 }
 
+/** How many records to read, and after which cursor. */
 export interface CursorQuery {
   readonly limit?: number
   /** `next_cursor` of the page before. */
   readonly cursor?: string
 }
 
+/** Which runs to list. */
 export interface RunQuery extends CursorQuery {
   readonly status?: Records.Run["status"]
 }
 
+/** Which models to list. */
 export interface ModelQuery extends PageQuery {
   readonly provider?: string
   readonly model_type?: ModelType
@@ -159,6 +163,7 @@ async function* updates(send: () => Promise<Response>) {
   yield* readUpdates(await send())
 }
 
+/** Makes a client of promises for an API. */
 export const connect = async (options: ClientOptions) => {
   const send = sender(options)
   return {
@@ -176,6 +181,7 @@ export const connect = async (options: ClientOptions) => {
   }
 }
 
+/** What `connect` gives: a method for each endpoint. */
 export type Client = Awaited<ReturnType<typeof connect>>
 
 const assistantCalls = (send: Send) => ({

@@ -15,6 +15,7 @@ import { withoutHostHeaders } from "./ApiDescription.ts"
 import type { DocsPage } from "./DocsRoutes.ts"
 import { repairs, styles } from "./Repairs.ts"
 
+/** A link above the page of the API. */
 export interface DocsLink {
   readonly title: string
   /** A path of the same server, or one relative to the page. */

@@ -24,6 +24,7 @@ import { readable } from "./RequestStream.ts"
 
 const bodyTimeout = Duration.toMillis(defaultHttpSettings.bodyTimeout)
 
+/** Makes a function of Node's messages of one of web requests. */
 export const toNodeHandler =
   (handler: Handler): NodeHandler =>
   (message, response) => {

@@ -28,6 +28,7 @@ export interface AskedField {
 /** The schema of each field, by the name that it has on the wire. */
 export type OwnFields = Readonly<Record<string, Schema.ConstraintDecoder<unknown>>>
 
+/** The fields of a message that belong to one part of turns. */
 export interface MessageWords {
   /** The fields that `asked` and `problems` depend on. A message that has none of them, and no files, is of no concern to the part. */
   readonly concerns: ReadonlyArray<string>
@@ -72,6 +73,7 @@ export type PartFields = Pick<
   readonly added: Readonly<Record<string, Schema.Json>>
 }
 
+/** What a part tells the readers of a turn. */
 export type PartTold = Extract<TurnEvent, { readonly _tag: "PartTold" }>
 
 export interface Wing {
@@ -86,6 +88,7 @@ export interface Wing {
   readonly endpoints?: WingEndpoints
 }
 
+/** The endpoints of a wing. */
 export interface WingEndpoints {
   readonly routes: WingRoutes
   /** Adds the endpoints to the description of the API. Absent: they are not described. */

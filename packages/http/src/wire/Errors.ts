@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 
 const detail = { detail: Schema.String }
 
+/** 400: the request cannot be carried out as it is. */
 export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(
   {
     ...detail,
@@ -28,6 +29,7 @@ export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(
   }
 }
 
+/** 401: no valid proof came with the request. */
 export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(detail, {
   httpApiStatus: 401,
   description: "The API key is missing or not valid"
@@ -42,6 +44,7 @@ export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(det
 /** Seconds; the header `Retry-After` says the same. */
 const retryAfter = { retry_after: Schema.optionalKey(Schema.Int) }
 
+/** 402: the owner has no credit for it. */
 export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequired")(
   { ...detail, ...retryAfter },
   {
@@ -56,6 +59,7 @@ export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequi
   }
 }
 
+/** 403: the key may not do this. */
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(detail, {
   httpApiStatus: 403,
   description:
@@ -68,6 +72,7 @@ export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(detail, {
   }
 }
 
+/** 404: the owner has no such record. */
 export class NotFound extends Schema.Error<NotFound>("NotFound")(detail, {
   httpApiStatus: 404,
   description: "There is no such thing, or it belongs to another user"
@@ -79,6 +84,7 @@ export class NotFound extends Schema.Error<NotFound>("NotFound")(detail, {
   }
 }
 
+/** 408: the client stopped sending before the end of the body. */
 export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(detail, {
   httpApiStatus: 408,
   description: "The client stopped sending before the end of the body"
@@ -90,6 +96,7 @@ export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout
   }
 }
 
+/** 409: something else is going on there. */
 export class Conflict extends Schema.Error<Conflict>("Conflict")(
   { ...detail, run_id: Schema.optionalKey(Schema.String) },
   { httpApiStatus: 409, description: "The thread is busy, or the idempotency key was used for another request" }
@@ -101,6 +108,7 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   }
 }
 
+/** 412: the record has changed since it was read. */
 export class PreconditionFailed extends Schema.Error<PreconditionFailed>("PreconditionFailed")(detail, {
   httpApiStatus: 412,
   description: "The record has been changed: its `ETag` is none of those in `If-Match`"
@@ -112,6 +120,7 @@ export class PreconditionFailed extends Schema.Error<PreconditionFailed>("Precon
   }
 }
 
+/** 413: the body has too many bytes. */
 export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(detail, {
   httpApiStatus: 413,
   description: "The body, a file or the text is over the limit"
@@ -123,6 +132,7 @@ export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLa
   }
 }
 
+/** 415: a body or a file of this type is not taken. */
 export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("UnsupportedMediaType")(detail, {
   httpApiStatus: 415,
   description: "The content type or a file type is not supported"
@@ -134,6 +144,7 @@ export class UnsupportedMediaType extends Schema.Error<UnsupportedMediaType>("Un
   }
 }
 
+/** 416: the file has no such range of bytes. */
 export class RangeNotSatisfiable extends Schema.Error<RangeNotSatisfiable>("RangeNotSatisfiable")(detail, {
   httpApiStatus: 416,
   description: "The range lies behind the last byte; `Content-Range` tells how many there are"
@@ -157,6 +168,7 @@ export type ValidationError = typeof ValidationError.Type
 const inWords = (problems: ReadonlyArray<ValidationError>): string =>
   problems.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ")
 
+/** 422: fields are wrong; each with its place. */
 export class HTTPValidationError extends Schema.Error<HTTPValidationError>("HTTPValidationError")(
   { detail: Schema.Array(ValidationError) },
   { httpApiStatus: 422, description: "Every problem of the request" }
@@ -168,6 +180,7 @@ export class HTTPValidationError extends Schema.Error<HTTPValidationError>("HTTP
   }
 }
 
+/** 429: a limit of the owner is reached for now. */
 export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(
   { ...detail, ...retryAfter },
   {
@@ -182,6 +195,7 @@ export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyReque
   }
 }
 
+/** 500: a fault of the server, whose reason is in its log. */
 export class InternalServerError extends Schema.Error<InternalServerError>("InternalServerError")(detail, {
   httpApiStatus: 500,
   description: "A fault of the server"
@@ -193,6 +207,7 @@ export class InternalServerError extends Schema.Error<InternalServerError>("Inte
   }
 }
 
+/** 501: the host has not added what this needs. */
 export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(detail, {
   httpApiStatus: 501,
   description: "The host of this server has not installed what the endpoint belongs to"
@@ -204,6 +219,7 @@ export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented
   }
 }
 
+/** 502: a vendor failed or refused. */
 export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(detail, {
   httpApiStatus: 502,
   description: "A provider failed before anything was stored"
@@ -215,6 +231,7 @@ export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(detail, {
   }
 }
 
+/** 504: a vendor was too slow. */
 export class GatewayTimeout extends Schema.Error<GatewayTimeout>("GatewayTimeout")(detail, {
   httpApiStatus: 504,
   description: "A provider did not answer in time, and nothing was stored"
@@ -226,6 +243,7 @@ export class GatewayTimeout extends Schema.Error<GatewayTimeout>("GatewayTimeout
   }
 }
 
+/** 503: the store does not answer, or the server ends. */
 export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(
   { ...detail, ...retryAfter },
   {

@@ -51,11 +51,13 @@ const video = {
   allowed_passthrough_parameters: Schema.Json
 }
 
+/** A model of videos, as the API tells of it. */
 export const VideoModel = Schema.Struct({ ...entry, ...video, supports_video_output: Schema.Boolean }).annotate({
   identifier: "VideoModel"
 })
 export type VideoModel = typeof VideoModel.Type
 
+/** A model of pictures in the catalogue. */
 export const ImageModel = Schema.Struct({
   ...entry,
   id: Schema.String,
@@ -64,6 +66,7 @@ export const ImageModel = Schema.Struct({
 }).annotate({ identifier: "ImageModel" })
 export type ImageModel = typeof ImageModel.Type
 
+/** A voice of the catalogue. */
 export const RealtimeModel = Schema.Struct({
   ...entry,
   model_type: Schema.Literal("realtime"),
@@ -71,6 +74,7 @@ export const RealtimeModel = Schema.Struct({
 }).annotate({ identifier: "RealtimeModel" })
 export type RealtimeModel = typeof RealtimeModel.Type
 
+/** What every model of the catalogue has. */
 export const PlainModel = Schema.Struct(entry).annotate({ identifier: "Model" })
 export type PlainModel = typeof PlainModel.Type
 
@@ -80,11 +84,14 @@ export type Model = typeof Model.Type
 
 const total = Schema.Int
 
+/** A page of models. */
 export const ModelList = Schema.Struct({ models: Schema.Array(Model), total }).annotate({ identifier: "ModelList" })
+/** A page of video models. */
 export const VideoModelList = Schema.Struct({ models: Schema.Array(VideoModel), total }).annotate({
   identifier: "VideoModelList"
 })
 
+/** The providers of the server. */
 export const ProviderList = Schema.Struct({ providers: Schema.Array(Schema.String), total }).annotate({
   identifier: "ProviderList"
 })
@@ -106,12 +113,15 @@ const UpstreamProvider = Schema.Struct({
   provider: Schema.String,
   models: Schema.Array(UpstreamOffer)
 }).annotate({ identifier: "UpstreamProvider" })
+/** One upstream of a router. */
 export type UpstreamProvider = typeof UpstreamProvider.Type
 
+/** The upstreams of a router. */
 export const UpstreamProviderList = Schema.Struct({ providers: Schema.Array(UpstreamProvider), total }).annotate({
   identifier: "UpstreamProviderList"
 })
 
+/** What is left on the account of the owner. */
 export const Balance = Schema.Struct({ balance_usd: price }).annotate({ identifier: "Balance" })
 
 const UsageRow = Schema.Struct({
@@ -122,8 +132,10 @@ const UsageRow = Schema.Struct({
   /** Null where no provider gives a price. */
   amount_deducted_usd: price
 }).annotate({ identifier: "UsageRow" })
+/** One row of what was used. */
 export type UsageRow = typeof UsageRow.Type
 
+/** A page of what was used. */
 export const RecentUsage = Schema.Struct({
   data: Schema.Array(UsageRow),
   page: Schema.Int,

@@ -13,6 +13,7 @@ const Id = Schema.String.annotate({ format: "uuid" })
 
 const Colleague = Schema.Struct({ assistant_id: Id, name: Schema.String, description: Schema.String })
 
+/** An assistant, as the API shows it. */
 export const Assistant = Schema.Struct({
   assistant_id: Id,
   name: Schema.String,
@@ -49,11 +50,13 @@ const assistantVersion = {
   changes: Schema.Array(Schema.String)
 }
 
+/** A version of an assistant, with the assistant as it was. */
 export const AssistantVersion = Schema.Struct({ ...assistantVersion, assistant: Assistant }).annotate({
   identifier: "AssistantVersion"
 })
 export type AssistantVersion = typeof AssistantVersion.Type
 
+/** A page of versions. */
 export const AssistantVersionList = Schema.Struct({
   versions: Schema.Array(Schema.Struct(assistantVersion)),
   /** `cursor` of the next page; null at the end. */
@@ -68,20 +71,24 @@ export const AssistantCreated = Schema.Struct({
 }).annotate({ identifier: "AssistantCreated" })
 export type AssistantCreated = typeof AssistantCreated.Type
 
+/** The assistant is deleted. */
 export const AssistantDeleteResponse = Schema.Struct({
   message: Schema.String,
   assistant_id: Id,
   deleted_at: Timestamp
 }).annotate({ identifier: "AssistantDeleteResponse" })
 
+/** The clone, and what came with it. */
 export const AssistantCloneResponse = Schema.Struct({
   assistant: Assistant,
   documents_cloned: Schema.Int,
   memories_cloned: Schema.Int
 }).annotate({ identifier: "AssistantCloneResponse" })
 
+/** How far an answer is. */
 export const MessageStatus = Schema.Literals(["IN_PROGRESS", "REQUIRES_ACTION", "COMPLETED", "FAILED", "CANCELLED"])
 
+/** A file of a message. */
 export const Attachment = Schema.Struct({
   document_id: Id,
   filename: Schema.String,
@@ -93,6 +100,7 @@ export const Attachment = Schema.Struct({
   url: Schema.String
 }).annotate({ identifier: "Attachment" })
 
+/** A picture or a clip that a model made. */
 export const GeneratedMedia = Schema.Struct({
   document_id: Schema.String,
   url: Schema.String,
@@ -101,6 +109,7 @@ export const GeneratedMedia = Schema.Struct({
   file_size_bytes: Schema.optionalKey(integer)
 }).annotate({ identifier: "GeneratedMedia" })
 
+/** A memory that the model was given. */
 export const RetrievedMemory = Schema.Struct({
   id: Schema.String,
   memory: Schema.String,
@@ -109,6 +118,7 @@ export const RetrievedMemory = Schema.Struct({
   cited: Schema.NullOr(Schema.Boolean)
 }).annotate({ identifier: "RetrievedMemory" })
 
+/** How much of the model's window the prompt filled. */
 export const ContextUsage = Schema.Struct({
   model: Schema.String,
   used_tokens: Schema.Int,
@@ -189,8 +199,10 @@ export const citationFields = {
 /** Why an answer ended; null: it failed, was cancelled, or is no answer. */
 export const StopReason = Schema.NullOr(Schema.Literals(["stop", "length", "filtered", "steps", "tools"]))
 
+/** Options of a message that the model does not know, and why. */
 export const IgnoredOptions = Schema.Array(Schema.Struct({ option: Schema.String, because: Schema.String }))
 
+/** A message of a thread. */
 export const StoredMessage = Schema.Struct({
   message_id: Id,
   role: Schema.Literals(["user", "assistant"]),
@@ -244,17 +256,21 @@ const thread = {
   messages: Schema.Array(StoredMessage)
 }
 
+/** A thread, as the API shows it. */
 export const Thread = Schema.Struct(thread).annotate({ identifier: "Thread" })
 export type Thread = typeof Thread.Type
 
+/** A thread that was just created. */
 export const ThreadMade = Schema.Struct(thread).annotate({ identifier: "ThreadMade", httpApiStatus: 201 })
 
+/** The thread after a rewind, and where the rest is kept. */
 export const RewoundThread = Schema.Struct({
   ...thread,
   /** The thread that has the conversation as it was; null when nothing was taken back, or it was deleted. */
   kept_as: Schema.NullOr(Id)
 }).annotate({ identifier: "RewoundThread" })
 
+/** The thread is deleted. */
 export const ThreadDeleteResponse = Schema.Struct({
   message: Schema.String,
   thread_id: Id,
@@ -306,6 +322,7 @@ const reply = {
   context_usage: Schema.NullOr(ContextUsage)
 }
 
+/** The reply to a message that was not streamed. */
 export const MessageResponse = Schema.Struct(reply).annotate({ identifier: "MessageResponse" })
 export type MessageResponse = typeof MessageResponse.Type
 
@@ -321,6 +338,7 @@ export type CallsOpen = typeof CallsOpen.Type
 
 export { RunStatus }
 
+/** The run is cancelled. */
 export const CancelResponse = Schema.Struct({
   thread_id: Id,
   run_id: Schema.String,
@@ -340,6 +358,7 @@ export const PromptReport = Schema.Struct({
   left_out: Schema.Array(Schema.Struct({ ...PromptPart.fields, because: Schema.String }))
 }).annotate({ identifier: "PromptReport" })
 
+/** A run and its status. */
 export const Run = Schema.Struct({
   run_id: Schema.String,
   thread_id: Id,
@@ -378,6 +397,7 @@ export const Run = Schema.Struct({
 }).annotate({ identifier: "Run" })
 export type Run = typeof Run.Type
 
+/** A page of runs. */
 export const RunList = Schema.Struct({
   runs: Schema.Array(Run),
   /** `cursor` of the next page; null at the end. */

@@ -33,6 +33,7 @@ const event = <const Type extends string, Fields extends Schema.Struct.Fields>(t
 const delta = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({ type: Schema.Literal(type), ...fields, ...sequence })
 
+/** An event of a stream: text, calls, and the end. */
 export const StreamEvent = Schema.Union([
   event("user_message", { message_id: text, content: text, role: Schema.Literal("user") }),
   event("run_started", begun),

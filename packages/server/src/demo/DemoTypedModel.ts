@@ -15,6 +15,7 @@ import {
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
+/** The name of the demo model of typed answers. */
 export const demoTypedModelName = "typed-0.1-word-statistics"
 
 /** Aliases, and the one model behind them. */
@@ -23,6 +24,7 @@ const names = ["typed-latest", "typed-preview", demoTypedModelName]
 const description =
   "Counts which words of the options occur in the state. It understands nothing, knows no synonyms and no negation, and is here to show what answers look like."
 
+/** A provider of typed answers without a network. */
 export const demoTypedProvider = (id = "typedprovider"): Provider => ({
   id,
   answers: demoAnswers,

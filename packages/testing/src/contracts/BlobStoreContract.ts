@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { asNewOwner } from "./Samples.ts"
 
+/** What every store of bytes must do. */
 export const blobStoreSuite = (name: string, stores: Layer.Layer<BlobStore, unknown>): void =>
   layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
     const test = (title: string, effect: Effect.Effect<void, unknown, BlobStore | Principal>) =>

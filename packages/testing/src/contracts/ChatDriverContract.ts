@@ -28,6 +28,7 @@ import {
   unfinishedAnswers
 } from "./ChatScenarios.ts"
 
+/** A driver with a vendor that plays what a test tells it. */
 export interface ChatVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly driver: ChatDriver
@@ -52,6 +53,7 @@ export interface ChatVendor {
   }
 }
 
+/** The scenarios that the vendor cannot have, each with its reason. */
 export interface ChatSuiteOptions {
   /** Names of scenarios that the wire cannot express, each with the reason. */
   readonly cannot?: { readonly [scenario: string]: string }
@@ -137,6 +139,7 @@ const play = (vendor: ChatVendor, scenario: ChatScenario) =>
 
 const done: ChatAnswer = { says: [{ text: "Hi" }, { finish: "stop", usage: null }] }
 
+/** What every driver of conversation models must do. */
 export const chatDriverSuite = (
   name: string,
   open: Effect.Effect<ChatVendor, never, Scope.Scope>,

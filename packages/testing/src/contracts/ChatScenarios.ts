@@ -27,6 +27,7 @@ export const refusalReasons = [
   "model_not_found"
 ] as const satisfies ReadonlyArray<ModelErrorReason>
 
+/** The reasons with which a vendor refuses in the scenarios. */
 export type RefusedWith = (typeof refusalReasons)[number]
 
 /** The answer to one request. */
@@ -50,6 +51,7 @@ export interface HeardAnswer {
   readonly error: ModelErrorReason | null
 }
 
+/** One answer of a vendor, and the events that a driver must make of it. */
 export interface ChatScenario {
   readonly name: string
   readonly request?: Partial<ChatRequest>

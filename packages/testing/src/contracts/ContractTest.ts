@@ -30,6 +30,7 @@ export type Stores =
   | ThreadStore
   | UsageLedger
 
+/** What the stores under test can do. */
 export interface Capabilities {
   /** True if the store's clock is Effect's `Clock`, so that a test may move it. Otherwise, promises about days are not tested. */
   readonly testClock: boolean

@@ -23,6 +23,7 @@ import { sampleFollowUp } from "./FollowUpStoreContract.ts"
 import { asNewOwner, awkwardJson, longText, moment, sampleBegin, sampleDocument, sampleThread } from "./Samples.ts"
 import { openThread, openNewThread, refusedWhileErasing } from "./Scenes.ts"
 
+/** What every store of documents must do. */
 export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentStore | Stores, unknown>): void =>
   layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
     const test = (title: string, effect: Effect.Effect<void, unknown, DocumentStore | Stores | Principal>) =>

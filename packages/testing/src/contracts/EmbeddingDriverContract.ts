@@ -10,6 +10,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { textForUsers } from "./TextForUsers.ts"
 
+/** A driver with a vendor that gives the vectors of a test. */
 export interface EmbeddingVendor {
   /** With the host's key `sk-of-the-host`. Vectors of its model have four numbers. */
   readonly driver: EmbeddingDriver
@@ -32,6 +33,7 @@ const north = [0, 0.5, 0, 0]
 /** The place of the first number above 0: a driver may give its vectors unit length. */
 const firstPositive = (vector: Float32Array): number => [...vector].findIndex((each) => each > 0)
 
+/** What every driver of embedding models must do. */
 export const embeddingDriverSuite = (name: string, open: Effect.Effect<EmbeddingVendor, never, Scope.Scope>): void => {
   describe(`the contract of EmbeddingDriver: ${name}`, () => {
     const ask = ({ driver, model }: EmbeddingVendor, fields: Partial<EmbeddingRequest> = {}) =>

@@ -19,6 +19,7 @@ import { anHour, expectTag, noTime, openThread, startTurn, tenTimes } from "./Sc
 
 const failed = { error: "The service said no.", pause: noTime, isCounted: true } as const
 
+/** A follow-up of this kind. */
 export const sampleFollowUp = (kind: string, fields: Partial<NewFollowUp> = {}): Effect.Effect<NewFollowUp> =>
   Effect.map(newId(FollowUpId), (id) => ({
     id,

@@ -19,6 +19,7 @@ export interface SeenImageRequest {
   readonly inputs: ReadonlyArray<Uint8Array>
 }
 
+/** An image model with a vendor that draws what a test gives it. */
 export interface ImageVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly model: ImageModel

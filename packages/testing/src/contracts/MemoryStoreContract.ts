@@ -26,6 +26,7 @@ import { openThread, refusedWhileErasing, settleTurn, startTurn, storedMessages 
 
 type Needed = MemoryStore | Stores
 
+/** What every store of memories must do. */
 export const memoryStoreSuite = (
   name: string,
   stores: Layer.Layer<Needed, unknown>,

@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 
+/** Pictures that can be converted, and files that cannot. */
 export interface PictureSamples {
   /** Pictures of types that models do not read, or that are larger than `limits`. */
   readonly convertible: ReadonlyArray<readonly [what: string, picture: Picture]>
@@ -20,6 +21,7 @@ const converted = Effect.fnUntraced(function* (picture: Picture, limits: Picture
   return yield* converter.convert(picture, limits)
 })
 
+/** What every converter of pictures must do. */
 export const pictureConverterSuite = (
   name: string,
   converter: Layer.Layer<never, unknown>,

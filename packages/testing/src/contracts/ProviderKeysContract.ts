@@ -6,6 +6,7 @@ import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { asNewOwner } from "./Samples.ts"
 
+/** Stores a key for the current owner. */
 export type PutKey<R> = (
   provider: string,
   key: Redacted.Redacted<string>
@@ -17,6 +18,7 @@ const find = (provider: string) =>
     return key === null ? null : Redacted.value(key)
   })
 
+/** What everything that keeps keys of providers must do. */
 export const providerKeysSuite = <R>(name: string, keys: Layer.Layer<R, unknown>, put: PutKey<R>): void =>
   layer(keys, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
     it.effect("MUST return the principal's own newest key for the provider, and null without one", () =>

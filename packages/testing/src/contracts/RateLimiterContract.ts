@@ -13,6 +13,7 @@ const newKey = newId(RunId)
 
 const take = (key: string, wanted = rate) => RateLimiter.use((limiter) => limiter.take(key, wanted))
 
+/** What every limiter of rates must do. */
 export const rateLimiterSuite = (name: string, limiter: Layer.Layer<RateLimiter, unknown>): void => {
   describe(`the contract of RateLimiter: ${name}`, () => {
     it.live("MUST let no more than the limit of concurrent callers through, and tell the others how long to wait", () =>

@@ -21,6 +21,7 @@ export type VoicePlay =
   /** Closes the connection with this reason. */
   | { readonly closes: string }
 
+/** A realtime model with a vendor that plays a script. */
 export interface RealtimeVendor {
   /** With the host's key `sk-of-the-host`. It serves the model `voice-1`. */
   readonly model: RealtimeModel
@@ -88,6 +89,7 @@ const sound = (length: number) => Uint8Array.from({ length }, (_, index) => (ind
 const answer: VoicePlay = { says: "It is ten.", audio: sound(4800) }
 const call: ToolCall = { id: "call_1", name: "get_time", arguments: '{"zone":"UTC"}' }
 
+/** What every realtime model must do. */
 export const realtimeModelSuite = (name: string, open: OpenVendor): void => {
   describe(`the contract of RealtimeModel: ${name}`, () => {
     it.live("MUST tell that it is ready before anything that the model says", () =>

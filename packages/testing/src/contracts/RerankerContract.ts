@@ -17,6 +17,7 @@ export interface RankedPlace {
   readonly score: number
 }
 
+/** A reranker with a vendor that ranks as a test says. */
 export interface RerankVendor {
   /** With the host's key `sk-of-the-host`, if the vendor uses keys. */
   readonly port: RerankerPort

@@ -184,6 +184,7 @@ const retentionStoreContract = (test: ContractTest<RetentionStore | Stores>): vo
   )
 }
 
+/** What every store must do when old records are deleted. */
 export const retentionStoreSuite = (
   name: string,
   stores: Layer.Layer<RetentionStore | Stores, unknown>,

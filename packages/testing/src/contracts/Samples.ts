@@ -39,6 +39,7 @@ import type * as Schema from "effect/Schema"
 /** A time on a fixed day: this many seconds after noon. */
 export const moment = (second: number): Date => new Date(Date.UTC(2026, 0, 31, 12, 0, second))
 
+/** An owner that no other test has. */
 export const newOwner: Effect.Effect<OwnerId> = newId(OwnerId)
 
 /** Runs an effect for a new owner. */
@@ -66,6 +67,7 @@ export const longText = Array.from({ length: 1 << 17 }, (_, index) =>
   `${(index * 2654435761) % 9999999} `.slice(0, 8)
 ).join("")
 
+/** An assistant with the given fields. */
 export const sampleAssistant = (fields: Partial<Assistant> = {}): Effect.Effect<Assistant> =>
   Effect.map(newId(AssistantId), (id) => ({
     id,
@@ -89,6 +91,7 @@ export const sampleAssistant = (fields: Partial<Assistant> = {}): Effect.Effect<
     ...fields
   }))
 
+/** A thread of this assistant. */
 export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> = {}): Effect.Effect<Thread> =>
   Effect.map(newId(ThreadId), (id) => ({
     id,
@@ -100,6 +103,7 @@ export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> =
     ...fields
   }))
 
+/** A document that belongs there. */
 export const sampleDocument = (scope: DocumentScope, fields: Partial<Document> = {}): Effect.Effect<Document> =>
   Effect.gen(function* () {
     return {
@@ -125,6 +129,7 @@ export const sampleDocument = (scope: DocumentScope, fields: Partial<Document> =
     }
   })
 
+/** A key of this owner. */
 export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Effect.Effect<KeyRecord> =>
   Effect.gen(function* () {
     const id = yield* newId(KeyId)
@@ -151,16 +156,19 @@ const randomHash = Effect.sync(() => {
   return half() + half()
 })
 
+/** An event of a log with any data. */
 export interface SampleEvent extends LogEvent {
   readonly data: Schema.Json
 }
 
+/** An event at this place of a log. */
 export const sampleEvent = (sequence: number, data: Schema.Json = `event ${sequence}`): SampleEvent => ({
   _tag: "Sample",
   sequence,
   data
 })
 
+/** Usage of so many tokens. */
 export const sampleUsage = (inputTokens: number, outputTokens: number, costUsd: number | null = null): Usage => ({
   ...noUsage,
   inputTokens,
@@ -168,6 +176,7 @@ export const sampleUsage = (inputTokens: number, outputTokens: number, costUsd: 
   costUsd
 })
 
+/** What is not usual in the beginning of a turn. */
 export interface BeginFields extends Partial<Omit<Begin, "run" | "message">> {
   readonly run?: Partial<NewRun>
   readonly message?: Partial<NewMessage>
@@ -275,8 +284,10 @@ export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effec
     }
   })
 
+/** A call of a tool. */
 export const sampleCall = { id: "call_1", name: "look_up", arguments: '{"q": "tea"}' }
 
+/** The result of the sample call. */
 export const sampleResult: ToolResult = {
   toolCallId: sampleCall.id,
   toolName: sampleCall.name,

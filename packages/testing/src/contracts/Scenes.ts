@@ -44,6 +44,7 @@ export interface Turn extends Leg {
   readonly lease: Lease
 }
 
+/** A turn with the history that it reads. */
 export interface StartedTurn extends Turn {
   readonly history: History
 }
@@ -86,6 +87,7 @@ export const openThread = Effect.gen(function* () {
   return yield* openNewThread(assistant.id)
 })
 
+/** Stores a new thread. */
 export const openNewThread = Effect.fnUntraced(function* (assistantId: AssistantId) {
   const thread = yield* sampleThread(assistantId)
   if (!(yield* (yield* ThreadStore).insert(thread))) throw new Error("The thread was not stored.")
@@ -105,6 +107,7 @@ export const changeAssistant = Effect.fnUntraced(function* (
   return (yield* store.update({ before, after, changes })) === "stored"
 })
 
+/** Begins a turn on a thread. */
 export const startTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
   const begin = yield* sampleBegin(threadId, fields)
   const started = expectTag(yield* (yield* RunStore).begin(begin), "Started")
@@ -128,6 +131,7 @@ export const appendTo: (
   return later.length === 0 ? lost.length === 0 : yield* appendTo(lease, events)
 })
 
+/** Ends the leg of a turn. */
 export const settleTurn = Effect.fnUntraced(function* (turn: Turn, fields: SettlementFields = {}) {
   return yield* (yield* RunStore).settle(turn.lease, yield* sampleSettlement(turn, fields))
 })
@@ -155,10 +159,12 @@ export const refusedWhileErasing = <R>(
     yield* writes[0] ?? Effect.void
   })
 
+/** A turn that waits for the result of a call. */
 export const waitingTurn = Effect.fnUntraced(function* (threadId: ThreadId, fields: BeginFields = {}) {
   return yield* pauseTurn(yield* startTurn(threadId, fields))
 })
 
+/** Gives a waiting turn its result. */
 export const continueTurn = Effect.fnUntraced(function* (turn: Turn, fields: Partial<Continue> = {}) {
   const next = yield* sampleContinue(turn, fields)
   const started = expectTag(yield* (yield* RunStore).continue(next), "Started")
@@ -170,10 +176,12 @@ export const storedRun = Effect.fnUntraced(function* (runId: RunId) {
   return Option.getOrThrow(yield* (yield* RunStore).get(runId))
 })
 
+/** The messages of a thread as they are stored. */
 export const storedMessages = Effect.fnUntraced(function* (threadId: ThreadId) {
   return yield* (yield* ThreadStore).messages([threadId])
 })
 
+/** The leg of a turn that begins. */
 export const toLeg = ({ run }: Begin): Leg => ({
   runId: run.id,
   threadId: run.threadId,

@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
 
+/** A driver of speech to text with a vendor that writes what a test says. */
 export interface HearingVendor extends VoiceVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly driver: SpeechToText
@@ -25,6 +26,7 @@ export interface HearingVendor extends VoiceVendor {
 const bytes = Uint8Array.of(82, 73, 70, 70, 0, 255, 13, 10, 45, 45)
 const spoken = "Grüße, 世界 🎙️. Done."
 
+/** What every driver of speech to text must do. */
 export const speechToTextSuite = (name: string, open: Effect.Effect<HearingVendor, never, Scope.Scope>): void => {
   describe(`the contract of SpeechToText: ${name}`, () => {
     const request = ({ model }: HearingVendor, fields: Partial<TranscriptionRequest> = {}): TranscriptionRequest => ({

@@ -7,11 +7,13 @@ import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 
+/** The bytes of a file and its extension. */
 export interface SampleFile {
   readonly extension: string
   readonly bytes: Uint8Array
 }
 
+/** Files that can be read with their texts, and files that cannot. */
 export interface FileSamples {
   /** Files with the text of their sections. */
   readonly readable: ReadonlyArray<readonly [file: SampleFile, texts: ReadonlyArray<string>]>
@@ -35,6 +37,7 @@ const extract = (sample: SampleFile, onRead?: Effect.Effect<unknown>) =>
     return yield* (yield* TextExtractor).extract(yield* sampleFile(sample, onRead))
   })
 
+/** What every reader of files must do. */
 export const textExtractorSuite = (
   name: string,
   extractor: Layer.Layer<TextExtractor, unknown>,

@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type VoiceVendor, voiceVendorTests } from "./VoiceVendor.ts"
 
+/** A driver of text to speech with a vendor that speaks given bytes. */
 export interface SpeakingVendor extends VoiceVendor {
   /** With the host's key `sk-of-the-host`. */
   readonly driver: TextToSpeech
@@ -24,6 +25,7 @@ export interface SpeakingVendor extends VoiceVendor {
 const first = Uint8Array.of(0xff, 0xfb, 0x90, 0, 13, 10, 0, 255)
 const second = Uint8Array.of(1, 2, 3)
 
+/** What every driver of text to speech must do. */
 export const textToSpeechSuite = (name: string, open: Effect.Effect<SpeakingVendor, never, Scope.Scope>): void => {
   describe(`the contract of TextToSpeech: ${name}`, () => {
     const request = ({ driver, model }: SpeakingVendor, fields: Partial<SpeechRequest> = {}): SpeechRequest => ({

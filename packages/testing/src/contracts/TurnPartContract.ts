@@ -38,6 +38,7 @@ import { openThread } from "./Scenes.ts"
 /** A turn that the part joins. The fields that are absent are those of a short message on a new thread. */
 export type SampleTurn = Partial<Pick<TurnCase, "content" | "hasDocuments" | "options" | "system">>
 
+/** The part, and turns that concern it. */
 export interface TurnPartSuite {
   /** The part as its host adds it, with everything that it needs beside the kernel, its stores and its providers. */
   readonly part: Layer.Layer<never, unknown, Kernel.Kernel | InMemory.Stores | Providers>
@@ -284,6 +285,7 @@ const planChecks = <Plan>(part: TurnPart<Plan>, turns: ReadonlyArray<SampleTurn>
   }
 }
 
+/** What every part of turns must do. */
 export const turnPartSuite = (name: string, { part, providers, turns }: TurnPartSuite): void => {
   /** The part is registered as always, and taken on its way. */
   const withPart = (check: keyof Checks) =>

@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 
+/** How the provider of clips behaves in a test. */
 export interface VideoScene {
   /** The answer to an order: accepted, refused, a server error, or a connection that breaks before the answer. Default: accepted. */
   readonly order?: "taken" | "refused" | "fault" | "broken"
@@ -29,6 +30,7 @@ export interface VideoScene {
   readonly clip?: "whole" | "broken" | "redirect" | "not_ready"
 }
 
+/** A video model with a provider that plays scenes. */
 export interface VideoUpstream {
   readonly model: VideoModel
   readonly account: VideoAccount
@@ -43,6 +45,7 @@ export interface VideoUpstream {
 
 const states: ReadonlyArray<VideoJobStatus> = ["pending", "in_progress", "completed", "failed", "cancelled", "expired"]
 
+/** What every model of videos must do. */
 export const videoModelSuite = (name: string, upstream: Effect.Effect<VideoUpstream, never, Scope.Scope>): void => {
   describe(`the promises of ${name}`, () => {
     const test = (title: string, body: (upstream: VideoUpstream) => Effect.Effect<void, unknown>) =>

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 
+/** A search engine that finds what a test gives it. */
 export interface SearchVendor {
   /** With the key `sk-of-the-host`, if the engine uses keys. */
   readonly port: WebSearchPort
@@ -28,6 +29,7 @@ export interface SearchVendor {
 
 const query: WebQuery = { text: "foxes & hens ☃ 50%", limit: 2 }
 
+/** What every search engine must do. */
 export const webSearchSuite = (
   name: string,
   open: Effect.Effect<SearchVendor, never, Scope.Scope>,

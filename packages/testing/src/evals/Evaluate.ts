@@ -3,11 +3,13 @@ import { evaluate as evaluateCases, type EvaluateOptions, type Evaluation, type 
 import type { ScriptStep } from "../scripted/Script.ts"
 import type { ScriptedModel } from "../scripted/ScriptedModel.ts"
 
+/** A case with the script of the model that answers it. */
 export interface ScriptedCase extends TestCase {
   /** What the scripted model of the kernel does in each attempt at this case. Absent: the model answers as it does. */
   readonly script?: ReadonlyArray<ScriptStep>
 }
 
+/** The options of an evaluation on a kernel for tests. */
 export interface EvaluateTestOptions extends EvaluateOptions<ScriptedCase> {
   readonly kernel: EvaluateOptions["kernel"] & {
     /** The scripted model of a test's kernel. */

@@ -17,6 +17,7 @@ import * as Schema from "effect/Schema"
 /** An expectation, or a scorer of your own. */
 export type Passing = Expectation | HostScorer
 
+/** The kernel and the judge of matchers that ask a model. */
 export interface MatcherOptions extends JudgingOptions {
   /** Knows what a reply does not tell: the calls of hosted tools, and the time. With the room of typed answers, judges can be asked. */
   readonly kernel?: Pick<EvaluatedKernel, "answers" | "report" | "threads"> | undefined
@@ -28,6 +29,7 @@ export interface PassMatchers {
   readonly toPass: (...expectations: ReadonlyArray<Passing>) => Promise<void>
 }
 
+/** What a matcher tells the test runner. */
 export interface MatcherResult {
   readonly pass: boolean
   readonly message: () => string

@@ -36,6 +36,7 @@ type Stores =
   | ThreadStore
   | UsageLedger
 
+/** Where a process dies. */
 export interface CrashPoint {
   /** The number of the write at which the process dies, from 1. Without it, the process does not die, and its writes are counted. */
   readonly at?: number
@@ -43,6 +44,7 @@ export interface CrashPoint {
   readonly hears?: boolean
 }
 
+/** Stores and a provider that die at one point, and what happened until then. */
 export interface Doom {
   /** Wraps the stores of the process that will die. */
   readonly stores: (stores: Layer.Layer<Stores>) => Layer.Layer<Stores>
@@ -61,6 +63,7 @@ export interface Doom {
   readonly bury: Effect.Effect<void>
 }
 
+/** Makes the end of a process. */
 export const make = (point: CrashPoint = {}): Effect.Effect<Doom> =>
   Effect.sync(() => {
     const died = Deferred.makeUnsafe<void>()

@@ -6,6 +6,7 @@ import type { Usage } from "@colloquy/core"
 import type * as Duration from "effect/Duration"
 import type * as Schema from "effect/Schema"
 
+/** One thing that a scripted voice does. */
 export type VoiceBeat =
   | { readonly _tag: "Hear"; readonly transcript: string | null }
   | { readonly _tag: "Read"; readonly text: string }

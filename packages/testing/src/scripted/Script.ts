@@ -7,6 +7,7 @@ import type { ChatRequest, FinishReason, ModelErrorReason } from "@colloquy/core
 import type * as Duration from "effect/Duration"
 import type * as Schema from "effect/Schema"
 
+/** One thing that a scripted model does. */
 export type Beat =
   | { readonly _tag: "Text"; readonly deltas: ReadonlyArray<string> }
   | { readonly _tag: "Reasoning"; readonly deltas: ReadonlyArray<string> }

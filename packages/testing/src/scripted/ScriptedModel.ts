@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Beat, ScriptStep } from "./Script.ts"
 
+/** The id of the model, and what it says when its script is over. */
 export interface ScriptedOptions {
   /** The provider's id; the default model is `<id>-model`. */
   readonly id?: string

@@ -22,6 +22,7 @@ import type { VoiceBeat } from "./RealtimeScript.ts"
 
 export * from "./RealtimeScript.ts"
 
+/** A voice that follows a script, and what was asked of it. */
 export interface ScriptedRealtimeModel {
   readonly model: RealtimeModel
   /** The setups of all sessions, in order. */
@@ -34,12 +35,14 @@ export interface ScriptedRealtimeModel {
   readonly isPaused: () => boolean
 }
 
+/** The id of the voice, and what it can. */
 export interface ScriptedRealtimeOptions {
   /** The provider's id; the model is `<id>-voice`. */
   readonly id?: string
   readonly canCancel?: boolean
 }
 
+/** Makes a voice of a script for each session. */
 export const make = (
   sessions: ReadonlyArray<ReadonlyArray<VoiceBeat>>,
   options: ScriptedRealtimeOptions = {}

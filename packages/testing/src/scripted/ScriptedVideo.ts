@@ -24,6 +24,7 @@ export type Look =
   | (Partial<VideoJob> & Pick<VideoJob, "status">)
   | { readonly fails: ModelErrorReason; readonly retryAfterMillis?: number }
 
+/** What a scripted model of videos does. */
 export interface VideoScript {
   /** The provider's id. Default: `router`. */
   readonly id?: string
@@ -39,6 +40,7 @@ export interface VideoScript {
   readonly clips?: ReadonlyArray<Stream.Stream<Uint8Array, ModelErrorReason>>
 }
 
+/** A model of videos that follows a script, and its orders. */
 export interface ScriptedVideo {
   readonly provider: Provider
   readonly orders: ReadonlyArray<VideoOrder>
@@ -56,6 +58,7 @@ export const sampleClip: Uint8Array = new TextEncoder().encode(
 
 const completed: Look = { status: "completed", costUsd: 0.25 }
 
+/** Makes such a model. */
 export const make = (script: VideoScript = {}): ScriptedVideo => {
   const { clips = [Stream.make(sampleClip)], id = "router", looks = [completed], order = "pending" } = script
   const models = script.models ?? [{ name: "acme/clip" }]

@@ -27,6 +27,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import type { ScriptStep } from "./Script.ts"
 import { ScriptedModel, type ScriptedOptions } from "./ScriptedModel.ts"
 
+/** The model, the settings and the tools of a kernel for tests. */
 export interface TestKernelOptions {
   readonly model?: ScriptedOptions
   readonly settings?: Partial<TurnSettings>
@@ -41,6 +42,7 @@ export interface TestKernelOptions {
   readonly owner?: string
 }
 
+/** What a kernel for tests has. */
 export type Services = Kernel.Kernel | Stores | ScriptedModel
 
 /** The kernel as a layer, with the clock of the test that builds it. Each layer is a separate kernel, even inside of another one. */
@@ -66,6 +68,7 @@ export interface TestTools {
   readonly adjust: (duration: Duration.Input) => Promise<void>
 }
 
+/** A kernel for tests as promises. */
 export type OpenTestKernel = OpenKernel<Services> & TestTools
 
 /** A clock that stands still until `adjust` moves it. It is provided to everything else. */

@@ -35,6 +35,7 @@ export class ScriptedVoice extends Context.Service<ScriptedVoice, ScriptedRealti
   "@colloquy/testing/ScriptedVoice"
 ) {}
 
+/** What sessions in tests need. */
 export type Services =
   | Providers
   | RealtimeSessions
@@ -44,6 +45,7 @@ export type Services =
   | Kernel.Kernel
   | InMemory.Stores
 
+/** The voice, the state and the tools of sessions in tests. */
 export interface TestRealtimeOptions extends ScriptedRealtimeOptions {
   /** Two services with the same state behave like two processes with the same database. Default: a new state. */
   readonly state?: InMemory.State
@@ -88,6 +90,7 @@ const stores = ({ sessionStore, state }: TestRealtimeOptions): Layer.Layer<InMem
     })
   )
 
+/** A client of one session, without a socket. */
 export interface TestClient {
   /** All events from the service, without audio. */
   readonly events: ReadonlyArray<ServiceEvent>

@@ -11,6 +11,7 @@ export interface WireAudioFormat {
 
 type Role = "user" | "assistant"
 
+/** What the service sends, as JSON. */
 export type RealtimeEvent =
   | {
       readonly type: "session.begin"
@@ -89,6 +90,7 @@ export interface ClientConnection {
 /** The ready state of an open connection. */
 const isOpen = 1
 
+/** The address, the proof and the first frame of a session. */
 export interface RealtimeClientOptions {
   /** `wss://…/threads/realtime`, without a query. */
   readonly url: string

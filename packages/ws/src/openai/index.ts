@@ -19,6 +19,7 @@ const proof = ({ headers }: IncomingMessage, query: URLSearchParams): Proof => {
   return { key: given === ticket ? null : given, ticket }
 }
 
+/** OpenAI's realtime protocol at `/v1/realtime`. */
 export const openAiRealtime: FrontDoor = {
   path: "/v1/realtime",
   proof,

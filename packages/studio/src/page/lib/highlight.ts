@@ -4,6 +4,7 @@
  */
 export type Shade = "plain" | "string" | "comment" | "number" | "keyword" | "name"
 
+/** Some characters of code in one colour. */
 export interface Piece {
   readonly shade: Shade
   readonly text: string
@@ -58,6 +59,7 @@ const rules = (language: string): RegExp => {
   return new RegExp(`(${comments.join("|")})|(${strings.join("|")})|(${numbers})|(${names})`, "gimu")
 }
 
+/** Cuts code into pieces by their colour. */
 export const highlight = (code: string, language = ""): ReadonlyArray<Piece> => {
   const pieces: Array<Piece> = []
   let end = 0
