@@ -8,9 +8,9 @@
 import { assert, it } from "@effect/vitest"
 import { randomInt, randomUUID } from "node:crypto"
 import pg from "pg"
-import { onPostgres } from "../../../test/databases.ts"
+import { onCitus, onPostgres } from "../../../test/databases.ts"
 import { openReceiver } from "../../http/test/WebhookReceiver.ts"
-import { scratchDatabase } from "./ScratchDatabase.ts"
+import { distributedDatabase, scratchDatabase } from "./ScratchDatabase.ts"
 import { type ServerProcess, spawnServer } from "./ServerProcess.ts"
 import { costOfCall, openVendor } from "./StormVendor.ts"
 import type { Answer } from "./TestServer.ts"
@@ -228,7 +228,7 @@ const oneClient = async (
   }
 }
 
-onPostgres((url) => {
+const storm = (open: () => ReturnType<typeof scratchDatabase>) => {
   it(
     "a storm over three servers loses nothing, doubles nothing and charges nothing twice",
     { timeout: 120_000 },
@@ -236,7 +236,7 @@ onPostgres((url) => {
       const seed = Number(process.env["STORM_SEED"] ?? randomInt(1_000_000))
       process.stdout.write(`storm: STORM_SEED=${seed}\n`)
       const draw = drawing(seed)
-      await using database = await scratchDatabase(url)
+      await using database = await open()
       await using vendor = await openVendor(drawing(seed + 1))
       // The first attempt of some deliveries fails: by a status, or by a connection that ends.
       const tried = new Map<string, boolean>()
@@ -295,9 +295,9 @@ onPostgres((url) => {
             await pause(300 + draw() * 400)
             const [id] = schedules.toSorted(() => draw() - 0.5)
             const [set] = await rows<{ at: Date }>(
-              `update colloquy.schedules set next_at = date_trunc('milliseconds', clock_timestamp())
-             where id = $1 and next_at > clock_timestamp() + interval '1 hour' returning next_at as at`,
-              [id]
+              `update colloquy.schedules set next_at = $2::timestamptz
+             where id = $1 and next_at > $2::timestamptz + interval '1 hour' returning next_at as at`,
+              [id, new Date()]
             )
             if (set !== undefined) times.push({ id: id ?? "", at: set.at })
           }
@@ -463,4 +463,7 @@ onPostgres((url) => {
       }
     }
   )
-})
+}
+
+onPostgres((url) => storm(() => scratchDatabase(url)))
+onCitus((url) => storm(() => distributedDatabase(url)))
