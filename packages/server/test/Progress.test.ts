@@ -1,5 +1,6 @@
-/** The line of progress of long commands. */
+/** What the command says before and during its work: which Node.js it needs, and how far it is. */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
+import { nodeProblem } from "../src/command/NodeVersion.ts"
 import { during, makeProgress } from "../src/command/Progress.ts"
 
 const open = (isTTY: boolean) => {
@@ -34,4 +35,11 @@ describe("progress", () => {
     silent.progress.clear()
     assert.deepStrictEqual(silent.written, [])
   })
+})
+
+it("says which Node.js is needed where an older one runs", () => {
+  assert.deepStrictEqual(["22.19.0", "22.20.1", "24.0.0"].map(nodeProblem), [null, null, null])
+  for (const version of ["20.20.2", "22.18.9", "18.0.0"]) {
+    assert.strictEqual(nodeProblem(version), `Node.js 22.19 or newer is needed; this is ${version}.`)
+  }
 })

@@ -2,6 +2,7 @@
 /** `colloquy <command>`: the standalone server, and what its operator needs beside it. `npm run colloquy` in the repository. */
 import { createRequire } from "node:module"
 import { type Command, isRefusal, WronglyCalled } from "./Command.ts"
+import { nodeProblem } from "./NodeVersion.ts"
 import { makeProgress } from "./Progress.ts"
 
 const { version }: { readonly version: string } = createRequire(import.meta.url)("@colloquy/server/package.json")
@@ -78,6 +79,11 @@ const run = async ([name = "help", ...args]: ReadonlyArray<string>): Promise<num
   if (["version", "--version", "-v"].includes(name)) {
     console.log(version)
     return 0
+  }
+  const tooOld = nodeProblem(process.versions.node)
+  if (tooOld !== null) {
+    console.error(`${tooOld} See which one is found first: node --version`)
+    return 1
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined) {

@@ -11,6 +11,7 @@ import { readSettings, type Settings } from "../Settings.ts"
 import { storeRefused } from "../StartRefused.ts"
 import { inMemory, makeStores, prepareFolder } from "../Stores.ts"
 import type { CommandRun } from "./Command.ts"
+import { nodeProblem } from "./NodeVersion.ts"
 
 interface Finding {
   readonly what: string
@@ -22,10 +23,8 @@ interface Finding {
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const node = (): Finding => {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
-  const ok = major > 22 || (major === 22 && minor >= 19)
-  const says = `${process.version} on ${platform()} ${arch()}${ok ? "" : "; 22.19 or newer is needed"}`
-  return { what: "Node.js", ok, says }
+  const problem = nodeProblem(process.versions.node)
+  return { what: "Node.js", ok: problem === null, says: problem ?? `${process.version} on ${platform()} ${arch()}` }
 }
 
 /** Opens the stores as the server would, and closes them again. */
