@@ -40,7 +40,7 @@ interface Table {
 export const changeInOrder = (client: PgClient): Effect.Effect<void, SqlError> =>
   Effect.asVoid(client.unsafe("set local citus.multi_shard_modify_mode to 'sequential'").unprepared)
 
-const foreignKeys = /,\s*(foreign key \([^)]*\) references \S+ \([^)]*\)(?: on delete cascade)?)/gu
+const foreignKeys = /,\s*(foreign key \([^()]*\) references \S+ \([^()]*\)(?: on delete cascade)?)/gu
 
 /** A statement of a migration of a schema that is distributed already. A table may refer to a distributed table only when it is one, too. */
 export const migrationOnCitus = (statement: string): ReadonlyArray<string> => {
