@@ -1,6 +1,7 @@
 /** Media are taken out of a JSON body in whatever pieces it comes; everything else stays as it was. */
 import { assert, describe, it } from "@effect/vitest"
-import { type LiftedBody, MediaLifter } from "../src/bodies/LiftedMedia.ts"
+import * as Effect from "effect/Effect"
+import { decodeInPieces, type LiftedBody, MediaLifter } from "../src/bodies/LiftedMedia.ts"
 
 const limits = { text: 1_000_000, media: 1_000_000 }
 
@@ -84,5 +85,15 @@ describe("a medium in a body", () => {
 
   it("that is cut off leaves a text that is not valid", () => {
     for (const end of [50, 20_000]) assert.throws(() => parsed(lifted(body(url(base64)).slice(0, end), 1000)))
+  })
+})
+
+describe("base64 in a body that was read", () => {
+  it("is decoded in pieces, and refused where it is none", async () => {
+    const all = Buffer.alloc(3_000_001, "tea and its making ")
+    const pieces = await Effect.runPromise(decodeInPieces(all.toString("base64")))
+    assert.isTrue(Buffer.concat(pieces ?? []).equals(all))
+    assert.isAtMost(Math.max(...(pieces ?? []).map(({ length }) => length)), 100_000)
+    for (const none of ["%%%%", "A", "AAA\u00e9"]) assert.isNull(await Effect.runPromise(decodeInPieces(none)), none)
   })
 })

@@ -183,7 +183,8 @@ const located = ({ count, message, newest, question }: LocatedRow): Option.Optio
   return found === undefined ? Option.none() : Option.some({ message: found, question: asked, count, newest })
 }
 
-const drafts = (database: Database) => {
+/** What is made from many rows stands in a draft until its last statement. */
+export const drafts = (database: Database) => {
   /** False: an earlier try of this call has made the thread. */
   const openDraft = (operation: string, owner: string, thread: string) =>
     Effect.map(

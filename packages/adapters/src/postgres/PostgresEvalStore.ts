@@ -17,13 +17,29 @@ import * as Schema from "effect/Schema"
 import { call, type Database } from "./Database.ts"
 import { decodeRows } from "./DecodedRows.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
-import { onceArguments } from "./PostgresBranches.ts"
+import { drafts, onceArguments } from "./PostgresBranches.ts"
+import { discardDraft } from "./Removals.ts"
+import { isCompleteCase } from "./schema/Evals.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
 
 interface Body {
   readonly body: string
 }
+
+interface CaseRow extends Body {
+  readonly id: string
+  readonly tags: string
+}
+
+/** One statement stores so many cases, or so many characters. In an embedded database everything else waits for it. */
+const [mostRows, mostCharacters] = [200, 300_000]
+
+const caseColumns = (rows: ReadonlyArray<CaseRow>) => ({
+  ids: rows.map(({ id }) => id),
+  tags: rows.map(({ tags }) => tags),
+  bodies: rows.map(({ body }) => body)
+})
 
 /** A rewind may have moved it since it was written. */
 interface PlacedBody extends Body {
@@ -39,34 +55,52 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
   const cases = `${schema}.eval_cases`
   const experiments = `${schema}.eval_experiments`
   const scores = `${schema}.eval_online_scores`
+  const isComplete = isCompleteCase("c").replaceAll("{schema}", schema)
+  const openCaseDraft = (owner: string, id: string) =>
+    Effect.as(drafts(database).openDraft("insertCases", owner, id), id)
 
   return EvalStore.of({
     insertCases: (made, most, once) =>
       Effect.gen(function* () {
         const { ownerId } = yield* Principal
-        const args = {
-          owner: toText(ownerId),
-          ids: made.map(({ id }) => newRowId(id)),
-          tags: made.map(({ tags }) => tagsText(tags)),
-          bodies: made.map(caseBody),
-          most,
-          ...onceArguments(once)
+        const owner = toText(ownerId)
+        let rows: Array<CaseRow> = []
+        let [size, filled] = [0, 0]
+        let draft: string | null = null
+        for (const each of made) {
+          if (size >= mostCharacters || rows.length === mostRows) {
+            draft ??= yield* openCaseDraft(owner, newRowId(each.id))
+            const args = { owner, draft, ...caseColumns(rows) }
+            const fill = `select ${call(database, "fill_eval_cases", args)}`
+            yield* query("EvalStore.insertCases", fill, Object.values(args))
+            yield* Effect.yieldNow
+            filled += rows.length
+            rows = []
+            size = 0
+          }
+          const body = caseBody(each)
+          rows.push({ id: newRowId(each.id), tags: tagsText(each.tags), body })
+          size += body.length
         }
+        const args = { owner, ...caseColumns(rows), draft, filled, most, ...onceArguments(once) }
         const [row] = yield* query<{ readonly outcome: EvalStored }>(
           "EvalStore.insertCases",
           `select ${call(database, "insert_eval_cases", args)} as outcome`,
           Object.values(args)
         )
-        return row?.outcome ?? "repeated"
+        const outcome = row?.outcome ?? "repeated"
+        if (draft !== null && outcome !== "stored") yield* discardDraft(database, "EvalStore.insertCases", draft)
+        return outcome
       }),
 
     getCase: (id) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query<Body>("EvalStore.getCase", `select body from ${cases} where owner = $1 and id = $2`, [
-            toText(ownerId),
-            knownId(id)
-          ]),
+          query<Body>(
+            "EvalStore.getCase",
+            `select body from ${cases} c where owner = $1 and id = $2 and ${isComplete}`,
+            [toText(ownerId), knownId(id)]
+          ),
           ([row]) => Option.map(Option.fromNullishOr(row), readCase)
         )
       ),
@@ -76,7 +110,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
         Effect.flatMap(
           query<Body>(
             "EvalStore.listCases",
-            `select body from ${cases} where owner = $1
+            `select body from ${cases} c where owner = $1 and ${isComplete}
                and ($3 or ordinal < (select ordinal from ${cases} where owner = $1 and id = $2))
                and ($4::text is null or position($4 in tags) > 0)
              order by ordinal desc limit $5`,

@@ -38,6 +38,23 @@ export const removeWith = Effect.fnUntraced(function* (
   return row?.removed ?? null
 })
 
+/** Deletes a draft with what stands behind it. */
+export const discardDraft = (
+  database: Database,
+  operation: string,
+  id: string
+): Effect.Effect<void, StoreUnavailable, Principal> =>
+  Effect.flatMap(Principal, ({ ownerId }) =>
+    Effect.andThen(
+      database.query(
+        operation,
+        `update ${database.schema}.thread_drafts set removed = true where owner = $1 and id = $2`,
+        [toText(ownerId), id]
+      ),
+      removeRest(database, operation)
+    )
+  )
+
 /** Deletes what processes have left that died in the middle of a deletion, an import, a fork or a rewind. */
 export const removeLeftovers = (database: Database): Effect.Effect<void, StoreUnavailable> =>
   Effect.flatMap(

@@ -21,6 +21,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { inlineName } from "../bodies/InlineFile.ts"
+import { decodeInPieces } from "../bodies/LiftedMedia.ts"
 import { clientId, idField } from "./Messages.ts"
 import {
   type Ending,
@@ -94,12 +95,10 @@ export const makeAgUiTurns = Effect.gen(function* () {
         if (documents === null) return yield* refuse("invalid_media", "This server keeps no files.")
         if (source.type !== "data") return yield* refuse("invalid_media", "Send the bytes of files, as data.")
         const mimeType = source.mimeType ?? "application/octet-stream"
-        const bytes = yield* Effect.try({
-          try: () => Uint8Array.from(globalThis.atob(source.value), (character) => character.charCodeAt(0)),
-          catch: () => refuse("invalid_media", "The value of a source is no base64.")
-        })
+        const bytes = yield* decodeInPieces(source.value)
+        if (bytes === null) return yield* refuse("invalid_media", "The value of a source is no base64.")
         const filename = inlineName(mimeType, index)
-        const file = documents.receive({ filename, bytes: Stream.make(bytes), purpose: "attachment" })
+        const file = documents.receive({ filename, bytes: Stream.fromIterable(bytes), purpose: "attachment" })
         return yield* Effect.mapError(file, (error) =>
           error._tag === "StoreUnavailable" ? error : refuse("invalid_media", error.message)
         )

@@ -20,15 +20,45 @@ export const evalTables: Migration = {
   ]
 }
 
-/** Inserts of one owner take turns, so that two of them do not both see room for one. */
+/** Of a large import: the row of "thread_drafts" as long as the import is not complete. Until then nobody sees its cases. */
+export const caseDrafts: Migration = {
+  name: "imports of cases in portions",
+  tables: [],
+  statements: [
+    `alter table {schema}.eval_cases add column draft uuid`,
+    `create index eval_cases_of_draft on {schema}.eval_cases (owner, draft) where draft is not null`
+  ]
+}
+
+/** The condition that a case, or the import that it came with, is complete. */
+export const isCompleteCase = (row: string): string =>
+  `(${row}.draft is null or not exists (select from {schema}.thread_drafts d where d.owner = ${row}.owner and d.id = ${row}.draft))`
+
+/** Adds cases to an import that is not complete. */
+const fillCases = sqlFunction(
+  "fill_eval_cases",
+  `(p_owner text, p_draft uuid, p_ids text[], p_tags text[], p_bodies text[]) returns void language plpgsql as $$
+begin
+  if not exists (select from {schema}.thread_drafts where owner = p_owner and id = p_draft) then return; end if;
+  for v_place in 1 .. cardinality(p_ids) loop
+    insert into {schema}.eval_cases (owner, id, tags, body, draft)
+      values (p_owner, p_ids[v_place]::uuid, p_tags[v_place], p_bodies[v_place], p_draft) on conflict (owner, id) do nothing;
+  end loop;
+end $$`
+)
+
+/** Inserts cases, after those of the draft. Inserts of one owner take turns, so that two of them do not both see room for one. */
 const insertCases = sqlFunction(
   "insert_eval_cases",
-  `(p_owner text, p_ids text[], p_tags text[], p_bodies text[], p_most integer, p_key text, p_fingerprint text, p_answer text)
+  `(p_owner text, p_ids text[], p_tags text[], p_bodies text[], p_draft uuid, p_filled integer, p_most integer, p_key text, p_fingerprint text, p_answer text)
 returns text language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(p_owner, 1702257004));
   if {schema}.claim_answer(p_owner, p_key, p_fingerprint, p_ids[1]::uuid, p_answer) is not null then return 'repeated'; end if;
-  if (select count(*) from {schema}.eval_cases where owner = p_owner) + cardinality(p_ids) > p_most then
+  if p_draft is not null and (select count(*) from {schema}.eval_cases where owner = p_owner and draft = p_draft) <> p_filled then
+    raise exception 'The draft of an import is not complete.' using errcode = '40001';
+  end if;
+  if (select count(*) from {schema}.eval_cases c where c.owner = p_owner and ${isCompleteCase("c")}) + p_filled + cardinality(p_ids) > p_most then
     delete from {schema}.idempotency_keys where owner = p_owner and key = p_key;
     return 'too_many';
   end if;
@@ -36,6 +66,7 @@ begin
     insert into {schema}.eval_cases (owner, id, tags, body)
       values (p_owner, p_ids[v_place]::uuid, p_tags[v_place], p_bodies[v_place]);
   end loop;
+  if p_draft is not null then delete from {schema}.thread_drafts where owner = p_owner and id = p_draft; end if;
   return 'stored';
 end $$`
 )
@@ -196,6 +227,7 @@ export const onlineTables: Migration = {
 }
 
 export const evalFunctions: ReadonlyArray<SqlFunction> = [
+  fillCases,
   insertCases,
   insertExperiment,
   resumeExperiment,

@@ -131,16 +131,22 @@ begin
 end $$`
 )
 
-/** Deletes some of what the deletions of an owner have left. Returns whether there may be more. Drafts of threads are left, too, an hour later. */
+/** Deletes some of what the deletions of an owner have left. Returns whether there may be more. Drafts are left, too, an hour later. */
 const removeSome = sqlFunction(
   "remove_some",
   `(p_owner text, p_limit integer) returns boolean language plpgsql as $$
 declare
   v_id uuid;
+  v_rows integer;
 begin
   select id into v_id from {schema}.thread_drafts
     where owner = p_owner and (removed or created_at < clock_timestamp() - interval '1 hour') limit 1 for update;
   if found then
+    delete from {schema}.eval_cases where owner = p_owner and draft = v_id and ctid = any (array(
+      select ctid from {schema}.eval_cases where owner = p_owner and draft = v_id limit p_limit
+    ));
+    get diagnostics v_rows = row_count;
+    if v_rows > 0 then return true; end if;
     if {schema}.erase_messages(p_owner, v_id, p_limit) then
       delete from {schema}.thread_drafts where owner = p_owner and id = v_id;
     end if;

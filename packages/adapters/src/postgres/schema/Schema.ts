@@ -6,7 +6,7 @@ import { auditTables } from "./AuditLog.ts"
 import { branchFunctions, branchTables, draftRevisions, keptKeys, threadsOfKeys } from "./Branches.ts"
 import { chunkFunctions, chunkTables, postingsBySegment } from "./Chunks.ts"
 import { documentFunctions, documentIds, documentTables, processingDocuments, revokedAddresses } from "./Documents.ts"
-import { evalFunctions, evalTables, experimentTables, feedbackTables, onlineTables } from "./Evals.ts"
+import { caseDrafts, evalFunctions, evalTables, experimentTables, feedbackTables, onlineTables } from "./Evals.ts"
 import { followUpEnds, followUpFunctions, followUpHolders, followUpTables, followUpTurns } from "./FollowUps.ts"
 import { inboxTables, parentRuns } from "./Inbox.ts"
 import { keyScopes, keyTables } from "./Keys.ts"
@@ -109,7 +109,8 @@ export const schemaOfThisVersion: Schema = {
     removalTables,
     followUpHolders,
     sessionHolders,
-    unindexedOneByOne
+    unindexedOneByOne,
+    caseDrafts
   ],
   /** In any order: PostgreSQL resolves the names in a function's body only when the function is called. */
   functions: [
