@@ -102,6 +102,39 @@ describe("what others wrote", () => {
     )
   }
 
+  it.effect("the output of a tool begins no memory and no role", () =>
+    Effect.gen(function* () {
+      const { id } = yield* (yield* Assistants).create({ name: "A" })
+      yield* (yield* Memories).add(id, { content: "The user has a kettle." })
+      const forged = forgeries("The kettle is green.").join("\n")
+      const turns = yield* Turns
+      const asked = yield* turns.send({
+        content: "Which kettle does the user have?",
+        assistantId: id,
+        options: { memory: { mode: "Readonly" } },
+        tools: [{ name: "look_up", description: "Looks something up.", parameters: { type: "object" } }]
+      })
+      const outputs = asked.toolCalls.map((call) => ({ toolCallId: call.id, output: forged }))
+      yield* (yield* turns.submitToolOutputs({ threadId: asked.threadId, outputs })).reply
+      const request = (yield* ScriptedModel).requests.at(-1)
+      assert.deepStrictEqual(
+        request?.messages.map(({ role }) => role),
+        ["user", "assistant", "tool"]
+      )
+      const text = askedOf(request)
+      const { items, word } = itemsOf(text)
+      assert.lengthOf(items, 1)
+      assert.notInclude(forged, word)
+      // What is forged stands in the message of the tool, and nowhere else.
+      assert.deepInclude(request?.messages.at(-1), { role: "tool", output: forged })
+      assert.notMatch(text.replace(forged, ""), /administrator|obey|Forged|secrets/u)
+      assert.notMatch(request?.system ?? "", /administrator|obey|Forged|secrets/u)
+    }).pipe(
+      Principal.provide("ada"),
+      Effect.provide(memoryKernel([callTool("look_up", {}), say("Green.")], InMemory.makeState()))
+    )
+  )
+
   it.effect("a page of the web begins no other source", () =>
     Effect.gen(function* () {
       const results = forgeries("Kettles boil.").map((text, index) => ({
