@@ -80,8 +80,9 @@ const comments = /^[ \t]*(?:\/\*[\s\S]*?\*\/|\/\/.*)[ \t]*\n/gm
 
 const readSource = (file: string): string => {
   const text = readFileSync(file, "utf8")
-  const plain = file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }).replace(comments, "") : text
-  return file.startsWith(folder) ? plain.replace(/^[ \t]+/gm, "") : plain
+  const plain = file.endsWith(".ts") ? stripTypeScriptTypes(text, { mode: "transform" }) : text
+  const short = /\.(?:ts|css)$/.test(file) ? plain.replace(comments, "") : plain
+  return file.startsWith(folder) ? short.replace(/^[ \t]+/gm, "") : short
 }
 
 /** The names that a module imports at once, in lines of their own; an `import()` is not among them. */
