@@ -86,7 +86,7 @@ export const scenes: ReadonlyArray<Scene> = [
     go: async (page) => {
       await talk(page)
       await page.getByRole("button", { name: "Look inside" }).first().click()
-      await page.getByText("Settle").waitFor()
+      await page.getByRole("button", { name: /^Settle/ }).waitFor()
     }
   },
   {

@@ -39,6 +39,7 @@ import { OwnerEvents } from "./runs/OwnerEvents.ts"
 import type { RunStore } from "./runs/RunStore.ts"
 import { RecalledTexts } from "./threads/RecalledTexts.ts"
 import { Removals } from "./threads/Removals.ts"
+import { removeScratchThreads } from "./threads/ScratchThreads.ts"
 import { Threads } from "./threads/Threads.ts"
 import type { ThreadStore } from "./threads/ThreadStore.ts"
 import { HostedTools } from "./tools/HostedTool.ts"
@@ -102,7 +103,10 @@ const followUps = Layer.unwrap(
 
 /** Every use case over the ports: a host provides stores and `Providers` to it. */
 export const layer: Layer.Layer<Kernel, never, Ports> = Layer.mergeAll(
-  assistantsLayer.pipe(Layer.provideMerge(Threads.layer), Layer.provideMerge([Removals.layer, Copies.layer])),
+  Layer.merge(assistantsLayer, removeScratchThreads).pipe(
+    Layer.provideMerge(Threads.layer),
+    Layer.provideMerge([Removals.layer, Copies.layer])
+  ),
   Erasures.layer.pipe(
     Layer.provideMerge(
       turnsLayer.pipe(Layer.provide(Catalog.layer), Layer.provideMerge([turnPartsLayer, HostedTools.layer]))

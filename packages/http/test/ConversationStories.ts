@@ -189,6 +189,37 @@ export const conversationStories = (stores: () => Layer.Layer<InMemory.Stores>):
       assert.strictEqual((await service.call("GET", `/assistants/${assistant_id}/threads`)).body.length, 1)
     })
 
+    it("is tried on a scratch thread, which has an address and stands in no list, nor do its runs", async () => {
+      await using service = await open([say("It was blue.")], { stores: stores() })
+      const { assistant_id } = (await service.call("POST", "/assistants", { name: "Reader" })).body
+      const path = `/assistants/${assistant_id}/threads/import`
+      const messages = [
+        { role: "user", content: "How was the sky?" },
+        { role: "assistant", content: "Let me think." }
+      ]
+      const headers = { "idempotency-key": "scratch-1" }
+      const made = await service.call("POST", path, { scratch: true, messages }, { headers })
+      assert.strictEqual(made.status, 201)
+      assert.strictEqual((await service.call("POST", path, { messages }, { headers })).status, 409)
+      const { thread_id } = made.body
+      const empty = await service.call("POST", path, { scratch: true, messages: [] })
+      assert.deepInclude(empty.body, { messages: [] })
+      const sent = await service.call("POST", `/threads/${thread_id}/messages`, { content: "And?" })
+      assert.deepInclude(sent.body, { status: "COMPLETED", content: "It was blue." })
+      assert.deepStrictEqual((await service.call("GET", `/assistants/${assistant_id}/threads`)).body, [])
+      const all = await service.call("GET", "/threads?limit=200")
+      assert.notInclude(all.text, thread_id)
+      assert.deepStrictEqual((await service.call("GET", `/runs?thread_id=${thread_id}`)).body.runs, [])
+      assert.strictEqual((await service.call("GET", `/threads/${thread_id}`)).body.messages.length, 4)
+      assert.strictEqual((await service.call("GET", `/threads/${thread_id}`, undefined, { key: keys.bob })).status, 404)
+      assert.strictEqual((await service.call("DELETE", `/threads/${thread_id}`)).status, 200)
+      const refused = await service.call("POST", path, { scratch: "yes", metadata: 1, messages })
+      assert.deepStrictEqual(
+        [refused.status, refused.body.detail.map(({ loc }: { loc: ReadonlyArray<string> }) => loc.join("."))],
+        [422, ["body.metadata", "body.scratch"]]
+      )
+    })
+
     it("is brought from elsewhere, and read by the model like its own", async () => {
       await using service = await open([say("It was blue.")], { stores: stores() })
       const { assistant_id } = (await service.call("POST", "/assistants", { name: "Reader" })).body

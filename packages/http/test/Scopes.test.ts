@@ -67,6 +67,55 @@ describe("every endpoint", () => {
   })
 })
 
+describe("the keys of an owner", () => {
+  it("are listed newest first, in pages, without secrets, for their owner alone", async () => {
+    await using service = await open([])
+    const writer = await keyWith(service, "write", new Date("2200-01-01T00:00:00Z"))
+    const list = async (query = "", key: string = keys.ada) =>
+      (await service.call("GET", `/owners/me/keys${query}`, undefined, { key })).body
+    const { keys: found, next_cursor } = await list()
+    assert.isNull(next_cursor)
+    const [made, registered] = found
+    assert.deepInclude(made, {
+      name: "write",
+      scope: "write",
+      current: false,
+      expires_at: "2200-01-01T00:00:00.000Z",
+      revoked_at: null
+    })
+    assert.deepInclude(registered, { name: "ada", scope: "admin", current: true, expires_at: null })
+    const fields = ["key_id", "name", "scope", "current", "created_at", "expires_at", "revoked_at"]
+    for (const each of found) assert.sameMembers(Object.keys(each), fields)
+    assert.notInclude(JSON.stringify(found), writer)
+    const first = await list("?limit=1")
+    assert.deepStrictEqual(first, { keys: [made], next_cursor: made.key_id })
+    assert.deepStrictEqual(await list(`?limit=1&cursor=${made.key_id}`), { keys: [registered], next_cursor: null })
+    assert.deepStrictEqual(await list(`?cursor=${registered.key_id}`), { keys: [], next_cursor: null })
+    assert.deepStrictEqual((await list("", keys.bob)).keys.length, 1)
+    assert.deepStrictEqual((await list(`?cursor=${made.key_id}`, keys.bob)).keys, [])
+    assert.strictEqual((await service.call("GET", "/owners/me/keys?limit=0")).status, 422)
+  })
+
+  it("are revoked by their owner alone, and open nothing any more", async () => {
+    await using service = await open([], { http: { keyCacheTime: 0 } })
+    const reader = await keyWith(service, "read")
+    const { key_id } = (await service.call("GET", "/owners/me/keys")).body.keys[0]
+    const path = `/owners/me/keys/${key_id}`
+    const status = async (key: string) => (await service.call("DELETE", path, undefined, { key })).status
+    assert.deepStrictEqual([await status(keys.bob), await status(reader)], [404, 403])
+    assert.strictEqual((await service.call("GET", "/threads", undefined, { key: reader })).status, 200)
+    const revoked = await service.call("DELETE", path)
+    assert.deepInclude(revoked.body, { key_id })
+    assert.strictEqual((await service.call("GET", "/threads", undefined, { key: reader })).status, 401)
+    const [listed] = (await service.call("GET", "/owners/me/keys")).body.keys
+    assert.strictEqual(listed.revoked_at, revoked.body.revoked_at)
+    assert.deepStrictEqual((await service.call("DELETE", path)).body, revoked.body)
+    const unknown = "/owners/me/keys/00000000-0000-4000-8000-000000000000"
+    assert.strictEqual((await service.call("DELETE", unknown)).status, 404)
+    assert.strictEqual((await service.call("DELETE", "/owners/me/keys/none")).status, 422)
+  })
+})
+
 describe("a key", () => {
   it("for reading reads and changes nothing, and the refusal names the scope", async () => {
     await using service = await open([say("Hi.")], { http: { wings: [openai] } })

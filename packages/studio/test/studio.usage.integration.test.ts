@@ -1,4 +1,4 @@
-/** The pane of the studio that shows what was used of each limit. */
+/** The panes of the studio that belong to its user: what was used of each limit, and the keys. */
 import { assert, it } from "@effect/vitest"
 import { inChromium } from "../../../test/browser.ts"
 import { choose, faults, visit } from "./StudioVisit.ts"
@@ -19,6 +19,15 @@ inChromium((launch) => {
       assert.match(text, /Cost today \$0 no limit/u)
       assert.match(text, /Turns this minute 0 of 60/u)
       assert.deepStrictEqual(await faults(page), [])
+      await page.getByRole("link", { name: "Keys", exact: true }).click()
+      const item = page.getByRole("list", { name: "Keys" }).getByRole("listitem")
+      await item.getByText("used by this page").waitFor()
+      assert.match(await item.innerText(), /^first start may do everything.*, without an end$/su)
+      assert.deepStrictEqual(await faults(page), [])
+      await item.getByRole("button", { name: "Revoke first start" }).click()
+      const sure = page.getByRole("dialog", { name: "Revoke the key" })
+      assert.include(await sure.innerText(), "It is the key of this page")
+      await sure.getByRole("button", { name: "Keep it" }).click()
     } finally {
       await browser.close()
       await server.stop()

@@ -14,7 +14,7 @@ export const Thread = Schema.Struct({
   assistantVersion: Schema.NullOr(Schema.Int),
   /** The assistant to which the conversation was handed over. Absent: the thread's own answers. */
   actingAssistantId: Schema.optionalKey(AssistantId),
-  /** True: it serves one attempt of an experiment, and stands in no list of threads or runs. */
+  /** True: it serves one attempt of an experiment, or a client's trial, and stands in no list of threads or runs. */
   scratch: Schema.optionalKey(Schema.Literal(true)),
   createdAt: Schema.Date,
   /** The time of its newest message, or of its creation if that is later. */

@@ -15,6 +15,7 @@ import type { BranchOutcome, Located } from "../runs/Branches.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { type Metadata, Thread, ThreadInSession, ThreadNotFound } from "../threads/Thread.ts"
+import { removeLater } from "../threads/ScratchThreads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { type ImportRefused, readImport } from "./Import.ts"
 import { Rewinds } from "./Rewinds.ts"
@@ -28,6 +29,8 @@ export interface ImportRequest {
   readonly metadata?: Metadata
   /** Each is an `ImportedMessage`; what is not is told with its place. */
   readonly messages: ReadonlyArray<unknown>
+  /** True: the thread and its runs stand in no list, and it is deleted after a day. */
+  readonly scratch?: boolean
   readonly idempotency?: IdempotencyKey
 }
 
@@ -166,13 +169,15 @@ export class Conversations extends Context.Service<
 
       return Conversations.of({
         import: tracedFn("Conversations.import")(function* (request: ImportRequest) {
-          const { assistantId, idempotency, metadata = null } = request
+          const { assistantId, idempotency, metadata = null, scratch = false } = request
           const answered = yield* answeredBefore(runs, idempotency, decodeThread)
           if (answered !== undefined) return answered
           const at = new Date(yield* Clock.currentTimeMillis)
           const id = yield* newId(ThreadId)
           const messages = yield* readImport(request.messages, { threadId: id, at, counter, limits: imports })
-          const thread: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: at, updatedAt: at }
+          const made: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: at, updatedAt: at }
+          const thread: Thread = scratch ? { ...made, scratch } : made
+          if (scratch) yield* removeLater(followUps, id, at)
           const once = keptAnswer(idempotency, encodeThread(thread))
           const outcome = yield* runs.importThread({ thread, messages, once })
           if (outcome._tag === "Done") return thread

@@ -1,9 +1,10 @@
-import { Assistants, Principal, Threads, Turns } from "@colloquy/core"
+import { Assistants, Conversations, Inbox, Principal, Threads, Turns } from "@colloquy/core"
 import { firstPage } from "@colloquy/core/adapters"
 import { gate, say, ScriptedModel } from "@colloquy/testing"
 import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
 import { failureOf, messagesOf, story, transcript } from "../support/Story.ts"
 
 describe("a thread", () => {
@@ -37,6 +38,26 @@ describe("a thread", () => {
       assert.isTrue(Option.isNone(yield* stranger), "an assistant that the owner does not have")
       yield* threads.remove(other.id)
       assert.strictEqual(Option.getOrThrow(yield* threads.named(b.id, "chat")).id, other.id)
+    })
+  )
+
+  story(
+    "of a trial stands in no list, nor do its runs, and is deleted after a day",
+    [say("Blue.")],
+    Effect.gen(function* () {
+      const threads = yield* Threads
+      const { id: assistantId } = yield* (yield* Assistants).create({ name: "a" })
+      const messages = [{ role: "user", content: "How is the sky?" }]
+      const { id } = yield* (yield* Conversations).import({ assistantId, messages, scratch: true })
+      const left = yield* (yield* Conversations).import({ assistantId, messages: [], scratch: true })
+      yield* (yield* Turns).send({ content: "And now?", threadId: id })
+      assert.deepStrictEqual(yield* threads.list({ page: firstPage, includeMessages: false }), [])
+      assert.lengthOf((yield* (yield* Inbox).list({ limit: 10 })).runs, 0)
+      yield* threads.remove(left.id)
+      yield* TestClock.adjust("23 hours")
+      assert.lengthOf((yield* threads.get(id)).messages, 3)
+      yield* TestClock.adjust("2 hours")
+      assert.strictEqual((yield* failureOf(threads.get(id)))._tag, "ThreadNotFound")
     })
   )
 

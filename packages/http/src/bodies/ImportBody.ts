@@ -11,6 +11,7 @@ import type { Body } from "./RequestBody.ts"
 
 export interface ImportBody {
   readonly metadata: Schema.JsonObject | null
+  readonly scratch: boolean
   readonly messages: () => Steps<ReadonlyArray<unknown>>
 }
 
@@ -29,15 +30,19 @@ const problem = (loc: ReadonlyArray<string>, msg: string): ReadonlyArray<Validat
 export const importBody: Body<ImportBody> = {
   files: {},
   decode: ({ value }) => {
-    if (isPieces(value)) return Result.succeed({ metadata: null, messages: () => parseLines(value) })
+    if (isPieces(value)) return Result.succeed({ metadata: null, scratch: false, messages: () => parseLines(value) })
     if (!isRecord(value)) return Result.fail(problem([], "Expected an object with messages"))
-    const { messages, metadata = null } = value
-    const wrong = metadata !== null && !isJsonObject(metadata) ? problem(["metadata"], "Expected an object") : []
+    const { messages, metadata = null, scratch = null } = value
+    const wrong = [
+      ...(metadata !== null && !isJsonObject(metadata) ? problem(["metadata"], "Expected an object") : []),
+      ...(scratch !== null && typeof scratch !== "boolean" ? problem(["scratch"], "Expected true or false") : [])
+    ]
     if (!Array.isArray(messages))
       return Result.fail([...wrong, ...problem(["messages"], "Expected a list of messages")])
     if (wrong.length > 0) return Result.fail(wrong)
     return Result.succeed({
       metadata: isJsonObject(metadata) ? metadata : null,
+      scratch: scratch === true,
       messages: () => renamed(messages)
     })
   }

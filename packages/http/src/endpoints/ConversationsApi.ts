@@ -34,6 +34,10 @@ const ImportedMessage = Schema.Struct({
 
 const ThreadImport = Schema.Struct({
   metadata: maybe(Schema.JsonObject),
+  scratch: maybeOr(
+    Schema.Boolean.annotate({ description: "The thread and its runs stand in no list; it is deleted after a day" }),
+    false
+  ),
   messages: Schema.Array(ImportedMessage)
 }).annotate({ identifier: "ThreadImport" })
 

@@ -1,4 +1,4 @@
-/** What belongs to the owner of the key as a whole: what was used of the quota, and its erasure. */
+/** What belongs to the owner of the key as a whole: its keys, what was used of the quota, and its erasure. */
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -6,7 +6,8 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { NeedsScope } from "../wire/Middleware.ts"
-import { Erasure, ErasureBegun, OwnerUsage } from "../wire/OwnerRecords.ts"
+import { IntegerWord, Uuid } from "../wire/Fields.ts"
+import { ApiKeyList, ApiKeyRevoked, Erasure, ErasureBegun, OwnerUsage } from "../wire/OwnerRecords.ts"
 
 export const OwnersApi = HttpApiGroup.make("owners")
   .add(
@@ -23,6 +24,26 @@ export const OwnersApi = HttpApiGroup.make("owners")
     })
       .annotate(NeedsScope, "read")
       .annotate(OpenApi.Summary, "What was used of each limit, and when it resets"),
+    HttpApiEndpoint.get("keys", "/owners/me/keys", {
+      query: {
+        limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
+        cursor: Schema.optionalKey(Uuid)
+      },
+      success: ApiKeyList,
+      error: ServiceUnavailable
+    })
+      .annotate(NeedsScope, "admin")
+      .annotate(
+        OpenApi.Summary,
+        "List the keys of the owner that the service keeps, newest first; their secrets are not shown"
+      ),
+    HttpApiEndpoint.delete("revokeKey", "/owners/me/keys/:key_id", {
+      params: { key_id: Uuid },
+      success: ApiKeyRevoked,
+      error: [NotFound, ServiceUnavailable]
+    })
+      .annotate(NeedsScope, "admin")
+      .annotate(OpenApi.Summary, "Revoke a key for ever, also the one of this request"),
     HttpApiEndpoint.get("export", "/owners/me/export", {
       success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/x-tar" })),
       error: ServiceUnavailable

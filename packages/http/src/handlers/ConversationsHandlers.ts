@@ -88,11 +88,12 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { value } = yield* read(conversationBodies.import, raw)
           const messages = yield* runYielding(value.messages())
-          const { metadata } = value
+          const { metadata, scratch } = value
+          const fields = { ...(metadata === null ? {} : { metadata }), ...(scratch ? { scratch } : {}) }
           const said = raw.headers["idempotency-key"] === undefined ? "" : yield* runYielding(writeJsonText(messages))
-          const repeat = yield* readIdempotency(raw, () => ({ metadata, said }))
-          const order = { assistantId: AssistantId.make(raw.params.assistant_id), messages, ...repeat }
-          const made = conversations.import(metadata === null ? order : { ...order, metadata })
+          const repeat = yield* readIdempotency(raw, () => ({ said, metadata, ...fields }))
+          const assistantId = AssistantId.make(raw.params.assistant_id)
+          const made = conversations.import({ assistantId, messages, ...fields, ...repeat })
           return yield* written(yield* Effect.mapError(made, toWireError), 201)
         })
       )

@@ -1,5 +1,15 @@
 /** What concerns an owner as a whole. */
-import { type Allowance, Allowances, AssistantId, Assistants, AuditLog, Erasures, Principal } from "@colloquy/core"
+import {
+  type Allowance,
+  Allowances,
+  AssistantId,
+  Assistants,
+  AuditLog,
+  Erasures,
+  KeyId,
+  Keys,
+  Principal
+} from "@colloquy/core"
 import { ErasureId } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,6 +19,7 @@ import * as Stream from "effect/Stream"
 import { Api } from "../Api.ts"
 import { Wings } from "../wings/Wings.ts"
 import { ownerExport } from "./OwnerExport.ts"
+import { writeTimestamp } from "../wire/Fields.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -21,7 +32,38 @@ export const layer = HttpApiBuilder.group(
     const audit = yield* AuditLog
     const wings = yield* Wings
     const archive = yield* ownerExport
+    const keys = yield* Keys
     return handlers
+      .handle("keys", ({ query: { cursor, limit = 20 } }) =>
+        Effect.gen(function* () {
+          const { keyId } = yield* Principal
+          const all = (yield* Effect.mapError(keys.list, toWireError)).toReversed()
+          const rest =
+            cursor === undefined ? all : all.slice(all.findIndex(({ id }) => id === cursor) + 1 || all.length)
+          const found = rest.slice(0, limit)
+          return {
+            keys: found.map(({ createdAt, expiresAt, id, name, revokedAt, scope }) => ({
+              key_id: id,
+              name,
+              scope,
+              current: id === keyId,
+              created_at: writeTimestamp(createdAt),
+              expires_at: expiresAt === null ? null : writeTimestamp(expiresAt),
+              revoked_at: revokedAt === null ? null : writeTimestamp(revokedAt)
+            })),
+            next_cursor: rest.length > limit ? (found.at(-1)?.id ?? null) : null
+          }
+        })
+      )
+      .handle("revokeKey", ({ params: { key_id } }) =>
+        Effect.gen(function* () {
+          const revoked = Effect.andThen(keys.revoke(KeyId.make(key_id)), keys.list)
+          const found = (yield* Effect.mapError(revoked, toWireError)).find(({ id }) => id === key_id)
+          // A key that was revoked before has the time of then.
+          const at = found?.revokedAt ?? new Date(yield* Clock.currentTimeMillis)
+          return { message: "The key is revoked.", key_id, revoked_at: writeTimestamp(at) }
+        })
+      )
       .handle("export", () =>
         Effect.gen(function* () {
           const principal = yield* Principal

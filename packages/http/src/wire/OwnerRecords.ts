@@ -1,5 +1,9 @@
 /** What concerns an owner as a whole, on the wire. */
+import { KeyScope } from "@colloquy/core"
 import * as Schema from "effect/Schema"
+import { Timestamp } from "./Fields.ts"
+
+const Id = Schema.String.annotate({ format: "uuid" })
 
 /** `limit` null: there is none. `resets_at` null: it does not reset by time. */
 const Allowance = Schema.Struct({
@@ -21,6 +25,28 @@ export const Erasure = Schema.Struct({
   created_at: Schema.String,
   ended_at: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "Erasure" })
+
+/** The secret is shown when the key is made, and never again. */
+const ApiKey = Schema.Struct({
+  key_id: Id,
+  name: Schema.String,
+  scope: KeyScope,
+  /** Whether this request came with it. */
+  current: Schema.Boolean,
+  created_at: Timestamp,
+  /** Null: it does not expire. */
+  expires_at: Schema.NullOr(Timestamp),
+  /** Null: it is not revoked. */
+  revoked_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "ApiKey" })
+
+export const ApiKeyList = Schema.Struct({ keys: Schema.Array(ApiKey), next_cursor: Schema.NullOr(Id) }).annotate({
+  identifier: "ApiKeyList"
+})
+
+export const ApiKeyRevoked = Schema.Struct({ message: Schema.String, key_id: Id, revoked_at: Timestamp }).annotate({
+  identifier: "ApiKeyRevoked"
+})
 
 export const OwnerUsage = Schema.Struct({
   /** In the last minute. */

@@ -6,6 +6,7 @@ import type { Assistant } from "../wire.ts"
 import { DocumentsRoom } from "./DocumentsRoom.ts"
 import { HelpersPane } from "./HelpersPane.ts"
 import { Icon } from "./Icon.ts"
+import { KeysPane } from "./KeysPane.ts"
 import { MemoriesRoom } from "./MemoriesRoom.ts"
 import { SchedulesPane } from "./SchedulesPane.ts"
 import { SettingsPane } from "./SettingsPane.ts"
@@ -28,6 +29,7 @@ const panes: ReadonlyArray<Pane> = [
   { name: "schedules", word: "Schedules", ofAssistant: SchedulesPane },
   { name: "helpers", word: "Helpers", ofAssistant: HelpersPane },
   { name: "webhooks", word: "Webhooks", ofOwner: WebhooksPane },
+  { name: "keys", word: "Keys", ofOwner: KeysPane },
   { name: "usage", word: "Usage", ofOwner: UsagePane }
 ]
 

@@ -2,7 +2,7 @@
  * The playground: instructions and messages that two to four models answer at once, each on a scratch thread that is deleted when its answer
  * has ended. It begins empty, or with what a model call of a turn has read.
  */
-import { call, json } from "../api/http.ts"
+import { call, json, post } from "../api/http.ts"
 import { follow } from "../api/stream.ts"
 import { readModelName, writeModelName } from "./catalogue.ts"
 import { batch, computed, signal, type Signal } from "../view.ts"
@@ -116,16 +116,10 @@ const modelFields = (column: Column): JsonRecord => {
   }
 }
 
-/** A thread that holds all messages but the last. */
+/** A thread that holds all messages but the last, and that no list shows. The server deletes it after a day, if this page could not. */
 const makeScratch = async (id: string, before: ReadonlyArray<Line>): Promise<string> => {
-  const metadata = { title: "Playground", scratch: true }
-  const { thread_id } =
-    before.length === 0
-      ? await json<Thread>(`/assistants/${id}/threads`, { method: "POST", body: { metadata } })
-      : await json<Thread>(`/assistants/${id}/threads/import`, {
-          method: "POST",
-          body: { metadata, messages: before.map(({ role, text }) => ({ role, content: text })) }
-        })
+  const messages = before.map(({ role, text }) => ({ role, content: text }))
+  const { thread_id } = await post<Thread>(`/assistants/${id}/threads/import`, { scratch: true, messages })
   return thread_id
 }
 
@@ -169,7 +163,7 @@ const removeScratch = async (threadId: string, runId: string | null): Promise<vo
       await call(`/threads/${threadId}/runs/${runId}/cancel`, { method: "POST" })
     await call(`/threads/${threadId}`, { method: "DELETE" })
   } catch {
-    // What could not be deleted stands in the list of threads, under its name.
+    // The server does it later.
   }
 }
 
