@@ -4,7 +4,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import { FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
