@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import { FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
-import { Threads } from "./Threads.ts"
+import { Threads } from "../threads/Threads.ts"
 
 const kind = "remove_scratch_thread"
 const day = 86_400_000
