@@ -45,7 +45,7 @@ const ownWire = ({ receive, send, takesFrames, urlOf }: Connection): SessionWire
       pieces.push(bytes)
     },
     event: (event) => {
-      if (event._tag !== "ApprovalNeeded") send(writeEvent(event, urlOf), false)
+      if (event._tag !== "ApprovalNeeded" && event._tag !== "SessionChanged") send(writeEvent(event, urlOf), false)
     },
     audio: (itemId, base64, format) => {
       writeAudio ??= makeAudioWriter(format, takesFrames())

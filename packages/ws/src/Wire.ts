@@ -135,8 +135,8 @@ export type UrlOf = (documentId: DocumentId) => string
 const contentPath: UrlOf = (documentId) => `/documents/${documentId}/content`
 
 type VendorMessage = Extract<ServiceEvent, { readonly _tag: "ProviderEvent" }>
-/** The first frame of this wire cannot ask for approvals, so none are needed. */
-type Told = Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" | "ApprovalNeeded" }>
+/** Clients of this wire cannot ask for approvals or change a session, so they are told nothing of either. */
+type Told = Exclude<ServiceEvent, { readonly _tag: "ProviderEvent" | "ApprovalNeeded" | "SessionChanged" }>
 
 /** Encodes an event as a text frame. */
 export const writeEvent = (event: Told | VendorMessage, urlOf: UrlOf = contentPath): string =>

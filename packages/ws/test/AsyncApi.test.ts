@@ -13,7 +13,7 @@ const file = join(import.meta.dirname, "../asyncapi.json")
 const format = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
 const spoken = { itemId: "item_1", role: "assistant" } as const
 
-type Written = Exclude<ServiceEvent, { readonly _tag: "ApprovalNeeded" }>
+type Written = Exclude<ServiceEvent, { readonly _tag: "ApprovalNeeded" | "SessionChanged" }>
 
 /** One event of each kind: a new kind does not compile until it stands here. */
 const samples: { readonly [Tag in Written["_tag"]]: Extract<Written, { readonly _tag: Tag }> } = {

@@ -18,10 +18,20 @@ type Script = ReadonlyArray<ReadonlyArray<ScriptedRealtime.VoiceBeat>>
 const start = async (script: Script, kernel: TestRealtime.TestRealtimeOptions = {}) => {
   const service = await startService(script, { basePath: "/ai", doors: [openAiRealtime] }, () => {}, kernel)
   const baseURL = service.url.replace("ws:", "http:").replace("/threads/realtime", "/v1")
+  const client = (query = "", key = service.key) => openAiClient({ baseURL: `${baseURL}${query}`, key })
   return {
     ...service,
     baseURL,
-    client: (query = "", key = service.key) => openAiClient({ baseURL: `${baseURL}${query}`, key }),
+    client,
+    /** A client whose first text was answered, once the session before it has left the thread. */
+    resumed: async (query: string, text: string) => {
+      while (true) {
+        const again = await client(query)
+        again.typed(text)
+        const answer = await again.until(() => again.all("response.done")[0] ?? again.all("error")[0])
+        if (answer.type === "response.done") return again
+      }
+    },
     [Symbol.asyncDispose]: service.close
   }
 }
@@ -58,6 +68,13 @@ describe("OpenAI's realtime client", () => {
       [{ type: "output_audio", transcript: "Seven hundred metres." }]
     )
     assert.strictEqual(done.response.status, "completed")
+    assert.deepStrictEqual(done.response.usage, {
+      total_tokens: 13,
+      input_tokens: 10,
+      output_tokens: 3,
+      input_token_details: { cached_tokens: 0 },
+      output_token_details: {}
+    })
     assert.strictEqual(done.response.conversation_id, conversation.id)
     assert.strictEqual(audio().byteLength, 3 * 4800)
     assert.strictEqual(all("response.created").length, 1)
@@ -197,11 +214,7 @@ describe("OpenAI's realtime client", () => {
     other.typed("Two")
     assert.strictEqual((await other.next("error")).error.code, "thread_not_found")
     assert.strictEqual(await other.closed(), 1008)
-    while (service.voice.setups.length < 2) {
-      const again = await service.client(query)
-      again.typed("Two")
-      await again.until(() => again.all("response.done")[0] ?? again.all("error")[0])
-    }
+    await service.resumed(query, "Two")
     assert.deepStrictEqual(service.voice.setups[1]?.history, [
       { role: "user", text: "One" },
       { role: "assistant", text: "First." }
@@ -253,7 +266,12 @@ describe("OpenAI's realtime client", () => {
       refused({ type: "conversation.item.create", item: { type: "message", role, content: [{ type, text: "x" }] } })
     assert.deepStrictEqual(await message("system", "input_text"), ["unsupported_item", "item.role"])
     assert.deepStrictEqual(await message("user", "input_image"), ["unsupported_item", "item.content"])
-    assert.deepStrictEqual(await update({ instructions: "Other." }), ["session_started", "session.instructions"])
+    assert.deepStrictEqual(await update({ prompt: { id: "other" } }), ["session_started", "session.prompt"])
+    assert.deepStrictEqual(await update({ audio: { output: { voice: "marin" } } }), [
+      "session_started",
+      "session.audio.output.voice"
+    ])
+    assert.deepStrictEqual(await update({ instructions: "x".repeat(200_001) }), ["invalid_frame", "session"])
     assert.deepStrictEqual(await refused({ type: "response.create", response: { conversation: "none" } }), [
       "unsupported_response",
       "response.conversation"
@@ -274,6 +292,56 @@ describe("OpenAI's realtime client", () => {
     ])
     client.socket.send("[1]")
     assert.strictEqual((await next("error")).error.code, "invalid_json")
+  })
+
+  it("changes instructions and tools while it speaks, and the next session of the thread keeps them", async () => {
+    const script = [
+      [read("One"), say("First."), read("Two"), callTool("weather", {}), say("Sunny."), hang],
+      [read("Three"), say("Third."), hang]
+    ]
+    const definition = { name: "look", description: null, parameters: null }
+    const look: HostedTool = { definition, run: () => Effect.succeed("seen") }
+    await using service = await start(script, { hosted: [look] })
+    const first = await service.client()
+    const update = (session: object) =>
+      first.client.socket.send(JSON.stringify({ type: "session.update", session: { type: "realtime", ...session } }))
+    update({ instructions: "Greet." })
+    first.typed("One")
+    const { conversation } = await first.next("conversation.created")
+    await first.next("response.done")
+    update({ tools: [{ ...weather, name: "look" }], instructions: "Never." })
+    assert.deepInclude((await first.next("error")).error, { code: "invalid_frame", param: "session" })
+    update({ tools: [weather] })
+    assert.deepInclude((await first.next("session.updated")).session, { instructions: "Greet.", tools: [weather] })
+    update({ instructions: "Tell the weather." })
+    assert.deepInclude((await first.next("session.updated")).session, {
+      instructions: "Tell the weather.",
+      tools: [weather]
+    })
+    first.typed("Two")
+    const { call_id } = await first.next("response.function_call_arguments.done")
+    const output = { type: "function_call_output", call_id, output: "sun" } as const
+    first.send({ type: "conversation.item.create", item: output })
+    first.send({ type: "response.create" })
+    await first.until(() => first.all("response.done")[2])
+    assert.deepStrictEqual(
+      service.voice.commands.flatMap((each) =>
+        each._tag === "Setup" ? [[each.instructions, each.tools.map(({ name }) => name)]] : []
+      ),
+      [
+        ["Greet.", ["weather", "look"]],
+        ["Tell the weather.", ["weather", "look"]]
+      ]
+    )
+    first.client.close()
+    await first.closed()
+    const second = await service.resumed(`?thread_id=${conversation.id}`, "Three")
+    assert.deepInclude((await second.next("session.updated")).session, { instructions: "Tell the weather." })
+    assert.deepInclude(service.voice.setups[1], { instructions: "Tell the weather." })
+    assert.deepStrictEqual(
+      service.voice.setups[1]?.tools.map(({ name }) => name),
+      ["weather", "look"]
+    )
   })
 
   it("every byte of the client counts against the limit of the session", async () => {

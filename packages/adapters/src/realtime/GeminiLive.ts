@@ -550,6 +550,8 @@ export const makeGeminiMapping = (
           for (const { toolCallId } of command.outputs) blocking.delete(toolCallId)
           sendTexts(now)
           return null
+        case "Setup":
+          return setupFixed
         case "Native":
           return native(command.event, now)
       }
@@ -559,7 +561,7 @@ export const makeGeminiMapping = (
   function native(event: Fields, now: number): Refusal | null {
     const keys = Object.keys(event)
     if (keys.includes("setup")) {
-      return { code: "invalid_frame", reason: "The setup cannot be changed during a session. Open a new session." }
+      return setupFixed
     }
     const [key] = keys
     if (keys.length !== 1 || key === undefined || !nativeKeys.has(key)) {
@@ -582,6 +584,11 @@ export const makeGeminiMapping = (
     send(event)
     return null
   }
+}
+
+const setupFixed: Refusal = {
+  code: "invalid_frame",
+  reason: "The setup cannot be changed during a session. Open a new session."
 }
 
 const nativeKeys: ReadonlySet<string> = new Set(["realtimeInput", "clientContent"])

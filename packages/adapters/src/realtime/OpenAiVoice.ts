@@ -7,10 +7,12 @@ import { makeWholeSamples, noUsage } from "@colloquy/core/adapters"
 import {
   type AudioFormat,
   type Cut,
+  type ModelSetup,
   type Refusal,
   type SpokenMessage,
   type VendorCommand
 } from "@colloquy/core/realtime"
+import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { base64, count, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
 import { sliceAudioDelta } from "./AudioSlice.ts"
@@ -52,6 +54,8 @@ export interface VoiceSetup {
   readonly inputFormat: AudioFormat
   readonly outputFormat: AudioFormat
   readonly transcribes: boolean
+  /** The fields of other instructions and tools, or why they are refused. */
+  readonly changed: (setup: ModelSetup) => Result.Result<Fields, string>
 }
 
 /** The vendor's events that a client may send. */
@@ -350,7 +354,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       if (dialect.draftsOfUser && !drafts.has(itemId)) updateDraft(itemId, text)
       sink.event({ _tag: "TranscriptFinal", role: "user", itemId, text })
       const usage = dialect.transcriptionUsage(message)
-      if (usage !== null) sink.event({ _tag: "Used", usage })
+      if (usage !== null) sink.event({ _tag: "Used", usage, isHearing: true })
     },
     "conversation.item.input_audio_transcription.failed": (message) => {
       sink.event({ _tag: "TranscriptFailed", itemId: string(message["item_id"]) ?? "" })
@@ -438,6 +442,14 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     return null
   }
 
+  const change = (to: ModelSetup): Refusal | null => {
+    const fields = setup.changed(to)
+    if (Result.isFailure(fields)) return { code: "invalid_frame", reason: fields.failure }
+    const type = session["type"]
+    send({ type: "session.update", session: { ...(type === undefined ? {} : { type }), ...fields.success } })
+    return null
+  }
+
   const noteUpdate = (change: Schema.Json | undefined): void => {
     const detection = at(change, ...dialect.turnDetection)
     if (detection !== undefined) session = withValue(session, dialect.turnDetection, detection)
@@ -507,6 +519,8 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
           }
           for (const { toolCallId } of command.outputs) onAnswered(toolCallId)
           return null
+        case "Setup":
+          return change(command)
         case "Native":
           return native(command.event)
       }

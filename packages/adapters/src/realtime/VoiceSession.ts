@@ -127,17 +127,22 @@ export const mapSession = (
   const options: Fields = setup.options
   if (Object.hasOwn(options, "model")) return refused("provider_options cannot change the model.", "model_mismatch")
   const native = listAt(options, "tools")
-  const taken = takenName(
-    setup.tools.map(({ name }) => name),
-    native.map((tool) => at(tool, "name"))
-  )
-  if (taken !== undefined)
-    return refused(`provider_options.tools: two tools have the name "${taken}". Rename one of them.`)
+  const declare = (tools: SessionSetup["tools"]): Result.Result<ReadonlyArray<Schema.Json>, string> => {
+    const taken = takenName(
+      tools.map(({ name }) => name),
+      native.map((tool) => at(tool, "name"))
+    )
+    return taken === undefined
+      ? Result.succeed([...tools.map((tool) => voiceTool({ ...tool, name: wireName(tool.name, vendor) })), ...native])
+      : Result.fail(`provider_options.tools: two tools have the name "${taken}". Rename one of them.`)
+  }
+  const declared = declare(setup.tools)
+  if (Result.isFailure(declared)) return refused(declared.failure)
   const session = mergeOptions(
     { ...vendor.defaults, ...(setup.instructions === null ? {} : { instructions: setup.instructions }) },
     {
       ...options,
-      tools: [...setup.tools.map((tool) => voiceTool({ ...tool, name: wireName(tool.name, vendor) })), ...native]
+      tools: declared.success
     }
   )
   const input = readFormat(session, "input", vendor.rates)
@@ -168,7 +173,9 @@ export const mapSession = (
           history: setup.history,
           inputFormat: input,
           outputFormat: output,
-          transcribes: isObject(at(session, "audio", "input", "transcription"))
+          transcribes: isObject(at(session, "audio", "input", "transcription")),
+          changed: ({ instructions: text, tools }) =>
+            Result.map(declare(tools), (all) => ({ instructions: text ?? "", tools: all }))
         },
         vendor.dialect
       )

@@ -8,10 +8,10 @@ import {
   type AudioFormat,
   emptyConversation,
   entryText,
+  type ModelSetup,
   noteEvent,
   type PreparedSession,
   type RealtimeModel,
-  type SessionSetup,
   SetupRefused,
   type SpokenMessage,
   type VendorCommand,
@@ -41,11 +41,12 @@ export const withFallback = (native: RealtimeModel, { model, to }: Fallback): Re
   models: native.models,
   prepare: (setup) =>
     Result.flatMap(native.prepare(setup), (first) => {
-      const other = (history: ReadonlyArray<SpokenMessage>) =>
-        to.prepare({ ...setup, model, options: {}, apiKey: null, instructions: first.instructions, history })
-      return Result.flatMap(other(setup.history), (second) =>
+      const now: ModelSetup = { instructions: first.instructions, tools: setup.tools }
+      const other: Prepare = (history, { instructions, tools }) =>
+        to.prepare({ model, options: {}, apiKey: null, instructions, tools, history })
+      return Result.flatMap(other(setup.history, now), (second) =>
         [first.inputFormat, first.outputFormat, second.inputFormat, second.outputFormat].every(isPlain)
-          ? Result.succeed({ ...first, connect: (listener) => connect(first, other, setup, listener) })
+          ? Result.succeed({ ...first, connect: (listener) => connect(first, other, setup.history, now, listener) })
           : Result.fail(new SetupRefused({ code: "invalid_first_frame", reason: plainOnly }))
       )
     })
@@ -54,12 +55,16 @@ export const withFallback = (native: RealtimeModel, { model, to }: Fallback): Re
 const isPlain = ({ channels, encoding }: AudioFormat): boolean => encoding === "pcm_s16le" && channels === 1
 const plainOnly = "A model with a fallback takes PCM audio of one channel only."
 
-type Prepare = (history: ReadonlyArray<SpokenMessage>) => Result.Result<PreparedSession, SetupRefused>
+type Prepare = (
+  history: ReadonlyArray<SpokenMessage>,
+  setup: ModelSetup
+) => Result.Result<PreparedSession, SetupRefused>
 
 const connect = (
   first: PreparedSession,
   prepareOther: Prepare,
-  setup: SessionSetup,
+  history: ReadonlyArray<SpokenMessage>,
+  atFirst: ModelSetup,
   listener: VendorListener
 ): Effect.Effect<VendorLink, VendorUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
@@ -68,6 +73,7 @@ const connect = (
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const firstScope = yield* Scope.fork(whole)
     let said = emptyConversation
+    let setup = atFirst
     let isReady = false
     let isFinishing = false
     let isPaused = false
@@ -148,7 +154,7 @@ const connect = (
       const last = messages.at(-1)
       const question = last?.role === "user" ? last.text : null
       const before = question === null ? messages : messages.slice(0, -1)
-      const prepared = prepareOther([...setup.history, ...before])
+      const prepared = prepareOther([...history, ...before], setup)
       if (Result.isFailure(prepared)) return yield* new VendorUnavailable({ code: "provider_closed", reason })
       const second = prepared.success
       const resample = makeResampler(second.outputFormat.sampleRate, first.outputFormat.sampleRate)
@@ -195,7 +201,9 @@ const connect = (
     return {
       send: (command) => {
         if (command._tag === "ToolOutputs") for (const { toolCallId } of command.outputs) openCalls.delete(toolCallId)
-        if (phase !== "between" && link !== null) return link.send(command)
+        const refusal = phase !== "between" && link !== null ? link.send(command) : null
+        if (command._tag === "Setup" && refusal === null) setup = command
+        if (phase !== "between" && link !== null) return refusal
         if (command._tag === "Text" || command._tag === "Commit") waiting.push(command)
         return null
       },

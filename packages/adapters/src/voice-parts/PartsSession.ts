@@ -23,12 +23,14 @@ import {
 import {
   type Cut,
   heardPart,
+  type ModelSetup,
   type Refusal,
   type SessionSetup,
   type VendorCommand,
   type VendorEvent,
   type VendorLink,
-  type VendorListener
+  type VendorListener,
+  type VoiceTimes
 } from "@colloquy/core/realtime"
 import { makeSpokenText } from "@colloquy/core/voice"
 import type * as Cause from "effect/Cause"
@@ -68,6 +70,7 @@ interface Stages {
   readonly endedAt: number
   transcriptAt: number
   firstTokenAt: number | null
+  firstSentenceAt: number | null
 }
 
 interface Answer {
@@ -89,6 +92,7 @@ export class PartsSession {
   readonly link: VendorLink
   private readonly around: PartsSurroundings
   private readonly turns: ReturnType<typeof makeSpokenTurns>
+  private setup: ModelSetup
   private readonly played = makePlayClock(sound)
   private readonly history: Array<Entry>
   private readonly outputs = new Map<string, string>()
@@ -108,6 +112,7 @@ export class PartsSession {
 
   constructor(around: PartsSurroundings) {
     this.around = around
+    this.setup = around.setup
     this.history = around.setup.history.map(({ role, text }) =>
       role === "user" ? { role, text } : { role, itemId: "", text, calls: [] }
     )
@@ -192,6 +197,9 @@ export class PartsSession {
         }
         if (this.unanswered.size === 0) this.request(null)
         return null
+      case "Setup":
+        this.setup = command
+        return null
       case "Native":
         return this.native(command.event["type"])
     }
@@ -241,7 +249,7 @@ export class PartsSession {
           return this.tell({ _tag: "TranscriptDelta", role: "user", itemId, text: event.text })
         }
         const { text, usage } = event.transcript
-        this.tell({ _tag: "Used", usage: this.hearingUsage(usage, audio.length / bytesPerSecond) })
+        this.tell({ _tag: "Used", usage: this.hearingUsage(usage, audio.length / bytesPerSecond), isHearing: true })
         this.understand(itemId, text.trim(), endedAt)
       })
     ).pipe(
@@ -264,7 +272,9 @@ export class PartsSession {
     if (text === "") return this.tell({ _tag: "NothingSaid", itemId })
     this.tell({ _tag: "TranscriptFinal", role: "user", itemId, text })
     this.history.push({ role: "user", text })
-    this.isWanted = { stages: { itemId, endedAt, transcriptAt: this.around.now(), firstTokenAt: null } }
+    this.isWanted = {
+      stages: { itemId, endedAt, transcriptAt: this.around.now(), firstTokenAt: null, firstSentenceAt: null }
+    }
   }
 
   private hearingUsage(usage: Usage | null, seconds: number): Usage {
@@ -325,6 +335,7 @@ export class PartsSession {
       const sentences = yield* Queue.make<string, Cause.Done>()
       const spoken = makeSpokenText()
       const say = (texts: ReadonlyArray<string>) => {
+        if (texts.length > 0 && answer.stages !== null) answer.stages.firstSentenceAt ??= this.around.now()
         for (const text of texts) Queue.offerUnsafe(sentences, text)
       }
       const listener = {
@@ -359,8 +370,8 @@ export class PartsSession {
       provider: id,
       model,
       info,
-      system: setup.instructions,
-      tools: setup.tools,
+      system: this.setup.instructions,
+      tools: this.setup.tools,
       toolChoice: "auto",
       messages: this.messages(),
       thinking: null,
@@ -444,17 +455,27 @@ export class PartsSession {
     const isFirst = !this.played.has(answer.itemId)
     if (!this.played.add(answer.itemId, encoded, now)) return
     this.around.listener.audio(answer.itemId, encoded)
-    if (isFirst && answer.stages !== null) this.tellStages(answer.stages, now)
+    if (isFirst && answer.stages !== null) this.tellStages(answer.id, answer.stages, now)
   }
 
   /** The times of a turn's stages, from the detected end of speech. */
-  private tellStages({ endedAt, firstTokenAt, itemId, transcriptAt }: Stages, now: number): void {
+  private tellStages(responseId: string, stages: Stages, now: number): void {
+    const { endedAt, firstSentenceAt, firstTokenAt, itemId, transcriptAt } = stages
+    const times: VoiceTimes = {
+      pauseMillis: this.around.detector === null ? 0 : this.around.detected.silenceMillis,
+      transcriptMillis: transcriptAt - endedAt,
+      firstTokenMillis: (firstTokenAt ?? now) - endedAt,
+      firstSentenceMillis: (firstSentenceAt ?? now) - endedAt,
+      firstSoundMillis: now - endedAt
+    }
+    this.tell({ _tag: "Timed", responseId, times })
     const figures = {
       item_id: itemId,
-      pause_ms: this.around.detector === null ? 0 : this.around.detected.silenceMillis,
-      transcript_ms: transcriptAt - endedAt,
-      first_token_ms: (firstTokenAt ?? now) - endedAt,
-      first_sound_ms: now - endedAt
+      pause_ms: times.pauseMillis,
+      transcript_ms: times.transcriptMillis,
+      first_token_ms: times.firstTokenMillis,
+      first_sentence_ms: times.firstSentenceMillis,
+      first_sound_ms: times.firstSoundMillis
     }
     this.tell({ _tag: "Native", json: JSON.stringify({ type: "turn.timed", ...figures }) })
     const attributes = Object.entries(figures).map(([name, value]) => [`colloquy.voice.${name}`, value])

@@ -439,6 +439,7 @@ describe("what the client sends to provider_b", () => {
     const recorded = ready()
     assert.isNull(recorded.tell({ _tag: "Native", event: { realtimeInput: { text: "x" } } }))
     assert.strictEqual(recorded.tell({ _tag: "Native", event: { setup: {} } })?.code, "invalid_frame")
+    assert.strictEqual(recorded.tell({ _tag: "Setup", instructions: "x", tools: [] })?.code, "invalid_frame")
     for (const event of [{}, { toolResponse: {} }, { realtimeInput: {}, clientContent: {} }, { other: 1 }]) {
       assert.strictEqual(recorded.tell({ _tag: "Native", event })?.code, "unsupported_frame")
     }

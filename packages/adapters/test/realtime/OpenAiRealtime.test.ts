@@ -628,6 +628,28 @@ describe("what the client sends to provider_a", () => {
     assert.deepStrictEqual(recorded.sent, [])
   })
 
+  it("gets other instructions and tools as a whole, also while it speaks; a name that is taken is refused", () => {
+    const recorded = ready({ options: { tools: [{ type: "function", name: "native" }] } })
+    recorded.hear({ type: "response.created", response: { id: "r1" } })
+    assert.isNull(recorded.tell({ _tag: "Setup", instructions: null, tools: [tool] }))
+    const declared = { type: "function", name: "get_time", description: "Tells the time" }
+    const [update] = recorded.sent
+    assert.deepInclude(update, { type: "session.update" })
+    assert.deepInclude(update?.["session"], { type: "realtime", instructions: "" })
+    assert.deepNestedInclude(update, { "session.tools[0].name": declared.name, "session.tools[1].name": "native" })
+    const taken = recorded.tell({ _tag: "Setup", instructions: "x", tools: [{ ...tool, name: "native" }] })
+    assert.strictEqual(taken?.code, "invalid_frame")
+    assert.lengthOf(recorded.sent, 1)
+    const other = xai()
+    other.clear()
+    other.tell({ _tag: "Setup", instructions: "Be brief.", tools: [{ ...tool, name: "web_search" }] })
+    assert.deepNestedInclude(other.sent[0], {
+      "session.instructions": "Be brief.",
+      "session.tools[0].name": "service_web_search"
+    })
+    assert.notNestedProperty(other.sent[0], "session.type")
+  })
+
   it("asks for an answer when every call of the response is answered and response.done was seen", () => {
     const recorded = ready({ tools: [tool] })
     const called = (id: string) => ({

@@ -60,9 +60,12 @@ describe("a fallback", () => {
       client.send({ _tag: "Text", text: "One" })
       const error = yield* client.next("Error")
       assert.include(error.message, "goes on with another model")
+      client.send({ _tag: "Change", settings: { systemPrompt: "Be brief." } })
+      yield* client.next("SessionChanged")
       client.send({ _tag: "Text", text: "Two" })
       while ((yield* client.next("TranscriptFinal")).text !== "Answer 1.");
       assert.deepStrictEqual(wordsOf(), ["One", "First.", "Two"])
+      assert.strictEqual(asked[0]?.system, "Be brief.")
       yield* TestClock.adjust("5 seconds")
       client.speak(loud)
       client.speak(new Uint8Array(600 * 48))

@@ -1,7 +1,9 @@
 /** A voice from parts in sessions of the service: tools, interruption, failures, the client's own ends of turns. Time is virtual. */
-import type { ChatRequest } from "@colloquy/core/adapters"
+import { ThreadId } from "@colloquy/core"
+import { type ChatEvent, type ChatRequest, ThreadStore } from "@colloquy/core/adapters"
 import { TestRealtime } from "@colloquy/testing"
 import { assert, describe } from "@effect/vitest"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
@@ -19,6 +21,9 @@ const loud = (millis: number) => {
   const samples = Int16Array.from({ length: millis * 24 }, (_, index) => (index % 2 === 0 ? 6000 : -6000))
   return new Uint8Array(samples.buffer)
 }
+const later = (duration: Duration.Input, text: string): Stream.Stream<ChatEvent> =>
+  Stream.fromEffect(Effect.as(Effect.sleep(duration), { _tag: "TextDelta" as const, text }))
+
 const silence = (millis: number) => new Uint8Array(millis * 48)
 
 const lastOf = ({ messages }: ChatRequest) => messages.at(-1)
@@ -48,6 +53,7 @@ describe("a voice from parts", () => {
         pause_ms: 500,
         transcript_ms: 0,
         first_token_ms: 0,
+        first_sentence_ms: 0,
         first_sound_ms: 0
       })
       client.send({ _tag: "Stop" })
@@ -58,6 +64,143 @@ describe("a voice from parts", () => {
       ])
       const { providerCostUsd } = yield* client.next("SessionEnded")
       assert.approximately(providerCostUsd ?? 0, 0.01 + (31 * 15) / 1e6 + (1.3 / 60) * 0.006, 0.0001)
+    })
+  )
+
+  voiceStory(
+    "speaks the first sentence while the rest is written; the answer keeps how long each stage took",
+    model({
+      hears: () => "How far is it?",
+      thinks: () =>
+        Stream.concat(
+          Stream.concat(later("100 millis", "Seven hundred "), later("200 millis", "metres. Then")),
+          Stream.concat(later("1 minute", " left."), Stream.make(finished))
+        )
+    }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.speak(loud(500))
+      client.speak(silence(600))
+      yield* client.next("TranscriptFinal")
+      yield* TestClock.adjust("300 millis")
+      yield* client.next("ProviderEvent")
+      assert.strictEqual(client.audio().byteLength, 3 * 4800)
+      assert.isFalse(client.events.some(({ _tag }) => _tag === "ResponseDone"))
+      yield* TestClock.adjust("1 minute")
+      yield* client.next("ResponseDone")
+      assert.strictEqual(client.audio().byteLength, 5 * 4800)
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      const messages = yield* ThreadStore.use((store) => store.messages([ThreadId.make(threadId)]))
+      assert.deepStrictEqual(
+        messages.map(({ metadata }) => metadata),
+        [
+          null,
+          {
+            voice_times: {
+              pause_ms: 500,
+              transcript_ms: 0,
+              first_token_ms: 100,
+              first_sentence_ms: 300,
+              first_sound_ms: 300
+            }
+          }
+        ]
+      )
+    })
+  )
+
+  const long = "One two three four. Five six seven eight. Nine ten."
+  voiceStory(
+    "an interruption before the first sound leaves nothing of the answer, and charges what was asked",
+    model({ hears: () => "Stop.", thinks: () => Stream.concat(later("1 second", long), Stream.make(finished)) }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Count." })
+      yield* TestClock.adjust("500 millis")
+      client.speak(loud(200))
+      yield* client.next("Interrupted")
+      yield* client.next("ResponseDone")
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(client.audio().byteLength, 0)
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      assert.deepStrictEqual(yield* stored(threadId), [["user", "Count."]])
+    })
+  )
+
+  voiceStory(
+    "an interruption while the model still writes keeps what was heard, and the rest is never spoken",
+    model({
+      hears: () => "Stop.",
+      thinks: () => Stream.concat(later("1 second", long), later("30 seconds", " Never."))
+    }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Count." })
+      yield* TestClock.adjust("1600 millis")
+      const before = client.audio().byteLength
+      client.speak(loud(200))
+      yield* client.next("Interrupted")
+      yield* client.next("ResponseDone")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(client.audio().byteLength, before)
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      const [, answer] = yield* stored(threadId)
+      assert.isTrue(long.startsWith(answer?.[1] ?? "none"))
+      assert.notStrictEqual(answer?.[1], long)
+    })
+  )
+
+  voiceStory(
+    "speech after the last sound was played interrupts nothing",
+    model({ hears: () => "Thanks.", thinks: () => writes("one two three.") }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      const { threadId } = yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "Count." })
+      yield* client.next("ResponseDone")
+      yield* TestClock.adjust("301 millis")
+      client.speak(loud(200))
+      client.speak(silence(600))
+      yield* client.next("ResponseDone")
+      assert.isFalse(client.events.some(({ _tag }) => _tag === "Interrupted"))
+      client.send({ _tag: "Stop" })
+      yield* client.end
+      assert.deepStrictEqual((yield* stored(threadId))[1], ["assistant", "one two three."])
+    })
+  )
+
+  voiceStory(
+    "other instructions and tools hold from the next answer on",
+    model({
+      thinks: (request) => {
+        asked.push(request)
+        return writes("Well.")
+      }
+    }),
+    Effect.gen(function* () {
+      asked.length = 0
+      const client = yield* connect({ systemPrompt: "Be brief." })
+      yield* client.next("SessionBegin")
+      client.send({ _tag: "Text", text: "One" })
+      yield* client.next("ResponseDone")
+      const tools = [{ name: "weather", description: null, parameters: null }]
+      client.send({ _tag: "Change", settings: { systemPrompt: "Be long.", tools } })
+      yield* client.next("SessionChanged")
+      client.send({ _tag: "Text", text: "Two" })
+      yield* client.next("ResponseDone")
+      assert.deepStrictEqual(
+        asked.map(({ system, tools: offered }) => [system, offered.map(({ name }) => name)]),
+        [
+          ["Be brief.", []],
+          ["Be long.", ["weather"]]
+        ]
+      )
     })
   )
 

@@ -6,7 +6,7 @@
 import type * as Schema from "effect/Schema"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import { addUsage, type Usage } from "../primitives/Usage.ts"
-import type { Cut, VendorEvent } from "./RealtimeModel.ts"
+import type { Cut, VendorEvent, VoiceTimes } from "./RealtimeModel.ts"
 
 interface Item {
   readonly itemId: string
@@ -25,6 +25,8 @@ export interface Entry {
   /** The supplements of the parts, by their names. */
   readonly kept: Schema.JsonObject
   readonly usage: Usage | null
+  /** How long this answer to speech took. */
+  readonly times: VoiceTimes | null
   readonly isDone: boolean
   /** The time when it got its position. */
   readonly at: number
@@ -50,6 +52,7 @@ const newEntry = (key: string, role: Entry["role"], at: number): Entry => ({
   results: [],
   kept: {},
   usage: null,
+  times: null,
   isDone: false,
   at,
   version: 1,
@@ -98,6 +101,8 @@ export const hear = (conversation: Conversation, event: VendorEvent, now: number
       return event.cut === null ? conversation : cut(conversation, event.cut)
     case "CutShort":
       return cut(conversation, event.cut)
+    case "Timed":
+      return change(conversation, event.responseId, (entry) => ({ ...entry, times: event.times }))
     case "Used":
       return chargeLast(conversation, event.usage)
     default:

@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import { pcmBytesPerSecond } from "../primitives/Pcm.ts"
+import { Usage } from "../primitives/Usage.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
 
 /** How the bytes of sound are to be read. */
@@ -48,6 +49,15 @@ export const nothingSelected: ServiceSelection = {
   video: null
 }
 
+/**
+ * What a client has set of a session itself, and changes while it goes on. Absent: as it was; null: as the assistant has it; empty: none.
+ */
+export const SessionSettings = Schema.Struct({
+  systemPrompt: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  tools: Schema.optionalKey(Schema.NullOr(ToolList))
+})
+export type SessionSettings = typeof SessionSettings.Type
+
 /** The first frame. */
 export const SessionRequest = Schema.Struct({
   threadId: Schema.NullOr(Schema.String),
@@ -62,7 +72,12 @@ export const SessionRequest = Schema.Struct({
   providerOptions: Schema.JsonObject,
   selection: ServiceSelection,
   /** True: the client asks a person about calls that need an approval. Absent or false: such calls are not run. */
-  approvals: Schema.optionalKey(Schema.Boolean)
+  approvals: Schema.optionalKey(Schema.Boolean),
+  /**
+   * Present: the thread keeps what the client sets, for its next session. These settings, and where they say nothing those that the thread has
+   * kept, stand above `systemPrompt` and `tools`.
+   */
+  kept: Schema.optionalKey(SessionSettings)
 })
 export type SessionRequest = typeof SessionRequest.Type
 
@@ -91,6 +106,8 @@ export const ClientFrame = Schema.Union([
     reason: Schema.NullOr(Schema.String)
   }),
   Schema.TaggedStruct("ToolOutputs", { outputs: Schema.Array(SessionToolOutput) }),
+  /** Holds from the next answer on. `SessionChanged` says that the thread has kept it. */
+  Schema.TaggedStruct("Change", { settings: SessionSettings }),
   Schema.TaggedStruct("ProviderEvent", { event: Schema.JsonObject }),
   Schema.TaggedStruct("Stop", {})
 ])
@@ -139,8 +156,12 @@ export const ServiceEvent = Schema.Union([
     inputFormat: AudioFormat,
     outputFormat: AudioFormat,
     provider: Schema.String,
-    model: Schema.String
+    model: Schema.String,
+    /** What the session has of the client itself, from now or from the last session, if the first frame has `kept`. */
+    settings: Schema.optionalKey(SessionSettings)
   }),
+  /** A `Change` of the client holds, and is stored. */
+  Schema.TaggedStruct("SessionChanged", {}),
   Schema.TaggedStruct("TranscriptStarted", { itemId: Schema.String, role: Role }),
   Schema.TaggedStruct("TranscriptDelta", { itemId: Schema.String, role: Role, text: Schema.String }),
   Schema.TaggedStruct("TranscriptFinal", { itemId: Schema.String, role: Role, text: Schema.String }),
@@ -157,7 +178,8 @@ export const ServiceEvent = Schema.Union([
   Schema.TaggedStruct("ToolCancelled", { toolCallIds: Schema.Array(Schema.String) }),
   Schema.TaggedStruct("ToolCompleted", { toolCallId: Schema.String }),
   Schema.TaggedStruct("MediaGenerated", { toolCallId: Schema.String, media: Schema.Array(Schema.JsonObject) }),
-  Schema.TaggedStruct("ResponseDone", {}),
+  /** `usage`: what the vendor has reported for this answer, if it has. */
+  Schema.TaggedStruct("ResponseDone", { usage: Schema.optionalKey(Usage) }),
   Schema.TaggedStruct("Interrupted", {}),
   Schema.TaggedStruct("ProviderEvent", {
     /** The vendor's message unchanged: one JSON text. */

@@ -23,11 +23,15 @@ export interface SpokenMessage {
   readonly text: string
 }
 
-/** With what a vendor's session begins. */
-export interface SessionSetup {
-  readonly model: string
+/** What a session gives its model, and may change while it goes on. */
+export interface ModelSetup {
   readonly instructions: string | null
   readonly tools: ReadonlyArray<ToolDefinition>
+}
+
+/** With what a vendor's session begins. */
+export interface SessionSetup extends ModelSetup {
+  readonly model: string
   /** The client's `provider_options`. */
   readonly options: Schema.JsonObject
   readonly history: ReadonlyArray<SpokenMessage>
@@ -68,6 +72,8 @@ export type VendorCommand =
   | { readonly _tag: "ClientGone" }
   /** All of them are open calls of this session. */
   | { readonly _tag: "ToolOutputs"; readonly outputs: ReadonlyArray<CallOutput> }
+  /** Other instructions and tools, from the next answer on. A model that cannot change both refuses them. */
+  | ({ readonly _tag: "Setup" } & ModelSetup)
   /** A message of the vendor's own protocol, from the client. */
   | { readonly _tag: "Native"; readonly event: Schema.JsonObject }
 
@@ -84,6 +90,17 @@ export interface Cut {
   readonly heardMillis: number
   readonly generatedMillis: number
 }
+
+/** From the detected end of speech to each stage of its answer, in milliseconds. */
+export const VoiceTimes = Schema.Struct({
+  /** The silence that ended the turn: it lies before the detected end. */
+  pauseMillis: Schema.Finite,
+  transcriptMillis: Schema.Finite,
+  firstTokenMillis: Schema.Finite,
+  firstSentenceMillis: Schema.Finite,
+  firstSoundMillis: Schema.Finite
+})
+export type VoiceTimes = typeof VoiceTimes.Type
 
 /** What the vendor tells the session. */
 export type VendorEvent =
@@ -123,8 +140,10 @@ export type VendorEvent =
   | { readonly _tag: "Interrupted"; readonly cut: Cut | null }
   /** Only this much of the item counts as heard, without a further interruption. */
   | { readonly _tag: "CutShort"; readonly cut: Cut }
-  /** To be added to the usage so far. */
-  | { readonly _tag: "Used"; readonly usage: Usage }
+  /** To be added to the usage so far. `isHearing`: of the transcript of a turn, not of an answer. */
+  | { readonly _tag: "Used"; readonly usage: Usage; readonly isHearing?: boolean }
+  /** How long an answer to speech took, told with its first sound at the earliest, before its `ResponseDone`. */
+  | { readonly _tag: "Timed"; readonly responseId: string; readonly times: VoiceTimes }
   /** The vendor reports an error; the session goes on. */
   | { readonly _tag: "Failed"; readonly reason: string }
   /** The vendor has closed the link. It MUST be told once, as the last event. */

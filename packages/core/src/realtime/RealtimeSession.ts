@@ -19,17 +19,19 @@ import { TokenCounter } from "../models/TokenCounter.ts"
 import { traced } from "../primitives/Traced.ts"
 import { totalTokens, type Usage } from "../primitives/Usage.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
+import { ThreadStore } from "../threads/ThreadStore.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { Credentials } from "./ClientSocket.ts"
 import type { CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
 import { lostLease, OpenSessions } from "./OpenSessions.ts"
 import type { VendorUnavailable } from "./RealtimeModel.ts"
+import { settingsFields } from "./KeptSettings.ts"
 import { audioCredit, type Opening, SessionAdmission } from "./SessionAdmission.ts"
 import type { SessionDoor } from "./SessionDoor.ts"
 import { makeSessionKeeper, type SessionKeeper } from "./SessionKeeper.ts"
 import { SessionLimits } from "./SessionLimits.ts"
 import { makeRelay, type Relay } from "./SessionRelay.ts"
-import type { Ending } from "./SessionSteps.ts"
+import type { Ending, SessionTerms } from "./SessionSteps.ts"
 import { SessionStore } from "./SessionStore.ts"
 import { SessionTools } from "./SessionTools.ts"
 
@@ -46,7 +48,7 @@ export class RealtimeSession extends Context.Service<
   static readonly layer: Layer.Layer<
     RealtimeSession,
     never,
-    SessionAdmission | SessionTools | OpenSessions | SessionStore | FollowUps | QuotaStore
+    SessionAdmission | SessionTools | OpenSessions | SessionStore | ThreadStore | FollowUps | QuotaStore
   > = Layer.effect(
     RealtimeSession,
     Effect.gen(function* () {
@@ -54,6 +56,7 @@ export class RealtimeSession extends Context.Service<
       const hostedTools = yield* SessionTools
       const open = yield* OpenSessions
       const store = yield* SessionStore
+      const threads = yield* ThreadStore
       const { wake: wakeFollowUps } = yield* FollowUps
       const metering = yield* Metering
       const dayBudget = yield* makeDayBudget
@@ -116,6 +119,7 @@ export class RealtimeSession extends Context.Service<
           decideHosted: tools.decide,
           stopHosted: tools.stop,
           save: () => keeper.wake(),
+          keepSettings: (settings) => keeper.keepSettings(settings),
           charge: (usage) => keeper.charge(usage),
           end: (ending) => Deferred.doneUnsafe(over, Effect.succeed(ending))
         })
@@ -132,6 +136,8 @@ export class RealtimeSession extends Context.Service<
           assistant: { id: opening.place.assistant.id, version: opening.place.assistant.version },
           source: relay,
           followUpsOf: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
+          storeSettings: (settings) => Effect.asVoid(threads.mergeMetadata(threadId, settingsFields(settings))),
+          onSettings: () => relay.input({ _tag: "ChangeKept" }),
           onFollowUps: wakeFollowUps,
           onCharged: Effect.catchTags(dayBudget.budget(audioCredit, assistantId), {
             InsufficientCredit: ({ message }) =>
@@ -142,6 +148,7 @@ export class RealtimeSession extends Context.Service<
             StoreUnavailable: () => Effect.void
           })
         })
+        if (request.kept !== undefined && Object.keys(request.kept).length > 0) keeper.keepSettings(request.kept)
         yield* open.register({ lease, relay })
         door.handOver(relay.fromClient, (ending) => relay.input({ _tag: "Ended", ending, atOnce: false }))
         const keeping = yield* keeper.keep.pipe(
@@ -215,10 +222,15 @@ const failed = (code: ErrorCode, message: string, close: CloseReason): Farewell 
   close
 })
 
-const sessionTerms = ({ held, place, plan, prepared, request }: Opening, limits: SessionLimits) => ({
+const sessionTerms = (
+  { held, place, plan, prepared, request, setupWith }: Opening,
+  limits: SessionLimits
+): SessionTerms => ({
   limits,
   hosted: new Set(plan.hosted.map(({ tool }) => tool.definition.name)),
   canCancel: prepared.canCancel,
+  settings: request.kept ?? { systemPrompt: request.systemPrompt, tools: request.tools },
+  setupWith,
   begin: {
     sessionId: held.lease.sessionId,
     threadId: place.thread.id,
@@ -226,7 +238,8 @@ const sessionTerms = ({ held, place, plan, prepared, request }: Opening, limits:
     inputFormat: prepared.inputFormat,
     outputFormat: prepared.outputFormat,
     provider: request.provider,
-    model: request.model
+    model: request.model,
+    ...(request.kept === undefined ? {} : { settings: request.kept })
   }
 })
 

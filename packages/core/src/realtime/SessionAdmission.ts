@@ -25,15 +25,29 @@ import { HostedTools } from "../tools/HostedTool.ts"
 import type { Place } from "../turns/Place.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import type { Credentials } from "./ClientSocket.ts"
-import type { SessionRequest } from "./Frames.ts"
-import { type PreparedSession, type RealtimeModel, RealtimeModels, type SessionSetup } from "./RealtimeModel.ts"
+import type { SessionRequest, SessionSettings } from "./Frames.ts"
+import { withKept } from "./KeptSettings.ts"
+import {
+  type ModelSetup,
+  type PreparedSession,
+  type RealtimeModel,
+  RealtimeModels,
+  type SessionSetup
+} from "./RealtimeModel.ts"
 import type { SessionDoor } from "./SessionDoor.ts"
 import { refuse, type SessionRefused } from "./SessionErrors.ts"
 import { sessionFeatures } from "./SessionFeatures.ts"
 import { audioPurpose } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
 import { SessionPlaces } from "./SessionPlace.ts"
-import { historyProblem, type PlanRefused, planSession, type SessionPlan, spokenHistory } from "./SessionPlan.ts"
+import {
+  changedSetup,
+  historyProblem,
+  type PlanRefused,
+  planSession,
+  type SessionPlan,
+  spokenHistory
+} from "./SessionPlan.ts"
 import { type OpenOutcome, type SessionLease, SessionStore } from "./SessionStore.ts"
 import { Tickets } from "./Tickets.ts"
 import { WaitingSockets } from "./WaitingSockets.ts"
@@ -59,6 +73,8 @@ export interface Opening {
   readonly place: Place
   readonly plan: SessionPlan
   readonly prepared: PreparedSession
+  /** Pure: what the model gets under other settings of the client, or why they are refused. */
+  readonly setupWith: (settings: SessionSettings) => Result.Result<ModelSetup, string>
   readonly held: Held
   /** True: the customer pays the vendor directly. */
   readonly ownKey: boolean
@@ -181,11 +197,12 @@ export class SessionAdmission extends Context.Service<
       })
 
       const open = Effect.fnUntraced(function* (
-        request: SessionRequest,
+        given: SessionRequest,
         caller: Caller
       ): Effect.fn.Return<Opening, SessionRefused | StoreUnavailable, Principal | Scope.Scope> {
-        const model = yield* findModel(request)
-        const place = yield* findPlace(request, caller)
+        const model = yield* findModel(given)
+        const place = yield* findPlace(given, caller)
+        const request = withKept(given, place.thread.metadata)
         const info = model.models.find(({ name }) => name === request.model) ?? null
         const extras = yield* features.prepare(request, place, info).pipe(
           Effect.catchTag("FeatureRefused", ({ reason }) => Effect.fail(refuse("invalid_first_frame", reason))),
@@ -209,7 +226,9 @@ export class SessionAdmission extends Context.Service<
         const seeded = { ...setup, history }
         const prepared = yield* prepare(model, seeded)
         yield* refuseIf(historyProblem(total - covered, history, prepared.instructions, limits))
-        return { request, place, plan, prepared, held, ownKey: setup.apiKey !== null }
+        const setupWith = (settings: SessionSettings) =>
+          changedSetup({ ...request, systemPrompt: null, tools: null, ...settings }, place, extras, limits)
+        return { request, place, plan, prepared, setupWith, held, ownKey: setup.apiKey !== null }
       })
 
       return SessionAdmission.of({ authorize, firstFrame, open })

@@ -12,6 +12,7 @@ import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { MessageId, newId, RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Usage } from "../primitives/Usage.ts"
+import type { Metadata } from "../threads/Thread.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { AnsweringAssistant, NewMessage } from "../threads/Message.ts"
 import { makeSupplements } from "../threads/Supplement.ts"
@@ -19,6 +20,8 @@ import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder } from "../turns/TurnPart.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { type Entry, isCutShort, entryText } from "./Conversation.ts"
+import type { SessionSettings } from "./Frames.ts"
+import type { VoiceTimes } from "./RealtimeModel.ts"
 import type { SessionCharge, SessionLease, SessionStore } from "./SessionStore.ts"
 
 /** The source of the entries: the relay. */
@@ -34,6 +37,8 @@ export interface SessionKeeper {
   readonly charge: (usage: Usage) => void
   /** The cost of something else, such as a hosted tool. */
   readonly spend: (charge: Charge) => void
+  /** What the client has set, for the next session of the thread. */
+  readonly keepSettings: (settings: SessionSettings) => void
   /** Stores while the session is open; ends when the lease is lost. */
   readonly keep: Effect.Effect<void, never, Principal>
   /** Stores what is left, once. */
@@ -72,6 +77,10 @@ export interface KeeperSetup {
   readonly source: Unsaved
   /** The follow-ups of an exchange that ends with these messages. */
   readonly followUpsOf: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
+  /** Stores what the client has set. */
+  readonly storeSettings: (settings: SessionSettings) => Effect.Effect<void, StoreUnavailable, Principal>
+  /** Called for each change of the settings after it was stored. */
+  readonly onSettings: () => void
   /** Called after follow-ups were stored. */
   readonly onFollowUps: () => void
   /** After charges were stored. */
@@ -90,6 +99,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   /** Messages that are part of an exchange, or will be. */
   const exchanged = new Set<MessageId>()
   let followUps: ReadonlyArray<NewFollowUp> = []
+  let changes: ReadonlyArray<SessionSettings> = []
 
   const storedMessage = Effect.fnUntraced(function* (entry: Entry) {
     const id = ids.get(entry.key) ?? (yield* newId(MessageId))
@@ -114,7 +124,8 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
   const flush = Effect.gen(function* () {
     const entries = source.unsaved()
     const written = unsaved
-    if (entries.length === 0 && written.length === 0) return "saved" as const
+    const changed = changes
+    if (entries.length === 0 && written.length === 0 && changed.length === 0) return "saved" as const
     const messages = yield* Effect.forEach(entries, storedMessage)
     yield* orderFollowUps(entries)
     const ordering = followUps
@@ -126,6 +137,12 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     if (ordering.length > 0) setup.onFollowUps()
     unmetered = [...unmetered, ...written]
     if (written.length > 0) yield* setup.onCharged
+    const settings = changed.at(-1)
+    if (settings !== undefined) {
+      yield* setup.storeSettings(settings)
+      changes = changes.slice(changed.length)
+      for (const _ of changed) setup.onSettings()
+    }
     return "saved" as const
   })
 
@@ -155,6 +172,10 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     wake: () => {
       latch.openUnsafe()
     },
+    keepSettings: (settings) => {
+      changes = [...changes, settings]
+      latch.openUnsafe()
+    },
     charge: (usage) => spend({ provider, model, purpose: audioPurpose, usage }),
     keep: Effect.gen(function* () {
       while (true) {
@@ -167,6 +188,16 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
     owes: () => unmetered.length > 0
   }
 }
+
+const metadataWith = (fields: Metadata): Metadata | null => (Object.keys(fields).length === 0 ? null : fields)
+
+const timesToMetadata = (times: VoiceTimes): Metadata => ({
+  pause_ms: times.pauseMillis,
+  transcript_ms: times.transcriptMillis,
+  first_token_ms: times.firstTokenMillis,
+  first_sentence_ms: times.firstSentenceMillis,
+  first_sound_ms: times.firstSoundMillis
+})
 
 const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage => {
   const { assistant, counter, lease, model, provider } = setup
@@ -202,7 +233,10 @@ const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage 
     assistant: isUser ? null : assistant,
     usage: entry.usage,
     // An unfinished answer is stored as an interrupted one, because it stays so if the process dies.
-    metadata: isCutShort(entry) || !entry.isDone ? { interrupted: true } : null,
+    metadata: metadataWith({
+      ...(isCutShort(entry) || !entry.isDone ? { interrupted: true } : {}),
+      ...(entry.times === null ? {} : { voice_times: timesToMetadata(entry.times) })
+    }),
     supplements: makeSupplements(Object.entries(entry.kept).map(([part, value]) => [part, { value }] as const)),
     tokens: counter.count(sized + output),
     createdAt: new Date(entry.at)

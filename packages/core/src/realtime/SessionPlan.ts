@@ -8,7 +8,7 @@ import type { ThreadSummary } from "../threads/ThreadSummary.ts"
 import { hostedMark, type ToolDefinition } from "../tools/ToolDefinition.ts"
 import type { Place } from "../turns/Place.ts"
 import type { ErrorCode, SessionRequest } from "./Frames.ts"
-import type { SpokenMessage } from "./RealtimeModel.ts"
+import type { ModelSetup, SpokenMessage } from "./RealtimeModel.ts"
 import type { SessionExtras } from "./SessionFeatures.ts"
 import type { SessionLimits } from "./SessionLimits.ts"
 
@@ -49,6 +49,21 @@ export const planSession = (
     followUps: extras.followUps
   })
 }
+
+/** What the model gets after a change. The history was counted when the session began, so the instructions are counted alone. */
+export const changedSetup = (
+  request: SessionRequest,
+  place: Pick<Place, "assistant" | "summary">,
+  extras: SessionExtras,
+  limits: Pick<SessionLimits, "historyMessages" | "historyCharacters">
+): Result.Result<ModelSetup, string> =>
+  planSession(request, place, extras).pipe(
+    Result.flatMap(({ instructions, tools }) => {
+      const problem = historyProblem(0, [], instructions, limits)
+      return problem === null ? Result.succeed({ instructions, tools }) : Result.fail(problem)
+    }),
+    Result.mapError(({ message }) => message)
+  )
 
 const summaryIntro = "A summary of what was said before in this conversation:"
 

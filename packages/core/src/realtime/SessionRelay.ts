@@ -7,6 +7,7 @@ import type * as Schema from "effect/Schema"
 import type { Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import type { ClientInput, ClientSocket } from "./ClientSocket.ts"
+import type { SessionSettings } from "./Frames.ts"
 import { type Entry, keptWith, markStored, ready, unfinishedAnswer } from "./Conversation.ts"
 import type { VendorEvent, VendorLink, VendorListener } from "./RealtimeModel.ts"
 import { millis } from "./SessionLimits.ts"
@@ -24,6 +25,7 @@ export interface RelayOwner {
   readonly stopHosted: (toolCallIds: ReadonlyArray<string>) => void
   /** There is something to store. */
   readonly save: () => void
+  readonly keepSettings: (settings: SessionSettings) => void
   readonly charge: (usage: Usage) => void
   readonly end: (ending: Ending) => void
 }
@@ -108,6 +110,17 @@ export const makeRelay = (client: ClientSocket, terms: SessionTerms, owner: Rela
         if (refusal !== null) waiting.push({ _tag: "Refused", code: refusal.code, message: refusal.reason })
         return
       }
+      case "Change": {
+        const { settings, setup } = action
+        const refusal = link?.send({ _tag: "Setup", ...setup }) ?? null
+        return void waiting.push(
+          refusal === null
+            ? { _tag: "Changed", settings }
+            : { _tag: "Refused", code: refusal.code, message: refusal.reason }
+        )
+      }
+      case "KeepSettings":
+        return owner.keepSettings(action.settings)
       case "PassAudio":
         return
       case "DropAudio":

@@ -4,7 +4,7 @@
  */
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { addUsage, noUsage, type Usage } from "../primitives/Usage.ts"
+import { addUsage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { addResult, close, hear, isCutOff, keepWith, pendingTranscripts } from "./Conversation.ts"
 import type { ClientFrame, ErrorCode } from "./Frames.ts"
@@ -22,7 +22,9 @@ import {
   tell,
   complain
 } from "./SessionSteps.ts"
+import { answerUsage, countUsage, unknownUsage } from "./SessionUsage.ts"
 import { askApproval, decideApproval } from "./SessionApprovals.ts"
+import { changeSettings, keepSettings, tellKept } from "./SessionChanges.ts"
 import { answerCalls, cancelCalls, completeCall, openCall, openCalls, readArguments } from "./ToolCallLedger.ts"
 
 const gracefully: Ending = { error: null, close: "ended" }
@@ -52,6 +54,10 @@ const step = (state: SessionState, input: Input, now: number): Decided => {
       return onVendor(state, input.event, now)
     case "Refused":
       return { state, actions: [complain(input.code, input.message)] }
+    case "Changed":
+      return keepSettings(state, input.settings)
+    case "ChangeKept":
+      return tellKept(state)
     case "MediaMade":
       return { state, actions: [tell({ _tag: "MediaGenerated", toolCallId: input.toolCallId, media: input.media })] }
     case "Kept":
@@ -133,6 +139,8 @@ const onFrame = (state: SessionState, frame: ClientFrame, now: number): Decided 
         : { state, actions: [complain("unsupported_frame", "This provider cannot cancel an answer.")] }
     case "Approval":
       return decideApproval(state, frame)
+    case "Change":
+      return changeSettings(state, frame.settings)
     case "ToolOutputs":
       return onOutputs(state, frame)
     case "ProviderEvent":
@@ -178,9 +186,12 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
     case "ToolsCancelled":
       return onCancelled(state, event.toolCallIds)
     case "ResponseStarted":
-      return stay({ ...state, responding: true })
+      return stay({ ...state, responding: true, answerUsage: null })
     case "ResponseDone":
-      return { state: { ...state, responding: false }, actions: [tell({ _tag: "ResponseDone" })] }
+      return {
+        state: { ...state, responding: false, answerUsage: null },
+        actions: [tell({ _tag: "ResponseDone", ...answerUsage(state) })]
+      }
     case "Interrupted":
       return {
         state,
@@ -193,10 +204,7 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
     case "CutShort":
       return { state, actions: cutActions(state, event.cut) }
     case "Used":
-      return {
-        state: { ...state, usage: addUsage(state.usage, event.usage) },
-        actions: [{ _tag: "Charge", usage: event.usage }]
-      }
+      return countUsage(state, event)
     case "Failed":
       // An error before the beginning means that the setup is not usable, so the session would differ from the requested one.
       return state.phase === "opening"
@@ -208,6 +216,7 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
         : end(state, { error: { code: "provider_closed", message: event.reason }, close: "fault" })
     case "Typed":
     case "NothingSaid":
+    case "Timed":
       return stay(state)
   }
 }
@@ -337,6 +346,3 @@ const end = (state: SessionState, ending: Ending): Decided => ({
     { _tag: "End", ending }
   ]
 })
-
-/** The usage of an answer that did not end: the vendor will charge for it, and has not reported how much. */
-const unknownUsage: Usage = { ...noUsage, estimated: true }

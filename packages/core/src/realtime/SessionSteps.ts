@@ -1,10 +1,11 @@
 /** What the state machine of a voice session (`SessionState`) takes and gives: its state, its inputs, its actions. */
+import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { type Conversation, emptyConversation } from "./Conversation.ts"
-import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent } from "./Frames.ts"
-import type { VendorCommand, VendorEvent } from "./RealtimeModel.ts"
+import type { AudioFormat, ClientFrame, CloseReason, ErrorCode, ServiceEvent, SessionSettings } from "./Frames.ts"
+import type { ModelSetup, VendorCommand, VendorEvent } from "./RealtimeModel.ts"
 import type { SessionLimits } from "./SessionLimits.ts"
 import { emptyLedger, type ToolCallLedger } from "./ToolCallLedger.ts"
 
@@ -25,7 +26,11 @@ export interface SessionState {
   /** The open calls that wait for an approval. */
   readonly undecided: ReadonlySet<string>
   readonly conversation: Conversation
+  /** What the client has set itself. */
+  readonly settings: SessionSettings
   readonly usage: Usage
+  /** Of the current answer; null: the vendor has not reported any. */
+  readonly answerUsage: Usage | null
   readonly responding: boolean
   readonly stopDue: number
   readonly ending: Ending | null
@@ -35,6 +40,9 @@ export interface SessionTerms {
   readonly limits: SessionLimits
   readonly hosted: ReadonlySet<string>
   readonly canCancel: boolean
+  readonly settings: SessionSettings
+  /** Pure: what the model gets under other settings of the client, or why they are refused. */
+  readonly setupWith: (settings: SessionSettings) => Result.Result<ModelSetup, string>
   readonly begin: {
     readonly sessionId: string
     readonly threadId: string
@@ -43,6 +51,7 @@ export interface SessionTerms {
     readonly outputFormat: AudioFormat
     readonly provider: string
     readonly model: string
+    readonly settings?: SessionSettings
   }
 }
 
@@ -55,6 +64,10 @@ export type Input =
   | { readonly _tag: "Vendor"; readonly event: VendorEvent }
   /** The vendor did not accept a command of the client. */
   | { readonly _tag: "Refused"; readonly code: ErrorCode; readonly message: string }
+  /** The vendor has taken these settings. */
+  | { readonly _tag: "Changed"; readonly settings: SessionSettings }
+  /** Settings that were changed are stored. */
+  | { readonly _tag: "ChangeKept" }
   /** A hosted call made a picture, a video or a sound. */
   | { readonly _tag: "MediaMade"; readonly toolCallId: string; readonly media: ReadonlyArray<Schema.JsonObject> }
   /** A part keeps a value with the answer that made the call. */
@@ -76,6 +89,9 @@ export interface CallDecision {
 export type Action =
   | { readonly _tag: "Tell"; readonly event: ServiceEvent }
   | { readonly _tag: "Send"; readonly command: VendorCommand }
+  /** Other instructions and tools go to the vendor; if it takes them, these settings of the client hold. */
+  | { readonly _tag: "Change"; readonly setup: ModelSetup; readonly settings: SessionSettings }
+  | { readonly _tag: "KeepSettings"; readonly settings: SessionSettings }
   /** This piece of audio goes to the vendor. */
   | { readonly _tag: "PassAudio" }
   | { readonly _tag: "DropAudio" }
@@ -101,7 +117,9 @@ export const openingState = (terms: SessionTerms, now: number): SessionState => 
   ledger: emptyLedger,
   undecided: new Set(),
   conversation: emptyConversation,
+  settings: terms.settings,
   usage: noUsage,
+  answerUsage: null,
   responding: false,
   stopDue: Number.POSITIVE_INFINITY,
   ending: null

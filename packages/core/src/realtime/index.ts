@@ -18,11 +18,13 @@ export {
   ServiceEvent,
   ServiceSelection,
   SessionRequest,
+  SessionSettings,
   SessionToolOutput
 } from "./Frames.ts"
 export {
   type CallOutput,
   type Cut,
+  type ModelSetup,
   type PreparedSession,
   RealtimeCapabilities,
   type RealtimeModel,
@@ -36,7 +38,8 @@ export {
   type VendorLink,
   type VendorListener,
   VendorUnavailable,
-  VoicePrices
+  VoicePrices,
+  VoiceTimes
 } from "./RealtimeModel.ts"
 export { RealtimeSessions } from "./RealtimeSessions.ts"
 export { defaultSessionLimits, type SessionLimits } from "./SessionLimits.ts"

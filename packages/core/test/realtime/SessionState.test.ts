@@ -12,6 +12,7 @@ import {
   entryText
 } from "../../src/realtime/Conversation.ts"
 import { noUsage } from "../../src/primitives/Usage.ts"
+import type { SessionSettings } from "../../src/realtime/Frames.ts"
 import type { VendorEvent } from "../../src/realtime/RealtimeModel.ts"
 import { defaultSessionLimits } from "../../src/realtime/SessionLimits.ts"
 import { countAudio, decide, nextDue, takesAudio } from "../../src/realtime/SessionState.ts"
@@ -32,6 +33,11 @@ const terms = {
   limits: Object.assign({}, defaultSessionLimits, { inputBytes: 2000 }),
   hosted: new Set(["hosted"]),
   canCancel: true,
+  settings: { systemPrompt: "Be brief." },
+  setupWith: ({ systemPrompt = null, tools = null }: SessionSettings) =>
+    systemPrompt === "x"
+      ? Result.fail("Not this.")
+      : Result.succeed({ instructions: systemPrompt, tools: tools ?? [] }),
   begin: {
     sessionId: "s",
     threadId: "t",
@@ -198,6 +204,65 @@ describe("before session.begin", () => {
     assert.strictEqual(state.phase, "ended")
     const error = { code: "provider_error", message: "No such voice" } as const
     assert.deepStrictEqual(actions.at(-1), { _tag: "End", ending: { error, close: "fault" } })
+  })
+})
+
+describe("a change of the client's settings", () => {
+  const live = decide(openingState(terms, 0), { _tag: "Vendor", event: { _tag: "Ready" } }, 0).state
+  const change = (settings: SessionSettings): Input => ({
+    _tag: "Frame",
+    frame: { _tag: "Change", settings },
+    bytes: 1
+  })
+
+  it("goes to the vendor with what the client has set before, and holds when the vendor has taken it", () => {
+    const { actions, state } = decide(live, change({ tools: [] }), 0)
+    const settings = { systemPrompt: "Be brief.", tools: [] }
+    assert.deepStrictEqual(actions, [{ _tag: "Change", setup: { instructions: "Be brief.", tools: [] }, settings }])
+    assert.deepStrictEqual(state.settings, terms.settings)
+    const changed = decide(state, { _tag: "Changed", settings }, 0)
+    assert.deepStrictEqual(changed.actions, [{ _tag: "KeepSettings", settings }])
+    assert.deepStrictEqual(changed.state.settings, settings)
+    const kept = decide(changed.state, { _tag: "ChangeKept" }, 0)
+    assert.deepStrictEqual(kept.actions, [{ _tag: "Tell", event: { _tag: "SessionChanged" } }])
+  })
+
+  it("is refused by the rules of the first frame, and before the session has begun", () => {
+    const refused = decide(live, change({ systemPrompt: "x" }), 0)
+    const error = { _tag: "Error", code: "invalid_frame", message: "Not this." } as const
+    assert.deepStrictEqual(refused.actions, [{ _tag: "Tell", event: error }])
+    const early = decide(openingState(terms, 0), change({ tools: [] }), 0)
+    assert.deepInclude(early.actions[0], { _tag: "Tell" })
+  })
+})
+
+describe("the usage of an answer", () => {
+  const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+  const used = (fields: object, isHearing = false): Input =>
+    vendor({ _tag: "Used", usage: { ...noUsage, ...fields }, isHearing })
+  const told = (inputs: ReadonlyArray<Input>) => {
+    let state = openingState(terms, 0)
+    return [vendor({ _tag: "Ready" }), ...inputs].flatMap((input) => {
+      const decided = decide(state, input, 0)
+      state = decided.state
+      return decided.actions.flatMap((action) =>
+        action._tag === "Tell" && action.event._tag === "ResponseDone" ? [action.event.usage] : []
+      )
+    })
+  }
+  const begun = vendor({ _tag: "ResponseStarted", responseId: "r" })
+  const done = vendor({ _tag: "ResponseDone", responseId: "r" })
+
+  it("is told with its end, without that of a transcript or of the answer before", () => {
+    const answer = [begun, used({ inputTokens: 5 }, true), used({ inputTokens: 10 }), used({ outputTokens: 3 }), done]
+    assert.deepStrictEqual(told([...answer, begun, done]), [
+      { ...noUsage, inputTokens: 10, outputTokens: 3 },
+      undefined
+    ])
+  })
+
+  it("is not told where nobody has counted", () => {
+    assert.deepStrictEqual(told([begun, used({ estimated: true }), done]), [undefined])
   })
 })
 

@@ -131,9 +131,11 @@ class DemoTalk {
   private outputs: Array<string> = []
   private speech: Speech | null = null
   private count = 0
+  private tools: ReadonlyArray<ToolDefinition>
 
   constructor(around: Surroundings) {
     this.around = around
+    this.tools = around.tools
   }
 
   take(command: Exclude<VendorCommand, { readonly _tag: "Commit" }>): Refusal | null {
@@ -155,6 +157,9 @@ class DemoTalk {
           if (this.asked.delete(toolCallId)) this.outputs.push(`${name} says: ${output}`)
         }
         if (this.asked.size === 0) this.say(this.outputs.splice(0).join(" "))
+        return null
+      case "Setup":
+        this.tools = command.tools
         return null
       case "Native":
         return { code: "unsupported_frame", reason: "The demo has no events of its own." }
@@ -187,7 +192,7 @@ class DemoTalk {
   }
 
   private answerText(text: string): void {
-    const tool = wantedTool(this.around.tools, text)
+    const tool = wantedTool(this.tools, text)
     if (tool === undefined)
       return this.say(`You wrote: "${text.slice(0, 200)}". I am a demo, and this is my melody for it.`)
     this.interrupt()

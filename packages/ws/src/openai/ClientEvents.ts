@@ -45,7 +45,11 @@ export const ClientEvent = Schema.Union([
     item_id: Schema.String,
     audio_end_ms: millis
   }),
-  Schema.Struct({ ...eventId, type: Schema.Literal("conversation.item.delete"), item_id: Schema.String }),
+  Schema.Struct({
+    ...eventId,
+    type: Schema.Literals(["conversation.item.delete", "conversation.item.retrieve"]),
+    item_id: Schema.String
+  }),
   Schema.Struct({ ...eventId, type: Schema.Literal("response.create"), response: optional(Schema.JsonObject) })
 ])
 export type ClientEvent = typeof ClientEvent.Type

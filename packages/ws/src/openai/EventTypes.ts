@@ -6,6 +6,7 @@ export const eventTypes = [
   "conversation.created",
   "conversation.item.added",
   "conversation.item.done",
+  "conversation.item.retrieved",
   "conversation.item.deleted",
   "conversation.item.truncated",
   "conversation.item.input_audio_transcription.delta",

@@ -2,10 +2,12 @@
  * The answers of a session as OpenAI's events: a response with its items, their words, sound and calls. The session tells words and calls, and the
  * end of an answer; the beginning and the end of each item follow from them.
  */
+import type { Usage } from "@colloquy/core"
 import { makeResampler } from "@colloquy/core/adapters"
 import type { AudioFormat, ServiceEvent } from "@colloquy/core/realtime"
 import type { Fields } from "../Json.ts"
 import type { EventType } from "./EventTypes.ts"
+import type { Item } from "./Items.ts"
 import { Buffer } from "node:buffer"
 
 type Told<Tag extends ServiceEvent["_tag"]> = Extract<ServiceEvent, { readonly _tag: Tag }>
@@ -15,8 +17,8 @@ export interface ResponsesSink {
   readonly sendAudio: (event: Buffer) => void
   readonly newId: (kind: string) => string
   /** Adds an item to the conversation: `conversation.item.added`, and `done` if it is complete. */
-  readonly added: (item: Fields & { readonly id: string }, isDone: boolean) => void
-  readonly done: (item: Fields & { readonly id: string }) => void
+  readonly added: (item: Item, isDone: boolean) => void
+  readonly done: (item: Item) => void
   readonly isTextOnly: () => boolean
   readonly conversationId: () => string
 }
@@ -40,15 +42,30 @@ interface Response {
   cancelled: "client_cancelled" | "turn_detected" | null
 }
 
+/** The kinds of tokens that the ledger does not tell apart (text, sound) are left out. */
+const usageRecord = (usage: Usage | undefined): Fields =>
+  usage === undefined
+    ? {}
+    : {
+        usage: {
+          total_tokens: usage.inputTokens + usage.outputTokens,
+          input_tokens: usage.inputTokens,
+          output_tokens: usage.outputTokens,
+          input_token_details: { cached_tokens: usage.cachedInputTokens },
+          output_token_details: {}
+        }
+      }
+
 /** The server of the hosted tools in the protocol's words. */
 const serverLabel = "service"
 
 export const makeResponses = (sink: ResponsesSink) => {
   const { added, newId, send } = sink
   let active: Response | null = null
+  let hasSpoken = false
   /** Items of all responses: what comes for one that has ended is too late. */
   const known = new Set<string>()
-  const hosted = new Map<string, Fields & { readonly id: string }>()
+  const hosted = new Map<string, Item>()
   let resample: ReturnType<typeof makeResampler> | null = null
 
   const responseRecord = ({ cancelled, id, output }: Response, isDone: boolean): Fields => ({
@@ -75,7 +92,7 @@ export const makeResponses = (sink: ResponsesSink) => {
     output_index: index
   })
 
-  const message = ({ id, isFinal, isText, text }: SpokenItem, status: string): Fields & { readonly id: string } => ({
+  const message = ({ id, isFinal, isText, text }: SpokenItem, status: string): Item => ({
     id,
     object: "realtime.item",
     type: "message",
@@ -136,7 +153,7 @@ export const makeResponses = (sink: ResponsesSink) => {
     finishOutput(response, item.index, message(item, response.cancelled === null ? "completed" : "incomplete"))
   }
 
-  const finishOutput = (response: Response, index: number, item: Fields & { readonly id: string }): void => {
+  const finishOutput = (response: Response, index: number, item: Item): void => {
     response.output.push(item)
     send({ type: "response.output_item.done", response_id: response.id, output_index: index, item })
     sink.done(item)
@@ -166,6 +183,8 @@ export const makeResponses = (sink: ResponsesSink) => {
 
   return {
     isActive: (): boolean => active !== null,
+    /** Whether any answer has had sound. */
+    hasSpoken: (): boolean => hasSpoken,
     words,
     call,
     sound: (itemId: string, base64: Uint8Array, format: AudioFormat): void => {
@@ -174,6 +193,7 @@ export const makeResponses = (sink: ResponsesSink) => {
       if (open === null) return
       const { item, response } = open
       item.hasSound = true
+      hasSpoken = true
       const head = JSON.stringify({
         type: "response.output_audio.delta",
         event_id: newId("event"),
@@ -197,11 +217,11 @@ export const makeResponses = (sink: ResponsesSink) => {
     breakOff: (reason: NonNullable<Response["cancelled"]>): void => {
       if (active !== null) active.cancelled ??= reason
     },
-    end: (): void => {
+    end: (usage?: Usage): void => {
       const response = begin()
       for (const item of response.spoken.values()) finishItem(response, item)
       active = null
-      send({ type: "response.done", response: responseRecord(response, true) })
+      send({ type: "response.done", response: { ...responseRecord(response, true), ...usageRecord(usage) } })
     },
     /** Whether this is the item of an answer. */
     hasItem: (itemId: string): boolean => known.has(itemId)

@@ -2,8 +2,8 @@
  * Pure: the settings of a session as `session.update` changes them, and the first frame that they give. A setting that the model does not take is
  * left out, and `session.updated` shows what holds.
  */
-import type { ModelInfo } from "@colloquy/core"
-import { RealtimeCapabilities, type SessionRequest } from "@colloquy/core/realtime"
+import type { ModelInfo, ToolDefinition } from "@colloquy/core"
+import { RealtimeCapabilities, type SessionRequest, type SessionSettings } from "@colloquy/core/realtime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -96,7 +96,7 @@ const isOneModality = (value: Schema.Json): boolean =>
 export const firstFrame = (settings: Settings): Result.Result<SessionRequest, string> => {
   const { asked, model, place } = settings
   const tools = asked["tools"]
-  if (tools !== undefined && !isList(tools)) return Result.fail("tools is a list.")
+  if (tools !== undefined && tools !== null && !isList(tools)) return Result.fail("tools is a list.")
   const other = tools?.find((tool) => at(tool, "type") !== "function")
   if (other !== undefined) {
     return Result.fail(
@@ -110,11 +110,60 @@ export const firstFrame = (settings: Settings): Result.Result<SessionRequest, st
     provider: model.provider,
     model: model.name,
     ...(asked["instructions"] === undefined ? {} : { system_prompt: asked["instructions"] }),
-    ...(tools === undefined ? {} : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
+    ...(tools === undefined || tools === null
+      ? {}
+      : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
     provider_options: optionsOf(settings)
   })
-  return Result.map(frame, (request) => ({ ...request, approvals: true }))
+  return Result.map(frame, (request) => ({ ...request, approvals: true, kept: settingsOf(asked, request) }))
 }
+
+/** What the client has set itself. A setting that is null is the assistant's again. */
+const settingsOf = (asked: Fields, { systemPrompt, tools }: SessionRequest): SessionSettings => ({
+  ...(asked["instructions"] === undefined ? {} : { systemPrompt }),
+  ...(asked["tools"] === undefined ? {} : { tools })
+})
+
+/** The settings of a session that has begun, with those that its thread has kept. */
+export const withKept = (settings: Settings, { systemPrompt, tools }: SessionSettings): Settings => ({
+  ...settings,
+  asked: {
+    ...settings.asked,
+    ...(systemPrompt === undefined ? {} : { instructions: systemPrompt }),
+    ...(tools === undefined ? {} : { tools: tools === null ? null : tools.map(shownTool) })
+  }
+})
+
+const shownTool = ({ description, name, parameters }: ToolDefinition): Fields => ({
+  type: "function",
+  name,
+  ...(description === null ? {} : { description }),
+  ...(parameters === null ? {} : { parameters })
+})
+
+/** The instructions and the tools that a change gives; null: it leaves both as they are. */
+export const changedSettings = (before: Settings, after: Settings): SessionSettings | null => {
+  const names = ["instructions", "tools"].filter((name) => !isSame(before.asked[name], after.asked[name]))
+  const request = firstFrame(after)
+  if (names.length === 0 || Result.isFailure(request)) return null
+  return settingsOf(Object.fromEntries(names.map((name) => [name, after.asked[name] ?? null])), request.success)
+}
+
+/** A setting of the vendor or of the place that cannot change any more, although the client changes it. */
+export const fixedChange = (before: Settings, after: Settings, hasSpoken: boolean): Problem | null => {
+  const voice = ["audio", "output", "voice"]
+  if (!isSame(before.asked["prompt"], after.asked["prompt"])) {
+    return { param: "session.prompt", message: `"prompt" holds for the whole session. ${goOn}` }
+  }
+  return hasSpoken && !isSame(at(before.asked, ...voice), at(after.asked, ...voice))
+    ? { param: "session.audio.output.voice", message: `The voice cannot be changed after it has spoken. ${goOn}` }
+    : null
+}
+
+const goOn = "Open a new connection with the other value; with the same thread_id it goes on with the conversation."
+
+const isSame = (one: Schema.Json | undefined, other: Schema.Json | undefined): boolean =>
+  JSON.stringify(one) === JSON.stringify(other)
 
 /** The vendor's options. Some vendors have the voice and the turn detection at the top. */
 export const optionsOf = ({ asked, model }: Settings): Fields => {

@@ -3,7 +3,7 @@
  * settings hold from its first frame. A response is given when the client asks for one: texts, outputs of functions and a commit wait for
  * `response.create`.
  */
-import type { ClientFrame, ErrorCode, ServiceEvent } from "@colloquy/core/realtime"
+import type { ClientFrame, ErrorCode, ServiceEvent, SessionSettings } from "@colloquy/core/realtime"
 import { makeResampler } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
 import { Buffer } from "node:buffer"
@@ -13,16 +13,20 @@ import { at, type Fields } from "../Json.ts"
 import { readObject } from "../Wire.ts"
 import { type ClientEvent, idOfEvent, type NewItem, readClientEvent } from "./ClientEvents.ts"
 import type { EventType } from "./EventTypes.ts"
+import { type Item, makeItems } from "./Items.ts"
 import { makeResponses } from "./Responses.ts"
 import {
+  changedSettings,
   firstFrame,
+  fixedChange,
   isManual,
   isTextOnly,
   openSettings,
   optionsOf,
   type Settings,
   shownSession,
-  updated
+  updated,
+  withKept
 } from "./Settings.ts"
 
 type Typed = Fields & { readonly type: EventType }
@@ -40,15 +44,17 @@ export const openAiWire = (connection: Connection): SessionWire => {
   let phase: "new" | "opening" | "live" = "new"
   let conversationId = ""
   let ids = 0
-  let lastItem: string | null = null
-  /** The item before each one. */
-  const befores = new Map<string, string | null>()
+  const items = makeItems()
   /** The id of the client's event that is being handled. */
   let current: string | null = null
+  /** The place in that event of what the session may refuse. */
+  let place: string | null = null
   let complaints = 0
   let isCancelling = false
   /** Whether a response was asked for that has not begun. */
   let isAwaited = false
+  /** Changes of instructions and tools that are not stored yet. */
+  let unkept = 0
   let hasAudio = false
   /** Bytes of the client that the session has not counted yet. */
   let uncounted = 0
@@ -75,14 +81,14 @@ export const openAiWire = (connection: Connection): SessionWire => {
   const fail = (code: string, message: string, param: string | null = null): void =>
     send({ type: "error", error: { type: errorType(code), code, message, param, event_id: current } })
 
-  const done = (item: Fields & { readonly id: string }): void =>
-    send({ type: "conversation.item.done", previous_item_id: befores.get(item.id) ?? null, item })
+  const done = (item: Item): void => {
+    items.put(item)
+    send({ type: "conversation.item.done", previous_item_id: items.before(item.id), item })
+  }
 
-  const added = (item: Fields & { readonly id: string }, isDone: boolean): void => {
-    befores.set(item.id, lastItem)
-    send({ type: "conversation.item.added", previous_item_id: lastItem, item })
+  const added = (item: Item, isDone: boolean): void => {
+    send({ type: "conversation.item.added", previous_item_id: items.add(item), item })
     if (isDone) done(item)
-    lastItem = item.id
   }
 
   const responses = makeResponses({
@@ -115,10 +121,17 @@ export const openAiWire = (connection: Connection): SessionWire => {
     receive({ _tag: "Begin", request: request.success, bytes })
   }
 
-  const onBegin = ({ inputFormat, threadId }: Extract<ServiceEvent, { readonly _tag: "SessionBegin" }>): void => {
+  const onBegin = ({
+    inputFormat,
+    settings: kept = {},
+    threadId
+  }: Extract<ServiceEvent, { readonly _tag: "SessionBegin" }>): void => {
     conversationId = threadId
     resample = makeResampler(24_000, inputFormat.sampleRate)
     send({ type: "conversation.created", conversation: { id: threadId, object: "realtime.conversation" } })
+    const asked = settings
+    if (asked !== null) settings = withKept(asked, kept)
+    if (JSON.stringify(asked) !== JSON.stringify(settings)) showSession()
     // The session is told first that it is open.
     queueMicrotask(() => {
       phase = "live"
@@ -131,27 +144,40 @@ export const openAiWire = (connection: Connection): SessionWire => {
     if (settings === null) return
     const next = updated(settings, change)
     if (Result.isFailure(next)) return fail("invalid_value", next.failure.message, next.failure.param)
-    if (phase === "live" && !changeLive(settings, next.success, change)) return
+    if (phase === "live") return changeLive(settings, next.success, change)
     settings = next.success
-    send({ type: "session.updated", session: shownSession(settings, sessionId) })
+    showSession()
   }
 
-  /** What the vendor can change while it speaks goes to the vendor; the rest holds for the whole session. */
-  const changeLive = (before: Settings, after: Settings, change: Fields): boolean => {
-    const isFixed = ["instructions", "tools", "prompt"].find(
-      (name) => JSON.stringify(before.asked[name]) !== JSON.stringify(after.asked[name])
-    )
-    if (isFixed !== undefined) {
-      fail("session_started", `"${isFixed}" holds for the whole session. ${goOn}`, `session.${isFixed}`)
-      return false
+  /** Instructions and tools are changed by the session, and the vendor's own settings by the vendor, if it can while it speaks. */
+  const changeLive = (before: Settings, after: Settings, change: Fields): void => {
+    const fixed = fixedChange(before, after, responses.hasSpoken())
+    if (fixed !== null) return fail("session_started", fixed.message, fixed.param)
+    const changed = changedSettings(before, after)
+    if (changed !== null && !changeSetup(before, changed)) return
+    if (JSON.stringify(optionsOf(after)) !== JSON.stringify(optionsOf(before))) {
+      const session = { type: "realtime", ...optionsOf({ ...after, asked: change }) }
+      if (!frame({ _tag: "ProviderEvent", event: { type: "session.update", session } })) return
     }
-    const options = optionsOf(after)
-    if (JSON.stringify(options) === JSON.stringify(optionsOf(before))) return true
-    const session = optionsOf({ ...after, asked: change })
-    return frame({
-      _tag: "ProviderEvent",
-      event: { type: "session.update", session: { type: "realtime", ...session } }
-    })
+    settings = after
+    if (changed === null) showSession()
+  }
+
+  /** The store may answer at once, so the change is noted before it is made. */
+  const changeSetup = (before: Settings, changed: SessionSettings): boolean => {
+    unkept++
+    settings = withKept(before, changed)
+    place = "session"
+    const isTaken = frame({ _tag: "Change", settings: changed })
+    place = null
+    if (isTaken) return true
+    unkept--
+    settings = before
+    return false
+  }
+
+  const showSession = (): void => {
+    if (settings !== null) send({ type: "session.updated", session: shownSession(settings, sessionId) })
   }
 
   const handle = (event: ClientEvent, bytes: number): void => {
@@ -194,6 +220,11 @@ export const openAiWire = (connection: Connection): SessionWire => {
           content_index: 0,
           audio_end_ms: event.audio_end_ms
         })
+      case "conversation.item.retrieve": {
+        const item = items.get(event.item_id)
+        if (item === undefined) return fail("item_not_found", "This item is not known, or is too old.", "item_id")
+        return send({ type: "conversation.item.retrieved", item })
+      }
       case "conversation.item.delete":
         return remove(event.item_id)
       case "response.create":
@@ -208,7 +239,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
   }
 
   const showUserItem = (id: string): void => {
-    send({ type: "input_audio_buffer.committed", item_id: id, previous_item_id: lastItem })
+    send({ type: "input_audio_buffer.committed", item_id: id, previous_item_id: items.last() })
     const content = [{ type: "input_audio", transcript: null }]
     added({ id, object: "realtime.item", type: "message", role: "user", status: "completed", content }, true)
   }
@@ -304,25 +335,29 @@ export const openAiWire = (connection: Connection): SessionWire => {
   }
 
   const transcribed = (vendorId: string, outcome: "delta" | "completed" | "failed", fields: Fields): void => {
-    send({
-      type: `conversation.item.input_audio_transcription.${outcome}`,
-      item_id: userItem(vendorId),
-      content_index: 0,
-      ...fields
-    })
+    const id = userItem(vendorId)
+    if (typeof fields["transcript"] === "string") items.setWords(id, fields["transcript"])
+    send({ type: `conversation.item.input_audio_transcription.${outcome}`, item_id: id, content_index: 0, ...fields })
   }
 
   const tell = (event: ServiceEvent): void => {
     switch (event._tag) {
       case "SessionBegin":
         return onBegin(event)
+      case "SessionChanged":
+        if (unkept === 0) return
+        unkept--
+        return showSession()
       case "TranscriptStarted":
         return void userItem(event.itemId)
       case "TranscriptDelta":
         if (event.role === "assistant") return responses.words(event)
         return transcribed(event.itemId, "delta", { delta: event.text })
       case "TranscriptFinal": {
-        if (event.role === "assistant") return responses.words(event)
+        if (event.role === "assistant") {
+          items.setWords(event.itemId, event.text)
+          return responses.words(event)
+        }
         const usage = { type: "duration", seconds: 0 }
         return transcribed(event.itemId, "completed", { transcript: event.text, usage })
       }
@@ -353,11 +388,11 @@ export const openAiWire = (connection: Connection): SessionWire => {
       case "ResponseDone":
         if (isCancelling) responses.breakOff("client_cancelled")
         isCancelling = false
-        return responses.end()
+        return responses.end(event.usage)
       case "Error":
         complaints++
         if (isQuiet) return
-        return fail(errorCodes[event.code] ?? event.code, event.message)
+        return fail(errorCodes[event.code] ?? event.code, event.message, place)
       case "MediaGenerated":
       case "ProviderEvent":
       case "SessionEnded":
@@ -399,7 +434,6 @@ export const openAiWire = (connection: Connection): SessionWire => {
   }
 }
 
-const goOn = "Open a new connection with the other value; with the same thread_id it goes on with the conversation."
 const unknownItem = "No answer of this session has this id."
 
 /** The words of the protocol, where it has its own. */
