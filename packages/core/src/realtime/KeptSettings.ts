@@ -12,7 +12,7 @@ const encode = Schema.encodeSync(Kept)
 
 export const settingsFields = (settings: SessionSettings): Metadata => encode({ [field]: settings })
 
-/** Metadata that somebody has changed to something else counts as none. */
+/** Metadata that a client has changed to something else counts as none. */
 const settingsIn = (metadata: Metadata | null): SessionSettings =>
   Option.match(decode(metadata), { onNone: () => ({}), onSome: (kept) => kept[field] })
 

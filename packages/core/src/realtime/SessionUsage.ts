@@ -15,7 +15,7 @@ export const countUsage = (
   actions: [{ _tag: "Charge", usage }]
 })
 
-/** Tokens that nobody counted are not told as a figure. */
+/** Tokens that the vendor did not count are not told as a figure. */
 export const answerUsage = ({ answerUsage: usage }: SessionState): { readonly usage?: Usage } =>
   usage === null || (usage.estimated && totalTokens(usage) === 0) ? {} : { usage }
 
