@@ -442,7 +442,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
     return null
   }
 
-  const change = (to: ModelSetup): Refusal | null => {
+  const changeSetup = (to: ModelSetup): Refusal | null => {
     const fields = setup.changed(to)
     if (Result.isFailure(fields)) return { code: "invalid_frame", reason: fields.failure }
     const type = session["type"]
@@ -520,7 +520,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
           for (const { toolCallId } of command.outputs) onAnswered(toolCallId)
           return null
         case "Setup":
-          return change(command)
+          return changeSetup(command)
         case "Native":
           return native(command.event)
       }

@@ -1,8 +1,8 @@
 /** Pure: what a client has set of its voice sessions, as a field of the thread's metadata. A session that asks for it begins with that. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Metadata } from "../threads/Thread.ts"
-import { SessionRequest, SessionSettings } from "./Frames.ts"
+import type { Metadata } from "../threads/Thread.ts"
+import { type SessionRequest, SessionSettings } from "./Frames.ts"
 
 const field = "voice_settings"
 
