@@ -1,6 +1,7 @@
 /** Cases as tests through the door without Effect, with a model that judges. */
 import { answers } from "colloquy/answers"
-import { evaluate, matchers, say, scorer, TestKernel, toMarkdown } from "colloquy/testing"
+import { documents } from "colloquy/documents"
+import { evaluate, matchers, say, scorer, simulate, TestKernel, toMarkdown } from "colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 
 /** A model that is polite when it is told to, and judges politeness by a word. */
@@ -32,6 +33,38 @@ describe("evaluate", () => {
     const gate = evaluation.gate()
     assert.isFalse(gate.passed)
     assert.include(toMarkdown(gate), '"short" is better than "polite" in 0, worse in 8 of 8 cases, likely not chance')
+    await kernel.close()
+  })
+
+  it("gives a variant other excerpts of documents, and a simulated conversation too", async () => {
+    const kernel = await TestKernel.open([], {
+      rooms: [documents()],
+      scripted: {
+        otherwise: ({ messages, system }) => say(system?.startsWith("You play") ? "Closed?" : JSON.stringify(messages))
+      }
+    })
+    const { id: assistantId } = await kernel.assistants.create({ name: "Harbour" })
+    for (const file of ["The harbour is closed in winter.", "The harbour is closed at night."]) {
+      const filename = `${file.slice(-7, -1)}.txt`
+      const { id } = await kernel.documents.upload({ file: new TextEncoder().encode(file), filename, assistantId })
+      const indexed = kernel.documents.indexed(id)
+      await kernel.adjust("1 second")
+      await indexed
+    }
+    const expectations = ["in winter", "at night"].map((text) => ({ kind: "contains", text }) as const)
+    const variants = [
+      { name: "usual", assistantId },
+      { name: "one", assistantId, retrieval: { searchLimit: 1 } },
+      { name: "none", assistantId, retrieval: { excerpts: "none" } }
+    ] as const
+    const { results } = await evaluate([{ question: "Is the harbour closed?", expectations }], { kernel, variants })
+    assert.deepStrictEqual(
+      results.map(({ scores }) => scores.filter(({ passed }) => passed).length),
+      [2, 1, 0]
+    )
+    const simulated = { kernel, persona: "Ann", goal: "to know", turns: 1 }
+    const { messages } = await simulate({ ...simulated, variant: { assistantId, retrieval: { excerpts: "none" } } })
+    assert.notInclude(messages[1]?.content, "The harbour")
     await kernel.close()
   })
 

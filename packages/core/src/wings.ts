@@ -42,6 +42,7 @@ export {
   type OwnedDocument
 } from "./documents/DocumentStore.ts"
 export { documentsPartName } from "./documents/DocumentWork.ts"
+export { ExcerptOptions } from "./documents/ExcerptOptions.ts"
 export { acceptedExtensions, readExtension, FileTypeUnsupported } from "./documents/FileType.ts"
 export { retrievedIn, type RetrievedExcerpt } from "./documents/KeptDocuments.ts"
 export { type FilesNotReady, startWithFiles } from "./documents/MessageFiles.ts"

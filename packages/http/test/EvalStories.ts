@@ -1,10 +1,12 @@
 /** Evals over HTTP and on every store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel } from "@colloquy/core"
+import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Evals } from "@colloquy/core/evals"
 import { callTool, say, ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
+import { fileForm, readText } from "./DocumentService.ts"
 import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
 
 const open = (
@@ -17,6 +19,27 @@ const open = (
     Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis", ...settings }).pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provideMerge(ScriptedModel.layer(steps, options)),
+      Layer.provideMerge(stores),
+      Layer.fresh
+    )
+  )
+
+/** With documents, and a model that says what it was told. */
+const openReader = (stores: Layer.Layer<InMemory.Stores>) =>
+  serve(
+    Layer.mergeAll(Evals.layer({ poll: "10 millis" }), Documents.layer()).pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provide(Layer.succeed(TextExtractor, { readable: ["txt"], extract: readText })),
+      Layer.provideMerge(
+        ScriptedModel.layer([], {
+          otherwise: ({ messages, tools }) => {
+            const last = messages.at(-1)
+            return tools.length > 0 && last?.role === "user"
+              ? callTool("search_documents", { query: JSON.stringify(last.content) })
+              : say(JSON.stringify(messages))
+          }
+        })
+      ),
       Layer.provideMerge(stores),
       Layer.fresh
     )
@@ -395,6 +418,64 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       experiments.map(({ experiment_id: id }: Record<string, unknown>) => id),
       experiment_id
     )
+  })
+
+  it("variants with other settings of retrieval get other excerpts and other scores", async () => {
+    await using service = await openReader(stores())
+    await withoutCases(service)
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const facts = { winter: "The harbour closes at nine in winter.", summer: "The harbour closes at ten in summer." }
+    for (const [name, text] of Object.entries(facts)) {
+      const file = new File([text], `${name}.txt`, { type: "text/plain" })
+      const uploaded = await service.call("POST", `/assistants/${assistant_id}/documents`, fileForm({ file }))
+      const at = `/documents/${uploaded.body.document_id}/status`
+      while ((await service.call("GET", at)).body.status !== "completed")
+        await new Promise((resolve) => setImmediate(resolve))
+    }
+    const expectations = ["at nine", "at ten"].map((text) => ({ kind: "contains", text }))
+    const question = "When does the harbour close?"
+    const { case_id } = (await service.call("POST", "/evals/cases", { question, assistant_id, expectations })).body
+    const variants = [
+      { name: "usual" },
+      { name: "one", retrieval: { tok_k: 1 } },
+      { name: "none", retrieval: { excerpts: "none" } },
+      { name: "searches", retrieval: { tok_k: 5, excerpts: "tool" } }
+    ]
+    const asked = { case_ids: [case_id], variants }
+    const made = await service.call("POST", "/evals/experiments", asked)
+    assert.deepStrictEqual([made.status, made.body.variants], [201, variants])
+    const at = `/evals/experiments/${made.body.experiment_id}`
+    while ((await service.call("GET", at)).body.status === "running")
+      await new Promise((resolve) => setImmediate(resolve))
+    const { results } = (await service.call("GET", `${at}/results`)).body
+    assert.deepStrictEqual(
+      results.map(({ scores, variant }: Record<string, ReadonlyArray<{ value: number }>>) => [
+        variant,
+        scores?.reduce((sum, { value }) => sum + value, 0)
+      ]),
+      [
+        ["usual", 2],
+        ["one", 1],
+        ["none", 0],
+        ["searches", 2]
+      ]
+    )
+    assert.deepStrictEqual(
+      results.map(({ tool_calls }: { tool_calls: ReadonlyArray<unknown> }) => tool_calls.length),
+      [0, 0, 0, 1]
+    )
+    const wrong = { ...asked, variants: [{ name: "a", retrieval: { tok_k: 0, excerpts: "all", top_k: 1 } }] }
+    assert.deepStrictEqual(refusedPlaces(await service.call("POST", "/evals/experiments", wrong)), [
+      "variants.0.retrieval.top_k",
+      "variants.0.retrieval.tok_k",
+      "variants.0.retrieval.excerpts"
+    ])
+    await using other = await open([], stores())
+    assert.deepStrictEqual(refusedPlaces(await other.call("POST", "/evals/experiments", asked)), [
+      "variants.1.retrieval",
+      "variants.2.retrieval",
+      "variants.3.retrieval"
+    ])
   })
 
   it("feedback of a user is kept with the answer, replaced, listed, exported, and goes with the thread", async () => {

@@ -34,6 +34,9 @@ export const AssistantNameFilter = Schema.String.check(isNoLongerThanAName)
 /** The number of a version. Stores keep it in 32 bits. */
 export const Version = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 2_147_483_647 }))
 
+/** A search can be asked for so many hits. */
+export const SearchLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))
+
 export const Assistant = Schema.Struct({
   id: AssistantId,
   name: AssistantName,
@@ -46,7 +49,7 @@ export const Assistant = Schema.Struct({
   /** Null: the model's own defaults. */
   modelOptions: Schema.NullOr(ModelOptions),
   /** How many excerpts a search returns (`tok_k` on the wire). */
-  searchLimit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })),
+  searchLimit: SearchLimit,
   /** Fixed at creation: stored vectors depend on it. */
   embedding: Schema.Struct({
     provider: Schema.NullOr(Schema.String),

@@ -2,7 +2,8 @@
  * How documents join a turn. A message is refused while a document of its scope is being processed, and the best excerpts are added before
  * the message. The scope contains the thread's documents and its assistant's. `TurnRequest.options.documents` names the files that came
  * with the message: `{ attachments: [documentId] }`. They are documents of that scope, and the turn waits for their indexing; pictures,
- * sound and video among them are sent to the model directly (`MediaPart`).
+ * sound and video among them are sent to the model directly (`MediaPart`). `searchLimit` and `excerpts` beside it (`ExcerptOptions`) are
+ * for this turn in the place of the assistant's and the host's settings.
  *
  * A scope without documents costs nothing: the turn knows it from the look-up of its thread.
  */
@@ -35,6 +36,7 @@ import { outputsPartName } from "../turns/WantedOutput.ts"
 import type { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
+import { ExcerptOptions, searchToolName } from "./ExcerptOptions.ts"
 import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./DocumentStore.ts"
 import { documentsPartName, scopesWith, searchScope } from "./DocumentWork.ts"
 import {
@@ -51,7 +53,10 @@ import { readExcerpts, shownDocuments } from "./KeptDocuments.ts"
 import { makeMedia } from "./MediaPart.ts"
 import { notReady } from "./NotReady.ts"
 
-const Options = Schema.Struct({ attachments: Schema.optionalKey(Schema.Array(DocumentId)) })
+const Options = Schema.Struct({
+  attachments: Schema.optionalKey(Schema.Array(DocumentId)),
+  ...ExcerptOptions.fields
+})
 
 const Embedding = Schema.Struct({
   provider: Schema.String,
@@ -116,7 +121,8 @@ const makePart = Effect.gen(function* () {
   })
 
   const decide = Effect.fnUntraced(function* (turn: TurnCase) {
-    const ids = yield* readAttachments(turn)
+    const { attachments: given = [], excerpts: how = mode, searchLimit } = yield* readOptions(turn)
+    const ids = [...new Set(given)]
     if (!turn.hasDocuments && ids.length === 0) return null
     const ofAssistant = { assistantId: turn.assistant.id }
     const filters = turn.isNewThread ? [ofAssistant] : [ofAssistant, { threadId: turn.thread.id }]
@@ -129,19 +135,20 @@ const makePart = Effect.gen(function* () {
     const attachments = yield* attachedTo(turn, ids, shelves)
     const { problems, tokens } = media.decide(turn, attachments)
     if (problems.length > 0) return yield* refuse("invalid", problems)
+    const isSearched = completed > 0 && how !== "none"
     const decision: PartDecision<DocumentsPlan> = {
       plan: {
-        limit: turn.assistant.searchLimit,
+        limit: searchLimit ?? turn.assistant.searchLimit,
         embedding: assistantEmbedding(turn.assistant, providers),
         attachments: ids,
         ...(shelves.length > 1 || shelves[0] !== turn.thread.id ? { shelves } : {}),
-        excerpts: completed > 0 ? mode : "none",
-        cites: completed > 0 && takesMarkers(turn)
+        excerpts: completed > 0 ? how : "none",
+        cites: isSearched && takesMarkers(turn)
       },
       ...(ids.length === 0
         ? {}
         : { supplement: { attachments: attachments.map(kept) }, tokens, allowsEmptyContent: true }),
-      ...(completed > 0 ? { ignored: ignoredIn(turn, mode) } : {})
+      ...(isSearched ? { ignored: ignoredIn(turn, how) } : {})
     }
     return decision
   })
@@ -288,13 +295,15 @@ type Problems = TurnRefused["problems"]
 const refuse = (reason: TurnRefused["reason"], problems: Problems): Effect.Effect<never, TurnRefused> =>
   Effect.fail(new TurnRefused({ part: documentsPartName, reason, problems }))
 
-const readOptions = Schema.decodeUnknownOption(Options)
+const decodeOptions = Schema.decodeUnknownOption(Options)
 
-const readAttachments = ({ options = {} }: TurnCase): Effect.Effect<ReadonlyArray<DocumentId>, TurnRefused> =>
-  Option.match(readOptions(options), {
-    onNone: () =>
-      refuse("invalid", [{ path: ["attachments"], message: "Attachments must be a list of document ids." }]),
-    onSome: ({ attachments = [] }) => Effect.succeed([...new Set(attachments)])
+const wrongOptions =
+  "Attachments must be a list of document ids, searchLimit a whole number from 1 to 100, and excerpts recall, tool or none."
+
+const readOptions = ({ options = {} }: TurnCase): Effect.Effect<typeof Options.Type, TurnRefused> =>
+  Option.match(decodeOptions(options), {
+    onNone: () => refuse("invalid", [{ path: [], message: wrongOptions }]),
+    onSome: (read) => Effect.succeed(read)
   })
 
 /**
@@ -324,7 +333,7 @@ const kept = ({ filename, id, mimeType, size, status, summary }: Document) => ({
 const takesMarkers = ({ request }: TurnCase): boolean =>
   request.citations !== false && request.options?.[outputsPartName] === undefined
 
-const ignoredIn = (turn: TurnCase, mode: DocumentSettings["excerpts"]) => [
+const ignoredIn = (turn: TurnCase, mode: DocumentsPlan["excerpts"]) => [
   ...(mode === "recall" && turn.request.jsonOutput === true
     ? [{ option: "json_output", because: "excerpts of documents are in the prompt" }]
     : []),
@@ -334,7 +343,7 @@ const ignoredIn = (turn: TurnCase, mode: DocumentSettings["excerpts"]) => [
 ]
 
 const searchTool = {
-  name: "search_documents",
+  name: searchToolName,
   description: "Finds excerpts in the documents of this conversation by words and meaning.",
   parameters: {
     type: "object",

@@ -19,6 +19,7 @@ export {
 } from "./Documents.ts"
 export { type DocumentAddresses, DocumentLinks, NoPublicAddress } from "./DocumentLinks.ts"
 export { documentsPartName } from "./DocumentWork.ts"
+export { ExcerptOptions } from "./ExcerptOptions.ts"
 export {
   defaultDocumentSettings,
   defaultDocumentSummaries,

@@ -7,6 +7,8 @@ import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { AnswersUnusable, type TypedAnswers } from "../answers/Answer.ts"
 import type { AnswersRequest } from "../answers/Answers.ts"
+import { documentsPartName } from "../documents/DocumentWork.ts"
+import type { ExcerptOptions } from "../documents/ExcerptOptions.ts"
 import { ModelError } from "../models/ModelError.ts"
 import { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
@@ -42,7 +44,13 @@ export interface EvaluatedKernel {
 /** One way to answer the cases: what its messages ask for besides their text. */
 export interface Variant extends Omit<SendRequest, "content" | "idempotency" | "sendToModel" | "stream" | "threadId"> {
   readonly name: string
+  /** How excerpts of documents are found, for a kernel with documents. */
+  readonly retrieval?: ExcerptOptions | undefined
 }
+
+/** What the messages of a variant ask for. */
+export const variantRequest = <Asked extends Omit<Variant, "name">>({ retrieval, ...request }: Asked) =>
+  retrieval === undefined ? request : { ...request, options: { ...request.options, [documentsPartName]: retrieval } }
 
 /** What scorers need that the kernel does not have. */
 export interface JudgingOptions extends Pick<ScoringTools, "judge" | "scorers"> {
@@ -162,7 +170,7 @@ const answerOnce = async (
   let threadId: string | undefined = before?.id
   try {
     const ofCase = toolDefinitions === undefined ? {} : { tools: toolDefinitions }
-    let reply = await kernel.send({ ...ofCase, ...request, ...place, content: question })
+    let reply = await kernel.send({ ...ofCase, ...variantRequest(request), ...place, content: question })
     threadId = reply.threadId
     const answers = recordedOutputs(tools)
     for (let outputs = answers(reply); outputs !== null; outputs = answers(reply)) {

@@ -1,5 +1,6 @@
 /** An experiment: cases × variants × repeats, each an attempt, which is answered and scored. */
 import * as Schema from "effect/Schema"
+import { ExcerptOptions } from "../documents/ExcerptOptions.ts"
 import { ModelOptions } from "../models/ModelOptions.ts"
 import { AssistantId, CaseId, ExperimentId } from "../primitives/Ids.ts"
 import { CaseResult } from "./CaseResult.ts"
@@ -17,7 +18,9 @@ export const ExperimentVariant = Schema.Struct({
   model: Schema.optionalKey(Schema.String),
   modelOptions: Schema.optionalKey(ModelOptions),
   /** The system prompt. */
-  instructions: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200_000)))
+  instructions: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200_000))),
+  /** How excerpts of documents are found. */
+  retrieval: Schema.optionalKey(ExcerptOptions)
 })
 export type ExperimentVariant = typeof ExperimentVariant.Type
 

@@ -5,11 +5,13 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Assistants } from "../assistants/Assistants.ts"
+import { documentsPartName } from "../documents/DocumentWork.ts"
 import { type AssistantId, type CaseId, ExperimentId, FollowUpId, newId } from "../primitives/Ids.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { type IdempotencyKey, RunStore } from "../runs/RunStore.ts"
 import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
+import { TurnParts } from "../turns/TurnParts.ts"
 import { CaseNotFound, type EvalCase } from "./Case.ts"
 import { compare } from "./Comparison.ts"
 import { EvalSettings } from "./EvalSettings.ts"
@@ -81,6 +83,7 @@ export const makeExperiments = Effect.gen(function* () {
   const scoring = yield* Scoring
   const settings = yield* EvalSettings
   const calibrate = yield* makeCalibration
+  const parts = yield* TurnParts
 
   const refuse = (problems: ReadonlyArray<GivenProblem>) => Effect.fail(new ExperimentRefused({ problems }))
 
@@ -161,6 +164,10 @@ export const makeExperiments = Effect.gen(function* () {
             path: ["variants", place, "assistantId"],
             message: `${chosen.withoutAssistant} of the cases name no assistant, so the variant has to.`
           })
+    const hasDocuments = parts.all().some(({ name }) => name === documentsPartName)
+    for (const [place, { retrieval }] of variants.entries())
+      if (retrieval !== undefined && !hasDocuments)
+        problems.push({ path: ["variants", place, "retrieval"], message: "There are no documents here to search." })
     const unknown = [...new Set([...chosen.unknown, ...scoring.unknown(expectations)])]
     if (unknown.length > 0)
       problems.push({ path: ["expectations"], message: `There is no scorer of this name: ${unknown.join(", ")}.` })

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { searchToolName } from "../documents/ExcerptOptions.ts"
 import { CaseId } from "../primitives/Ids.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { HostedToolFailed } from "../tools/HostedTool.ts"
@@ -11,7 +12,11 @@ import { recordedOutputs } from "./Recorded.ts"
 
 export const recordedPartName = "evals"
 
-const Plan = Schema.Struct({ caseId: CaseId })
+const Plan = Schema.Struct({
+  caseId: CaseId,
+  /** True: the documents are searched, because that is what is compared. A search changes nothing. */
+  searches: Schema.optionalKey(Schema.Boolean)
+})
 const readPlan = Schema.decodeUnknownOption(Plan)
 
 /** No person is asked about a call that does nothing. */
@@ -44,5 +49,6 @@ export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof P
   plan: Plan,
   concerns: ({ options }) => options !== undefined,
   decide: ({ options }) => Effect.succeed(Option.getOrNull(Option.map(readPlan(options), (plan) => ({ plan })))),
-  replaceTool: ({ caseId }, tool) => recordedTool(store, caseId, new Map(), tool)
+  replaceTool: ({ caseId, searches = false }, tool) =>
+    searches && tool.definition.name === searchToolName ? tool : recordedTool(store, caseId, new Map(), tool)
 })

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
+import { documentsPartName } from "../documents/DocumentWork.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { type AssistantId, ExperimentId, FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
@@ -171,7 +172,8 @@ export const registerAttempts = Effect.gen(function* () {
     const assistantId = variant.assistantId ?? evalCase.assistantId
     if (assistantId === null) return failed("Neither the variant nor the case names an assistant.")
     if (!(yield* openScratch(threadId, assistantId, evalCase))) return failed("The assistant was deleted.")
-    const { assistantVersion, instructions, model, modelOptions, provider } = variant
+    const { assistantVersion, instructions, model, modelOptions, provider, retrieval } = variant
+    const recorded = { caseId: evalCase.id, ...(retrieval === undefined ? {} : { searches: true }) }
     const begun = yield* turns
       .start({
         threadId,
@@ -183,7 +185,10 @@ export const registerAttempts = Effect.gen(function* () {
         ...(provider === undefined ? {} : { provider }),
         ...(model === undefined ? {} : { model }),
         ...(modelOptions === undefined ? {} : { modelOptions }),
-        ...(experiment.tools === "live" ? {} : { options: { [recordedPartName]: { caseId: evalCase.id } } })
+        options: {
+          ...(retrieval === undefined ? {} : { [documentsPartName]: retrieval }),
+          ...(experiment.tools === "live" ? {} : { [recordedPartName]: recorded })
+        }
       })
       .pipe(Effect.catch((error) => (isPassing(error) ? later(error) : Effect.succeed(failed(error.message)))))
     if ("passed" in begun) return begun

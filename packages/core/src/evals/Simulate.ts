@@ -6,7 +6,7 @@ import type { ThreadCalls } from "../promises/RecordCalls.ts"
 import type { SendRequest } from "../promises/Requests.ts"
 import type { OpenCall } from "../tools/ToolCall.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
-import type { EvaluatedKernel, Variant } from "./Evaluate.ts"
+import { type EvaluatedKernel, type Variant, variantRequest } from "./Evaluate.ts"
 import type { TestCase } from "./TestCase.ts"
 
 type SimulatedReply = Pick<TurnReply, "threadId" | "runId" | "status" | "toolCalls" | "content">
@@ -54,14 +54,14 @@ export interface Simulation {
 const most = 8
 
 export const simulate = async (options: SimulateOptions): Promise<Simulation> => {
-  const { kernel, pause, turns = most, variant } = options
+  const { kernel, pause, turns = most, variant = {} } = options
   const messages: Array<Simulation["messages"][number]> = []
   const speakers = await kernel.assistants.create({ name: "Simulation" })
   const said = { assistantId: speakers.id }
   // The tools are the assistant's: a user has none.
   const modelOptions = { ...options.user?.modelOptions, toolChoice: "none" } as const
   const user = new Side(kernel, { ...said, ...options.user, modelOptions, systemPrompt: instructions(options) })
-  const assistant = new Side(kernel, { ...said, ...variant })
+  const assistant = new Side(kernel, { ...said, ...variantRequest(variant) })
   try {
     for (let turn = 0; turn < turns; turn++) {
       if (turn > 0) await pause?.(turn)

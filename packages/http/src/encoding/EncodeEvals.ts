@@ -81,7 +81,8 @@ const variantToWire = ({
   model,
   modelOptions,
   name,
-  provider
+  provider,
+  retrieval
 }: Variant): Wire.EvalVariant => ({
   name,
   ...compact({
@@ -90,7 +91,8 @@ const variantToWire = ({
     llm_provider: provider,
     model_name: model,
     model_options: modelOptions === undefined ? undefined : modelOptionsToWire(modelOptions),
-    instructions
+    instructions,
+    retrieval: retrieval && compact({ tok_k: retrieval.searchLimit, excerpts: retrieval.excerpts })
   })
 })
 

@@ -260,6 +260,9 @@ const resultsAtOnce = 20
 
 const idFrom = (params: { readonly experiment_id: string }) => ExperimentId.make(params.experiment_id)
 
+const retrievalFromWire = (retrieval: ExperimentRequest["variants"][number]["retrieval"]) =>
+  retrieval ? compact({ searchLimit: given(retrieval.tok_k), excerpts: given(retrieval.excerpts) }) : undefined
+
 const experimentFromWire = (body: ExperimentRequest): NewExperiment => ({
   variants: body.variants.map(({ assistant_id, name, ...variant }) => ({
     name,
@@ -269,7 +272,8 @@ const experimentFromWire = (body: ExperimentRequest): NewExperiment => ({
       provider: given(variant.llm_provider),
       model: given(variant.model_name),
       modelOptions: modelOptionsFromWire(variant.model_options),
-      instructions: given(variant.instructions)
+      instructions: given(variant.instructions),
+      retrieval: retrievalFromWire(variant.retrieval)
     })
   })),
   ...compact({

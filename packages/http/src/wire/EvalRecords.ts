@@ -3,6 +3,7 @@ import {
   CaseName,
   CaseQuestion,
   CaseTags,
+  ExcerptOptions,
   Expectations,
   FeedbackComment,
   FeedbackScore,
@@ -149,7 +150,16 @@ const EvalVariant = Schema.Struct({
   model_name: maybe(Schema.String),
   model_options: maybe(ModelOptions),
   /** The system prompt. */
-  instructions: maybe(Schema.String.check(Schema.isMaxLength(200_000)))
+  instructions: maybe(Schema.String.check(Schema.isMaxLength(200_000))),
+  /** How excerpts of documents are found. */
+  retrieval: maybe(
+    Schema.Struct({
+      /** In the place of the assistant's. */
+      tok_k: maybe(ExcerptOptions.fields.searchLimit.schema),
+      /** Added before the message, searched by the model with a tool, or not searched at all; in the place of the host's setting. */
+      excerpts: maybe(ExcerptOptions.fields.excerpts.schema)
+    })
+  )
 }).annotate({ identifier: "EvalVariant" })
 export type EvalVariant = typeof EvalVariant.Type
 

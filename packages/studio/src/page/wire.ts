@@ -93,6 +93,7 @@ export interface Variant {
   readonly model_name?: string
   readonly model_options?: JsonRecord
   readonly instructions?: string
+  readonly retrieval?: JsonRecord
 }
 
 export interface Experiment {

@@ -19,6 +19,8 @@ interface Draft {
   readonly model: string
   readonly temperature: string
   readonly instructions: string
+  /** The most excerpts of documents; 0: none are looked for. */
+  readonly excerpts: string
 }
 
 let keys = 0
@@ -30,12 +32,13 @@ const newDraft = (name: string): Draft => ({
   version: "",
   model: "",
   temperature: "",
-  instructions: ""
+  instructions: "",
+  excerpts: ""
 })
 
 const mostVariants = 10
 
-const toVariant = ({ assistant, instructions, model, name, temperature, version }: Draft): JsonRecord => {
+const toVariant = ({ assistant, excerpts, instructions, model, name, temperature, version }: Draft): JsonRecord => {
   const { model: model_name, provider } = readModelName(model)
   return {
     name: name.trim(),
@@ -44,7 +47,8 @@ const toVariant = ({ assistant, instructions, model, name, temperature, version 
     ...(provider === null ? {} : { llm_provider: provider }),
     ...(model_name === null ? {} : { model_name }),
     ...(temperature === "" ? {} : { model_options: { temperature: Number(temperature) } }),
-    ...(instructions.trim() === "" ? {} : { instructions })
+    ...(instructions.trim() === "" ? {} : { instructions }),
+    ...(excerpts === "" ? {} : { retrieval: excerpts === "0" ? { excerpts: "none" } : { tok_k: Number(excerpts) } })
   }
 }
 
@@ -146,6 +150,7 @@ const VariantFields = ({ draft, number, onChange, onRemove }: VariantFieldsProps
     ${draft.assistant !== "" && html`<label>Version <input type="number" min="1" placeholder="the present one" value=${draft.version} onInput=${set("version")} /></label>`}
     <${ModelPicker} label="Model of variant ${number}" empty="The assistant’s own" value=${draft.model} onInput=${(model: string) => onChange({ model })} />
     <label>Temperature <input type="number" min="0" max="2" step="0.1" placeholder="the model’s own" value=${draft.temperature} onInput=${set("temperature")} /></label>
+    <label>Excerpts of documents <input type="number" min="0" max="100" placeholder="the assistant’s own" value=${draft.excerpts} onInput=${set("excerpts")} /></label>
     <label>Instructions <textarea rows="4" dir="auto" placeholder="The assistant’s own" value=${draft.instructions} onInput=${set("instructions")}></textarea></label>
   </fieldset>`
 }
