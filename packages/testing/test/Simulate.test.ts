@@ -1,5 +1,5 @@
 /** A model that plays the user: what both sides read, how it ends, and the cases that it leaves. */
-import { callTool, evaluate, fail, say, type ScriptStep, simulate, TestKernel } from "@colloquy/testing"
+import { callTool, evaluate, fail, gate, hang, say, type ScriptStep, simulate, TestKernel } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 
@@ -68,8 +68,10 @@ describe("a simulated user", () => {
     const script: ReadonlyArray<ScriptStep> = [say("Where?"), [say("Let me see."), callTool("track")]]
     const kernel = await open([...script, say("In Oslo."), say("[reached]"), ...script])
     const tools = { ...ann, kernel, variant: { tools: [track] } }
-    const { messages } = await simulate({ ...tools, runTool: ({ name }) => `${name}: Oslo` })
+    const { cases, messages } = await simulate({ ...tools, runTool: ({ name }) => `${name}: Oslo` })
     assert.strictEqual(messages[1]?.content, "Let me see.\n\nIn Oslo.")
+    const recorded = { tools: [{ name: "track", arguments: "{}", output: "track: Oslo" }], toolDefinitions: [track] }
+    assert.deepStrictEqual(cases, [{ question: "Where?", messages: [], ...recorded }])
     assert.strictEqual((await simulate(tools)).outcome, "waiting")
     await kernel.close()
   })
@@ -78,6 +80,81 @@ describe("a simulated user", () => {
     const kernel = await open([say("Where?"), fail("auth")])
     const { messages, outcome } = await simulate({ kernel, ...ann })
     assert.deepStrictEqual([outcome, messages], ["failed", [{ role: "user", content: "Where?" }]])
+    await kernel.close()
+  })
+
+  it("ends with a reason where one side says nothing, or the user ends it before it began", async () => {
+    const scripts: ReadonlyArray<readonly [ReadonlyArray<ScriptStep>, string, number]> = [
+      [[say("[reached]")], "The user: it ended the conversation before it began.", 0],
+      [[say(" ")], "The user: it said nothing.", 0],
+      [[say("Where?"), say("")], "The assistant: it said nothing.", 1],
+      [[callTool("track"), say("")], "The user: it said nothing.", 0]
+    ]
+    for (const [script, reason, said] of scripts) {
+      const kernel = await open(script)
+      const found = await simulate({ kernel, ...ann })
+      assert.deepStrictEqual([found.outcome, found.messages.length, found.cases.length], ["failed", said, said])
+      assert.include(found.reason, reason)
+      assert.deepStrictEqual([await kernel.threads.list(), await kernel.assistants.list()], [[], []])
+      await kernel.close()
+    }
+  })
+
+  it("keeps what was said when a limit of the owner ends it", async () => {
+    const kernel = await TestKernel.open([say("Where?"), say("Which one?"), say("A-17."), say("On Friday.")], {
+      quota: { turnsPerMinute: 4 }
+    })
+    const { messages, outcome, reason } = await simulate({ kernel, ...ann })
+    assert.deepStrictEqual([outcome, messages.length], ["failed", 4])
+    assert.include(reason, "turns a minute")
+    await kernel.close()
+  })
+
+  it("does not wait for a model that hangs, nor for an assistant that calls tools without an end", async () => {
+    const slow = await open([say("Where?"), hang, hang, hang])
+    const later = new Set(["waiting"])
+    const ended = simulate({ kernel: slow, ...ann }).finally(() => later.clear())
+    while (later.size > 0) await slow.adjust("1 minute")
+    const hung = await ended
+    assert.deepStrictEqual([hung.outcome, hung.messages.length], ["failed", 1])
+    await slow.close()
+
+    const calling = await TestKernel.open([], {
+      model: { otherwise: ({ toolChoice }) => (toolChoice === "none" ? say("Where?") : callTool("track")) }
+    })
+    const track = { name: "track", description: null, parameters: null }
+    const { outcome, reason } = await simulate({
+      kernel: calling,
+      ...ann,
+      variant: { tools: [track] },
+      runTool: () => "Oslo"
+    })
+    assert.deepStrictEqual([outcome, reason], ["failed", "The assistant: it called tools 20 times and gave no answer."])
+    assert.deepStrictEqual([await calling.threads.list(), await calling.assistants.list()], [[], []])
+    await calling.close()
+  })
+
+  it("is aborted between two turns and in the middle of one, and leaves nothing behind", async () => {
+    const enough = new Error("Enough.")
+    const between = new AbortController()
+    const kernel = await open([say("Where?"), say("Which one?"), say("A-17."), gate()])
+    const first = simulate({ kernel, ...ann, signal: between.signal, pause: () => between.abort(enough) })
+    assert.strictEqual(await first.catch((error: unknown) => error), enough)
+    const middle = new AbortController()
+    const second = simulate({ kernel, ...ann, signal: middle.signal })
+    await kernel.run(kernel.model.reached())
+    middle.abort(enough)
+    assert.strictEqual(await second.catch((error: unknown) => error), enough)
+    assert.deepStrictEqual([await kernel.threads.list(), await kernel.assistants.list()], [[], []])
+    await kernel.close()
+  })
+
+  it("tells of a message that is too long for the model, and keeps it", async () => {
+    const long = "x".repeat(1_000_000)
+    const kernel = await open([say(long)])
+    const { cases, outcome, reason } = await simulate({ kernel, ...ann })
+    assert.deepStrictEqual([outcome, cases[0]?.question.length], ["failed", 1_000_000])
+    assert.include(reason, "The assistant: ")
     await kernel.close()
   })
 })

@@ -50,7 +50,9 @@ export interface Variant extends Omit<SendRequest, "content" | "idempotency" | "
 
 /** What the messages of a variant ask for. */
 export const variantRequest = <Asked extends Omit<Variant, "name">>({ retrieval, ...request }: Asked) =>
-  retrieval === undefined ? request : { ...request, options: { ...request.options, [documentsPartName]: retrieval } }
+  retrieval === undefined
+    ? request
+    : { ...request, options: Object.assign({}, request.options, { [documentsPartName]: retrieval }) }
 
 /** What scorers need that the kernel does not have. */
 export interface JudgingOptions extends Pick<ScoringTools, "judge" | "scorers"> {

@@ -7,15 +7,24 @@ import type { SendRequest } from "../promises/Requests.ts"
 import type { OpenCall } from "../tools/ToolCall.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import { type EvaluatedKernel, type Variant, variantRequest } from "./Evaluate.ts"
-import type { TestCase } from "./TestCase.ts"
+import type { RecordedOutput, TestCase } from "./TestCase.ts"
 
-type SimulatedReply = Pick<TurnReply, "threadId" | "runId" | "status" | "toolCalls" | "content">
+interface SimulatedReply extends Pick<TurnReply, "threadId" | "runId" | "status" | "toolCalls" | "content"> {
+  readonly fault?: TurnReply["fault"]
+}
+
+/** A simulation that is aborted cancels the turn under way. */
+interface Leaving {
+  readonly signal?: AbortSignal | undefined
+  readonly onLeave: "cancel"
+}
 
 /** What `simulate` needs of an open kernel. */
 export interface SimulatedKernel extends Pick<EvaluatedKernel, "assistants"> {
-  readonly send: (request: SendRequest) => Promise<SimulatedReply>
+  readonly send: (request: SendRequest, options: Leaving) => Promise<SimulatedReply>
   readonly submitToolOutputs: (
-    request: Parameters<EvaluatedKernel["submitToolOutputs"]>[0]
+    request: Parameters<EvaluatedKernel["submitToolOutputs"]>[0],
+    options: Leaving
   ) => Promise<{ readonly reply: () => Promise<SimulatedReply> }>
   readonly threads: Pick<ThreadCalls, "remove">
 }
@@ -37,6 +46,8 @@ export interface SimulateOptions {
   readonly runTool?: ((call: OpenCall) => string | Promise<string>) | undefined
   /** Called before each message but the first: the time in which the user reads. With a test's kernel, `() => kernel.adjust("1 minute")`. */
   readonly pause?: ((turn: number) => void | Promise<void>) | undefined
+  /** When it is aborted, the turn under way is cancelled, nothing is left behind, and `simulate` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What was said, whether the goal was reached, and the cases that came of it. */
@@ -46,75 +57,142 @@ export interface Simulation {
    * a person; `failed`: one side gave no answer.
    */
   readonly outcome: "reached" | "given up" | "turns" | "waiting" | "failed"
+  /** Which side failed, and why; null: none did. */
+  readonly reason: string | null
   readonly messages: ReadonlyArray<{ readonly role: "user" | "assistant"; readonly content: string }>
-  /** One for each message of the user, with what was said before it and without expectations. */
+  /** One for each message of the user, with what was said before it and what `runTool` returned, without expectations. */
   readonly cases: ReadonlyArray<TestCase>
 }
 
 const most = 8
 
+/** How often one answer may wait for the client's tools. */
+const mostToolRounds = 20
+
 export const simulate = async (options: SimulateOptions): Promise<Simulation> => {
-  const { kernel, pause, turns = most, variant = {} } = options
-  const messages: Array<Simulation["messages"][number]> = []
+  const { kernel, pause, runTool, signal, turns = most, variant = {} } = options
+  signal?.throwIfAborted()
+  const said: Array<Said> = []
+  const ended = (outcome: Simulation["outcome"], reason: string | null = null): Simulation => ({
+    outcome,
+    reason,
+    messages: said.map(({ content, role }) => ({ role, content })),
+    cases: casesFrom(said, variant.tools)
+  })
   const speakers = await kernel.assistants.create({ name: "Simulation" })
-  const said = { assistantId: speakers.id }
+  const place = { assistantId: speakers.id }
   // The tools are the assistant's: a user has none.
   const modelOptions = { ...options.user?.modelOptions, toolChoice: "none" } as const
-  const user = new Side(kernel, { ...said, ...options.user, modelOptions, systemPrompt: instructions(options) })
-  const assistant = new Side(kernel, { ...said, ...variantRequest(variant) })
+  const user = new Side(
+    kernel,
+    { ...place, ...options.user, modelOptions, systemPrompt: instructions(options) },
+    signal
+  )
+  const assistant = new Side(kernel, { ...place, ...variantRequest(variant) }, signal)
   try {
     for (let turn = 0; turn < turns; turn++) {
+      signal?.throwIfAborted()
       if (turn > 0) await pause?.(turn)
-      const words = await user.hear(messages.at(-1)?.content ?? "Begin the conversation.")
-      if (words.status !== "COMPLETED") return ended("failed", messages)
+      const words = await user.hear(said.at(-1)?.content ?? "Begin the conversation.")
+      if ("failure" in words) return ended("failed", `The user: ${words.failure}`)
       const end = readEnd(words.content)
-      if (end !== null) return ended(end, messages)
-      messages.push({ role: "user", content: words.content })
-      const answer = await assistant.hear(words.content, options.runTool)
-      if (answer.status === "REQUIRES_ACTION") return ended("waiting", messages)
-      if (answer.status !== "COMPLETED") return ended("failed", messages)
-      messages.push({ role: "assistant", content: answer.content })
+      if (end !== null && said.length === 0)
+        return ended("failed", "The user: it ended the conversation before it began.")
+      if (end !== null) return ended(end)
+      said.push({ role: "user", content: words.content, tools: [] })
+      const answer = await assistant.hear(words.content, runTool)
+      if ("failure" in answer) return ended("failed", `The assistant: ${answer.failure}`)
+      if (answer.isWaiting) return ended("waiting")
+      said.push({ role: "assistant", content: answer.content, tools: answer.tools })
     }
-    return ended("turns", messages)
+    return ended("turns")
   } finally {
-    await user.leave()
-    await assistant.leave()
+    // The assistant of a variant stays, and its thread must go, whatever becomes of the other one.
+    await Promise.allSettled([user.leave(), assistant.leave()])
     await kernel.assistants.remove(speakers.id)
   }
 }
 
+/** A message of the conversation; of an answer, with what the client's tools returned. */
+interface Said {
+  readonly role: "user" | "assistant"
+  readonly content: string
+  readonly tools: ReadonlyArray<RecordedOutput>
+}
+
+const casesFrom = (said: ReadonlyArray<Said>, toolDefinitions: Variant["tools"]): ReadonlyArray<TestCase> =>
+  said.flatMap(({ content: question, role }, place) => {
+    if (role !== "user") return []
+    const tools = said[place + 1]?.tools ?? []
+    const messages = said.slice(0, place).map((each) => ({ role: each.role, content: each.content }))
+    const ofTools = tools.length === 0 || toolDefinitions === undefined ? {} : { tools, toolDefinitions }
+    return [{ question, messages, ...ofTools }]
+  })
+
+type Heard = { readonly failure: string } | (Pick<Said, "content" | "tools"> & { readonly isWaiting: boolean })
+
 /** One side of the conversation: a thread in which the other side is the user. */
 class Side {
   private readonly kernel: SimulatedKernel
-  private readonly request: Omit<Variant, "name">
+  private readonly request: Omit<Variant, "name" | "retrieval">
+  private readonly leaving: Leaving
   private threadId: string | undefined
 
-  constructor(kernel: SimulatedKernel, request: Omit<Variant, "name">) {
+  constructor(kernel: SimulatedKernel, request: Omit<Variant, "name" | "retrieval">, signal: AbortSignal | undefined) {
     this.kernel = kernel
     this.request = request
+    this.leaving = { signal, onLeave: "cancel" }
   }
 
-  async hear(content: string, runTool?: SimulateOptions["runTool"]): Promise<SimulatedReply> {
-    let reply = await this.kernel.send({ ...this.request, threadId: this.threadId, content })
+  async hear(content: string, runTool?: SimulateOptions["runTool"]): Promise<Heard> {
+    let reply = await this.answer(() =>
+      this.kernel.send({ ...this.request, threadId: this.threadId, content }, this.leaving)
+    )
+    if ("failure" in reply) return reply
     const { threadId } = reply
     this.threadId = threadId
-    let text = reply.content
-    if (runTool === undefined) return reply
-    while (reply.status === "REQUIRES_ACTION" && reply.toolCalls.every(isOfClient)) {
+    const texts = [reply.content]
+    const tools: Array<RecordedOutput> = []
+    for (let round = 0; isForTools(reply); round++) {
+      if (runTool === undefined) break
+      if (round === mostToolRounds) return { failure: `it called tools ${mostToolRounds} times and gave no answer.` }
+      const { runId, toolCalls } = reply
       const outputs = await Promise.all(
-        reply.toolCalls.map(async (call) => ({ toolCallId: call.id, output: await runTool(call) }))
+        toolCalls.map(async (call) => ({ toolCallId: call.id, output: await runTool(call) }))
       )
-      const next = await this.kernel.submitToolOutputs({ threadId, runId: reply.runId, outputs })
-      reply = await next.reply()
-      text = [text, reply.content].filter((each) => each !== "").join("\n\n")
+      for (const [place, { arguments: given, name }] of toolCalls.entries())
+        tools.push({ name, arguments: given, output: outputs[place]?.output ?? "" })
+      const next = await this.answer(async () => {
+        const turn = await this.kernel.submitToolOutputs({ threadId, runId, outputs }, this.leaving)
+        return turn.reply()
+      })
+      if ("failure" in next) return next
+      reply = next
+      texts.push(reply.content)
     }
-    return { ...reply, content: text }
+    if (reply.status === "REQUIRES_ACTION") return { content: "", tools, isWaiting: true }
+    if (reply.status !== "COMPLETED") return { failure: reply.fault?.message ?? `its turn is ${reply.status}.` }
+    const text = texts.filter((each) => each !== "").join("\n\n")
+    return text.trim() === "" ? { failure: "it said nothing." } : { content: text, tools, isWaiting: false }
+  }
+
+  /** What the kernel refuses, such as a turn over a limit, ends the conversation, and what was said stays. */
+  private async answer(ask: () => Promise<SimulatedReply>): Promise<SimulatedReply | { readonly failure: string }> {
+    try {
+      return await ask()
+    } catch (error) {
+      this.leaving.signal?.throwIfAborted()
+      return { failure: error instanceof Error ? error.message : String(error) }
+    }
   }
 
   async leave(): Promise<void> {
     if (this.threadId !== undefined) await this.kernel.threads.remove(this.threadId)
   }
 }
+
+const isForTools = ({ status, toolCalls }: SimulatedReply): boolean =>
+  status === "REQUIRES_ACTION" && toolCalls.every(isOfClient)
 
 const isOfClient = ({ approval }: OpenCall): boolean => approval === undefined
 
@@ -131,11 +209,3 @@ const readEnd = (words: string): "reached" | "given up" | null => {
   if (end === undefined) return null
   return end.toLowerCase() === "reached" ? "reached" : "given up"
 }
-
-const ended = (outcome: Simulation["outcome"], messages: Simulation["messages"]): Simulation => ({
-  outcome,
-  messages,
-  cases: messages.flatMap(({ content, role }, place) =>
-    role === "user" ? [{ question: content, messages: messages.slice(0, place) }] : []
-  )
-})
