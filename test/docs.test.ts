@@ -71,7 +71,7 @@ describe("the guide", () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${plain(path)}`)
     )
     // Of the standalone server alone, and of wings, which a host registers.
-    const others = /^GET \/(?:healthz|readyz)$|^\w+ \/(?:(?:v1|ag-ui)\/|mcp$)/u
+    const others = /^GET \/(?:healthz|readyz)$|^\w+ \/(?:(?:v1|ag-ui)\/|mcp$|tool-(?:access|servers)(?:\/|$))/u
     const isThere = (method: string, path: string) => {
       const asked = `${method} ${plain(path)}`
       if (others.test(asked)) return true

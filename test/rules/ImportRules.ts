@@ -111,6 +111,7 @@ export const foldersOfHttp = [
   "openai",
   "ag-ui",
   "mcp",
+  "tool-access",
   "docs-page",
   "client",
   "ai-sdk",

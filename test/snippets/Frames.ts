@@ -611,20 +611,7 @@ assert.strictEqual(seen[0], "Bearer secret")
 await remote.stop()
 `
   },
-  {
-    page: "docs/tools.md",
-    has: "Mcp.layerForOwners(",
-    before: `${stage}import { Pglite } from "@colloquy/adapters/pglite"
-import { say, ScriptedModel } from "@colloquy/testing"
-import * as Redacted from "effect/Redacted"
-`,
-    after: `
-const vault = Postgres.layerProviderKeys({ secret: Redacted.make("a secret") }).pipe(Layer.provide(Pglite.layerClient()))
-const model = ScriptedModel.layer([say("Done.")])
-const reply = await send(kernel.pipe(Layer.provide([model, stores, vault])), { content: "?" })
-assert.strictEqual(reply.content, "Done.")
-`
-  },
+  { page: "docs/tools.md", has: "const notes = mcp({", prints: /not_authorized/ },
   {
     page: "docs/openai.md",
     has: "webHandler({ kernel, wings: [openai] })",

@@ -19,6 +19,7 @@ import type {
   OutcomeStore,
   RetentionStore,
   ScheduleStore,
+  SealedSecretStore,
   SessionStore,
   TicketStore,
   WebhookStore
@@ -41,6 +42,7 @@ export type Stores =
   | RetentionStore
   | RunStore
   | ScheduleStore
+  | SealedSecretStore
   | SessionStore
   | ThreadStore
   | TicketStore

@@ -10,6 +10,7 @@ import type {
   OutcomeStore,
   RetentionStore,
   ScheduleStore,
+  SealedSecretStore,
   SessionStore,
   TicketStore,
   WebhookStore
@@ -26,6 +27,7 @@ type WingStores =
   | OutcomeStore
   | RetentionStore
   | ScheduleStore
+  | SealedSecretStore
   | SessionStore
   | TicketStore
   | WebhookStore

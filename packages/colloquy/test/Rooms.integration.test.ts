@@ -4,6 +4,7 @@ import { answers } from "colloquy/answers"
 import { documents, IndexingFailed } from "colloquy/documents"
 import { inMemory } from "colloquy/in-memory"
 import { images, videos } from "colloquy/media"
+import { mcp } from "colloquy/mcp"
 import { memory, reranker } from "colloquy/memory"
 import { realtime } from "colloquy/realtime"
 import { summaries } from "colloquy/summaries"
@@ -18,6 +19,7 @@ import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Readable } from "node:stream"
+import { openAccountDesk } from "../../adapters/test/mcp/AccountDesk.ts"
 
 const store = () => ({ store: inMemory(), model: "scripted-model", owner: "ada" })
 const script = (...steps: Parameters<typeof scripted>[0]) => ({ ...store(), providers: [scripted(steps)] })
@@ -34,6 +36,35 @@ const pixel = Buffer.from(
 )
 
 const handbook = "# Holidays\n\nEmployees have thirty days of holiday a year."
+
+describe("the room of an MCP server at which owners have accounts", () => {
+  it("grants access for the owner of the call, with several of them in one kernel", async () => {
+    await using desk = await openAccountDesk()
+    const account = (name: string) =>
+      mcp({ name, url: desk.url, oauth: { redirectUrl: "https://host.example/back", secret: `the secret of ${name}` } })
+    const steps = [callTool("notes_access", {}), say("Grant it."), callTool("files_whoami", {}), say("You are Ada.")]
+    await using colloquy = await Colloquy.open({ ...script(...steps), rooms: [account("notes"), account("files")] })
+    const asked = await colloquy.send({ content: "Who am I?" })
+    assert.deepStrictEqual([asked.status, asked.toolAccessRequired], ["COMPLETED", ["notes"]])
+
+    const { url } = await colloquy.toolAccess.begin("files")
+    const back = await desk.agree(url, "ada-desk")
+    const refused = await toFault(colloquy.as("bob").toolAccess.finish(back))
+    assert.deepInclude(refused, { _tag: "ToolAccessFailed", reason: "state" })
+    assert.deepStrictEqual(await colloquy.toolAccess.finish(back), { server: "files" })
+    assert.deepStrictEqual(
+      (await colloquy.toolAccess.list()).map(({ isGranted, server }) => [server, isGranted]),
+      [
+        ["notes", false],
+        ["files", true]
+      ]
+    )
+    const answered = await colloquy.send({ content: "And now?" })
+    assert.deepStrictEqual(answered.toolAccessRequired, [])
+    assert.isTrue(await colloquy.toolAccess.forget("files"))
+    assert.isFalse((await colloquy.toolAccess.get("files")).isGranted)
+  })
+})
 
 describe("the room of documents", () => {
   it("takes a file in every form, waits until it is indexed, and tells what an answer was given", async () => {

@@ -4,6 +4,19 @@
  * not load it. Every name here is also exported by that sub-path.
  */
 
+/** Servers of tools at which each owner has an account, and the store of encrypted secrets. */
+export { SealedSecretStore } from "./access/SealedSecretStore.ts"
+export {
+  type AccessCallback,
+  accessRequired,
+  KeptAccess,
+  type ServerAccess,
+  ToolAccess,
+  ToolAccessFailed,
+  toolAccessPartName,
+  ToolServerNotFound
+} from "./tools/ToolAccess.ts"
+
 /** retrieval: the index of chunks, and how a store ranks them. */
 export { type Chunk, ownText } from "./retrieval/Chunk.ts"
 export {

@@ -3,7 +3,8 @@
  * "npx", "args": […]}}`), as JSON or as the path of a file. Loaded only if it is set.
  */
 import type { Mcp } from "@colloquy/adapters/mcp"
-import type { HostedTools } from "@colloquy/core"
+import type { HostedTools, TurnParts } from "@colloquy/core"
+import type { SealedSecretStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -30,10 +31,24 @@ const Program = Schema.Struct({
   env: Schema.optionalKey(Texts),
   cwd: Schema.optionalKey(Schema.String)
 })
+const httpAddress = Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u))
 const Address = Schema.Struct({
   ...common,
-  url: Schema.String.check(Schema.isPattern(/^https?:\/\/[^\s/]\S*$/u)),
-  headers: Schema.optionalKey(Texts)
+  url: httpAddress,
+  headers: Schema.optionalKey(Texts),
+  /** Each owner has an account there. */
+  oauth: Schema.optionalKey(
+    Schema.Union([
+      Schema.Literal(true),
+      Schema.Struct({
+        client_id: Schema.optionalKey(Schema.NonEmptyString),
+        client_secret: Schema.optionalKey(Schema.NonEmptyString),
+        scope: Schema.optionalKey(Schema.NonEmptyString),
+        client_name: Schema.optionalKey(Schema.NonEmptyString),
+        redirect_url: Schema.optionalKey(httpAddress)
+      })
+    ])
+  )
 })
 const Servers = Schema.Record(Schema.String, Schema.Union([Program, Address]))
 const decode = Schema.decodeUnknownOption(Servers)
@@ -44,8 +59,11 @@ const parsed = (text: string): unknown => {
   return typeof json === "object" && json !== null && "mcpServers" in json ? json.mcpServers : json
 }
 
+/** A server as its setting names it. Where the browser of an owner comes back is known when the server listens. */
+export type NamedServer = Mcp.McpServer & { readonly oauth?: (callback: () => string) => Mcp.OwnedServer["oauth"] }
+
 /** None: the value is invalid. The reason is not printed, because the value may contain keys. */
-export const readMcpServers = (text: string): Option.Option<ReadonlyArray<Mcp.McpServer>> => {
+export const readMcpServers = (text: string): Option.Option<ReadonlyArray<NamedServer>> => {
   try {
     const servers = Option.filter(decode(parsed(text)), (all) => Object.keys(all).every(isName))
     return Option.map(servers, (all) => Object.entries(all).map(([name, each]) => readServer(name, each)))
@@ -54,7 +72,7 @@ export const readMcpServers = (text: string): Option.Option<ReadonlyArray<Mcp.Mc
   }
 }
 
-const readServer = (name: string, server: (typeof Servers.Type)[string]): Mcp.McpServer => {
+const readServer = (name: string, server: (typeof Servers.Type)[string]): NamedServer => {
   const { approval, timeout_seconds: seconds, tools, ...place } = server
   const own = {
     name,
@@ -63,17 +81,56 @@ const readServer = (name: string, server: (typeof Servers.Type)[string]): Mcp.Mc
     ...(seconds === undefined ? {} : { timeout: `${seconds} seconds` as const })
   }
   if ("command" in place) return { ...own, ...place }
-  const { headers = {}, url } = place
+  const { headers = {}, oauth, url } = place
   const secret = Object.entries(headers).map(([header, value]) => [header, Redacted.make(value)] as const)
-  return { ...own, url, headers: Object.fromEntries(secret) }
+  const found = { ...own, url, headers: Object.fromEntries(secret) }
+  return oauth === undefined
+    ? found
+    : { ...found, oauth: (callback) => readOAuth(oauth === true ? {} : oauth, callback) }
 }
 
-export const mcpLayer = (servers: ReadonlyArray<Mcp.McpServer>): Layer.Layer<never, never, HostedTools> =>
-  servers.length === 0
+const readOAuth = (
+  given: Exclude<NonNullable<(typeof Address.Type)["oauth"]>, true>,
+  callback: () => string
+): Mcp.OwnedServer["oauth"] => ({
+  redirectUrl: given.redirect_url ?? callback,
+  ...(given.scope === undefined ? {} : { scope: given.scope }),
+  ...(given.client_name === undefined ? {} : { clientName: given.client_name }),
+  ...(given.client_id === undefined
+    ? {}
+    : {
+        client: {
+          id: given.client_id,
+          ...(given.client_secret === undefined ? {} : { secret: Redacted.make(given.client_secret) })
+        }
+      })
+})
+
+export interface AccountSettings {
+  /** Encrypts the tokens of owners. */
+  readonly secret: Redacted.Redacted<string>
+  readonly earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
+  /** To which the browser of an owner comes back. */
+  readonly callback: () => string
+}
+
+/** The servers whose tools are those of all owners. */
+export const mcpLayer = (servers: ReadonlyArray<NamedServer>): Layer.Layer<never, never, HostedTools> => {
+  const shared = servers.filter(({ oauth }) => oauth === undefined)
+  return shared.length === 0 ? Layer.empty : Layer.unwrap(Effect.map(loadMcp, ({ Mcp: mcp }) => mcp.layer(shared)))
+}
+
+/** Those at which each owner has an account. Without any, their endpoints say so. */
+export const accountsLayer = (
+  servers: ReadonlyArray<NamedServer>,
+  { callback, ...settings }: AccountSettings
+): Layer.Layer<never, never, SealedSecretStore | TurnParts> => {
+  const owned = servers.flatMap((server) =>
+    server.oauth === undefined || "command" in server ? [] : [{ ...server, oauth: server.oauth(callback) }]
+  )
+  return owned.length === 0
     ? Layer.empty
-    : Layer.unwrap(
-        Effect.map(
-          Effect.promise(() => import("@colloquy/adapters/mcp")),
-          ({ Mcp: mcp }) => mcp.layer(servers)
-        )
-      )
+    : Layer.unwrap(Effect.map(loadMcp, ({ Mcp: mcp }) => mcp.layerForOwners(owned, settings)))
+}
+
+const loadMcp = Effect.promise(() => import("@colloquy/adapters/mcp"))

@@ -37,6 +37,7 @@ import { refuseInJson, toNodeHandler } from "@colloquy/http/node"
 import { agUi } from "@colloquy/http/ag-ui"
 import { mcp } from "@colloquy/http/mcp"
 import { openai } from "@colloquy/http/openai"
+import { toolAccess } from "@colloquy/http/tool-access"
 import { type Studio, studio } from "@colloquy/studio"
 import { attachUpgrade, realtimeSocket } from "@colloquy/ws"
 import { openAiRealtime } from "@colloquy/ws/openai"
@@ -52,7 +53,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http"
 import { clock } from "./demo/Clock.ts"
 import { blobsLayer, documentsLayer, readSigningKey } from "./Documents.ts"
 import { guideResponse, hasGuide, isGuidePath } from "./GuideResponse.ts"
-import { mcpLayer } from "./McpServers.ts"
+import { accountsLayer, mcpLayer } from "./McpServers.ts"
 import { type EndedLeg, watchLegs } from "./RunLines.ts"
 import { authenticateBy, clientAddressBy, prepareKeys, soleOwner } from "./ServerKeys.ts"
 import { type Settings, SettingsRefused } from "./Settings.ts"
@@ -171,6 +172,8 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
   const signingKey = await readSigningKey(settings).catch((error: unknown) => {
     throw storeRefused(settings, error)
   })
+  const publicUrl = () => settings.publicUrl ?? address
+  const callback = () => `${publicUrl()?.replace(/\/$/u, "") ?? ""}${basePath}/tool-access/callback`
   const rooms = Layer.mergeAll(
     atStart,
     Layer.provide(Answers.layer(), documentSummaries),
@@ -182,13 +185,17 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     settings.summarizesThreads ? Summaries.layer() : Layer.empty,
     Evals.layer({ online: settings.onlineScoring }),
     Schedules.layer(),
-    Layer.provide(Webhooks.layer(), webhookPorts(settings, signingKey)),
+    Layer.provide(
+      Webhooks.layer(),
+      NodeWebhooks.layer({ ...sealing(signingKey), privateAddresses: settings.webhookPrivateAddresses })
+    ),
     Images.layer(),
     Videos.layer(settings.video),
     Voice.layer(),
     WebSearch.layer(makeSearchEngine(settings)),
     HostedTools.tools([clock]),
-    mcpLayer(settings.mcpServers)
+    mcpLayer(settings.mcpServers),
+    accountsLayer(settings.mcpServers, { ...sealing(signingKey), callback })
   )
   const kernel = voice.layer.pipe(
     Layer.provideMerge(rooms),
@@ -218,7 +225,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     )
   )
   const links = {
-    publicUrl: () => settings.publicUrl ?? address,
+    publicUrl,
     signingKey,
     linkPeriod: settings.mediaUrls
   }
@@ -229,7 +236,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     bodyTimeout,
     streams,
     docs: docsPageWith(docsLinks),
-    wings: [openai, agUi, mcp]
+    wings: [openai, agUi, mcp, toolAccess]
   })
   try {
     await api.ready()
@@ -242,13 +249,10 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
 /** The page of the API is at `<base>/docs`, the guide below it, and the studio at the root. */
 const docsLinks = [...(hasGuide ? [{ title: "Guide", href: "docs/guide" }] : []), { title: "Studio", href: "/" }]
 
-/** The signing key of addresses also encrypts the secrets of webhooks. A server that keeps nothing makes one for itself. */
-const webhookPorts = (
-  { webhookPrivateAddresses }: Settings,
-  signingKey: Awaited<ReturnType<typeof readSigningKey>>
-): ReturnType<typeof NodeWebhooks.layer> => {
+/** The signing key of addresses also encrypts what is stored of secrets. A server that keeps nothing makes one for itself. */
+const sealing = (signingKey: Awaited<ReturnType<typeof readSigningKey>>) => {
   const [secret = Redacted.make(randomUUID()), ...earlierSecrets] = [signingKey ?? []].flat()
-  return NodeWebhooks.layer({ secret, earlierSecrets, privateAddresses: webhookPrivateAddresses })
+  return { secret, earlierSecrets }
 }
 
 /** The lease of runs, but at most 15 seconds, so that a dead process does not block the threads of its voice sessions for longer. */

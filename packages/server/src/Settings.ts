@@ -2,7 +2,6 @@
  * The environment of the standalone server. Everything has a default. Invalid variables are reported in one list, so that the operator can
  * correct all of them at once. A value is never printed, because it may be a key.
  */
-import type { Mcp } from "@colloquy/adapters/mcp"
 import type { OnlineSettings } from "@colloquy/core/wings"
 import type { S3Blobs } from "@colloquy/adapters/s3"
 import type { Quota, TurnSettings } from "@colloquy/core"
@@ -24,6 +23,7 @@ import {
   variables,
   vendorVariables
 } from "./Variables.ts"
+import type { NamedServer } from "./McpServers.ts"
 import { type Vendor, vendors, type VendorSettings } from "./Vendors.ts"
 import type { VoicePriceLists } from "./VoicePriceSettings.ts"
 
@@ -68,7 +68,7 @@ export interface Settings {
   /** True: the program espeak-ng is on the path. It speaks if no vendor does. */
   readonly hasEspeak: boolean
   /** Servers whose tools are offered to models. */
-  readonly mcpServers: ReadonlyArray<Mcp.McpServer>
+  readonly mcpServers: ReadonlyArray<NamedServer>
   readonly onlineScoring: OnlineSettings
   /** The reranker of Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: Vendor; readonly model: string | null } | null

@@ -2,10 +2,9 @@
  * The variables of the environment in one table: their names, their defaults and units, what they must be, and what they are for. The
  * server reads its settings by it, and `docs/settings.md` is made from it.
  */
-import type { Mcp } from "@colloquy/adapters/mcp"
 import type { OnlineSettings } from "@colloquy/core/wings"
 import { defaultQuota, limitsForm, readLimits } from "./Limits.ts"
-import { mcpForm, readMcpServers } from "./McpServers.ts"
+import { mcpForm, type NamedServer, readMcpServers } from "./McpServers.ts"
 import { onlineForm, readOnlineScoring } from "./OnlineScoring.ts"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -90,7 +89,7 @@ const word = /^\S+$/u
 const httpUrl = /^https?:\/\/[^\s/]\S*$/u
 const httpForm = "an address that begins with http:// or https://"
 
-const mcpServers: Variable<ReadonlyArray<Mcp.McpServer>> = variable("MCP_SERVERS", readMcpServers, mcpForm, [], {
+const mcpServers: Variable<ReadonlyArray<NamedServer>> = variable("MCP_SERVERS", readMcpServers, mcpForm, [], {
   usual: "none",
   about:
     "servers of [MCP](tools.md#tools-of-mcp-servers) whose tools models may call: a JSON object, or the path of a file with one ([its form](standalone-server.md#tools-of-mcp-servers))"
@@ -243,7 +242,7 @@ export const variables = {
     {
       usual: "made once and kept, in the database of `DATABASE_URL` or in the data folder",
       about:
-        "signs addresses of files; all processes of a service need the same one. With commas several: the first signs, addresses of all of them are good; take one away, and the addresses that it signed end at once"
+        "signs addresses of files, and encrypts secrets of webhooks and tokens for MCP servers; all processes of a service need the same one. With commas several: the first signs, addresses of all of them are good; take one away, and the addresses that it signed end at once"
     }
   ),
   mediaUrls: number(

@@ -3,11 +3,12 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import type { RequestListener } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { openAccountDesk } from "../../adapters/test/mcp/AccountDesk.ts"
 import { makeToolServer } from "../../adapters/test/mcp/ToolServer.ts"
 import { listen } from "../../../test/snippets/Stage.ts"
 import { readSettings } from "../src/Settings.ts"
@@ -76,6 +77,99 @@ describe("MCP_SERVERS", () => {
     const away = { gone: { command: join(tmpdir(), "no-such-program") }, desk: program }
     assert.include(await callsOf(JSON.stringify(away), "desk_echo"), "You said: ")
   })
+
+  it(
+    "lets each owner grant access to an account, over a restart, and stores no token as text",
+    { timeout: 120_000 },
+    async () => {
+      await using desk = await openAccountDesk()
+      const folder = await mkdtemp(join(tmpdir(), "colloquy-accounts-"))
+      const keys = { ada: "the-key-of-ada-is-long", bob: "the-key-of-bob-is-long" }
+      const start = () =>
+        startDemo({
+          COLLOQUY_DATA_DIR: folder,
+          PUBLIC_URL: "https://colloquy.example",
+          COLLOQUY_API_KEYS: `${keys.ada}=ada,${keys.bob}=bob`,
+          MCP_SERVERS: JSON.stringify({ desk: program, notes: { url: desk.url, oauth: true } })
+        })
+      let server = await start()
+      const asking = (owner: keyof typeof keys) => caller(server, keys[owner])
+      const begin = async (owner: keyof typeof keys): Promise<string> =>
+        (await asking(owner)("POST", "/tool-servers/notes/authorization")).url
+      const status = async (owner: keyof typeof keys) => (await asking(owner)("GET", "/tool-servers/notes")).status
+      const ask = (owner: keyof typeof keys, tool: string) =>
+        asking(owner)("POST", "/threads/messages", { content: `Please use ${tool}` })
+      /** The browser comes back to the public address, without a key. */
+      const comeBack = async (address: string, headers: Readonly<Record<string, string>> = { accept: "text/html" }) => {
+        assert.match(address, /^https:\/\/colloquy\.example\/api\/tool-access\/callback\?/u)
+        const { pathname, search } = new URL(address)
+        const response = await fetch(`${server.url}${pathname}${search}`, { headers })
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      }
+      try {
+        const { tool_access_required: required, status: ended } = await ask("ada", "notes_access")
+        assert.strictEqual(ended, "COMPLETED")
+        assert.deepStrictEqual(required, [{ server: "notes", begin: "POST /tool-servers/notes/authorization" }])
+        assert.deepStrictEqual(await asking("ada")("GET", "/tool-servers"), {
+          tool_servers: [{ server: "notes", status: "not_authorized", expires_at: null, renewed: false }],
+          next_cursor: null
+        })
+
+        const refusal = await comeBack(await desk.decide(await begin("ada"), null), {})
+        assert.deepStrictEqual(
+          [refusal.status, JSON.parse(refusal.text)],
+          [403, { detail: "Access to notes was not granted (access_denied)." }]
+        )
+
+        const address = await desk.decide(await begin("ada"), "ada-desk")
+        await server.stop()
+        server = await start()
+        const byBob = await comeBack(address, { "x-api-key": keys.bob })
+        assert.strictEqual(byBob.status, 400, "another owner brings it")
+        const page = await comeBack(address)
+        assert.deepStrictEqual([page.status, page.headers.get("referrer-policy")], [200, "no-referrer"])
+        assert.match(page.text, /<p>Access to notes is granted\.<\/p>/u)
+        assert.strictEqual((await comeBack(address)).status, 400, "each once")
+        assert.deepStrictEqual([await status("ada"), await status("bob")], ["authorized", "not_authorized"])
+
+        const said = JSON.stringify(await ask("ada", "notes_whoami"))
+        assert.include(said, "You are ada-desk.")
+        assert.notInclude(JSON.stringify(await ask("bob", "notes_whoami")), "You are")
+        await comeBack(await desk.decide(await begin("bob"), "bob-desk"))
+        assert.include(JSON.stringify(await ask("bob", "notes_whoami")), "You are bob-desk.")
+        assert.include(
+          JSON.stringify(await ask("bob", "desk_echo")),
+          "You said: ",
+          "servers of all owners are there too"
+        )
+
+        desk.revoke()
+        const again = await ask("ada", "notes_whoami")
+        assert.deepInclude(again, { status: "COMPLETED", tool_access_required: required })
+        assert.strictEqual(await status("ada"), "not_authorized", "its refresh token has ended")
+        assert.deepInclude(await asking("bob")("DELETE", "/tool-servers/notes/authorization"), {
+          status: "not_authorized"
+        })
+        assert.include(
+          (await asking("bob")("POST", "/tool-servers/other/authorization")).detail,
+          "There is no server other"
+        )
+
+        await comeBack(await desk.decide(await begin("ada"), "ada-desk"))
+        const tokens = desk.tokens()
+        assert.lengthOf(tokens, 2)
+        await server.stop()
+        const files = await readdir(folder, { recursive: true, withFileTypes: true })
+        for (const file of files.filter((each) => each.isFile())) {
+          const bytes = await readFile(join(file.parentPath, file.name), "latin1")
+          for (const token of tokens) assert.isFalse(bytes.includes(token), `a token is in ${file.name}`)
+        }
+      } finally {
+        await server.stop()
+        await rm(folder, { recursive: true })
+      }
+    }
+  )
 
   it("reads the example of the guide, and refuses what is none, without a word of it", async () => {
     const settingsOf = (text: string) => Effect.runPromise(Effect.result(readSettings({ MCP_SERVERS: text })))

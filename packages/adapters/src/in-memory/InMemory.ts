@@ -12,6 +12,7 @@ import {
   OutcomeStore,
   RetentionStore,
   ScheduleStore,
+  SealedSecretStore,
   SessionStore,
   TicketStore,
   WebhookStore
@@ -35,6 +36,7 @@ import { quotaStore } from "./QuotaStore.ts"
 import { retentionStore } from "./RetentionStore.ts"
 import { runStore } from "./RunStore.ts"
 import { scheduleStore } from "./ScheduleStore.ts"
+import { sealedSecretStore } from "./SealedSecretStore.ts"
 import { sessionStore } from "./SessionStore.ts"
 import { makeState, type State } from "./State.ts"
 import { threadStore } from "./ThreadStore.ts"
@@ -64,6 +66,7 @@ export const layerFrom = (state: State): Layer.Layer<Stores> =>
     Layer.succeed(Ports.QuotaStore, quotaStore(state)),
     Layer.succeed(Ports.RunStore, runStore(state)),
     Layer.succeed(ScheduleStore, scheduleStore(state)),
+    Layer.succeed(SealedSecretStore, sealedSecretStore(state)),
     Layer.succeed(SessionStore, sessionStore(state)),
     Layer.succeed(Ports.ThreadStore, threadStore(state)),
     Layer.succeed(TicketStore, ticketStore(state)),

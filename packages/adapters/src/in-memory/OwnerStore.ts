@@ -122,6 +122,7 @@ const tableRows = (
     follow_ups: owned(state.followUps, (row) =>
       row.followUp.kind === keptKind || (erasable && isClaimed(row, now)) ? null : row.followUp.ownerId
     ),
+    provider_keys: named(state.sealedSecrets),
     keys: owned(state.keys, (row) => row.ownerId)
   }
 }

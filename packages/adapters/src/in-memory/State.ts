@@ -225,6 +225,8 @@ export interface State {
   readonly erasures: Map<ErasureId, { readonly ownerId: OwnerId; erasure: Erasure }>
   /** The rates of owners, by owner and name. */
   readonly rates: Map<string, Minute>
+  /** Encrypted secrets, by owner and name. */
+  readonly sealedSecrets: Map<string, Uint8Array>
   /** The tickets by their hash. */
   readonly tickets: Map<string, TicketRecord>
   /** The charges of voice sessions that have not been reported yet, by session and number. */
@@ -256,6 +258,7 @@ export interface State {
 
 /** An empty state for the stores of `layerFrom`. */
 export const makeState = (): State => ({
+  sealedSecrets: new Map(),
   tickets: new Map(),
   sessionCharges: new Map(),
   assistants: new Map(),

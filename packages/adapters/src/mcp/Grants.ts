@@ -1,8 +1,9 @@
 /**
- * What an owner has granted at a server: the tokens, the registration of this client there, and an authorization that has begun. It is kept
- * as one secret of the owner, encrypted by the store.
+ * What an owner has granted at a server: the tokens and the registration of this client there, and an authorization that has begun. Both are
+ * secrets of the owner, encrypted here before a store sees them.
  */
-import type { Principal, StoreUnavailable } from "@colloquy/core"
+import { Principal, type StoreUnavailable } from "@colloquy/core"
+import { SealedSecretStore } from "@colloquy/core/wings"
 import {
   auth,
   type AuthProvider,
@@ -14,17 +15,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { makeSeal } from "../postgres/SealedText.ts"
 import type { OwnedServer } from "./McpServer.ts"
-
-/** Port: secrets of owners by name. `ProviderKeyVault` of the Postgres store is one, which keeps them encrypted. */
-export interface SecretStore {
-  /** The principal's own secret, or null; never that of another owner. */
-  readonly find: (name: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
-  /** Replaces an earlier one. It is for the store to encrypt it. */
-  readonly put: (name: string, secret: Redacted.Redacted<string>) => Effect.Effect<void, StoreUnavailable, Principal>
-  /** False: there was none. */
-  readonly remove: (name: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
-}
 
 const text = Schema.optionalKey(Schema.String)
 const Tokens = Schema.Struct({
@@ -34,7 +26,9 @@ const Tokens = Schema.Struct({
   scope: text,
   id_token: text,
   expires_in: Schema.optionalKey(Schema.Finite),
-  issuer: text
+  issuer: text,
+  /** Milliseconds since 1970. */
+  expires_at: Schema.optionalKey(Schema.Finite)
 })
 const Client = Schema.Struct({
   client_id: Schema.String,
@@ -42,76 +36,150 @@ const Client = Schema.Struct({
   issuer: text
 })
 
-const Grant = Schema.Struct({
-  tokens: Schema.optionalKey(Tokens),
-  client: Schema.optionalKey(Client),
-  /** An authorization that has begun: what comes back from the browser must have this state, within this time. */
-  begun: Schema.optionalKey(
-    Schema.Struct({
-      state: Schema.String,
-      verifier: Schema.String,
-      until: Schema.Finite,
-      /** Where it has begun: the code is given to no other server. */
-      issuer: text,
-      resourceMetadataUrl: text
-    })
-  )
-})
+const Grant = Schema.Struct({ tokens: Schema.optionalKey(Tokens), client: Schema.optionalKey(Client) })
 export type Grant = typeof Grant.Type
 
-const GrantText = Schema.fromJsonString(Grant)
-const decodeGrant = Schema.decodeUnknownOption(GrantText)
-const encodeGrant = Schema.encodeSync(GrantText)
+/** An authorization that has begun: what comes back from the browser must have this state, within this time. */
+const Begun = Schema.Struct({
+  state: Schema.String,
+  verifier: Schema.String,
+  until: Schema.Finite,
+  url: Schema.String,
+  /** That of the request that has begun it: its repeat gets the same address. */
+  key: text,
+  /** Where it has begun: the code is given to no other server. */
+  issuer: text,
+  resourceMetadataUrl: text
+})
+export type Begun = typeof Begun.Type
+
 const readTokens = Schema.decodeUnknownSync(Tokens)
 const readClient = Schema.decodeUnknownSync(Client)
 
+type Kept<A> = Effect.Effect<A, StoreUnavailable, Principal>
+
+/** The grants of one host. */
+export interface Grants {
+  readonly find: (server: OwnedServer) => Kept<Grant>
+  readonly put: (server: OwnedServer, grant: Grant) => Kept<void>
+  readonly remove: (server: OwnedServer) => Kept<boolean>
+  readonly findBegun: (server: OwnedServer) => Kept<Begun | null>
+  readonly putBegun: (server: OwnedServer, begun: Begun) => Kept<void>
+  /** True once: for whoever ends it. */
+  readonly takeBegun: (server: OwnedServer) => Kept<boolean>
+  /** A text that only this host can write and read, and nobody can guess. */
+  readonly writeState: (begins: StateOwner) => Effect.Effect<string>
+  readonly readState: (state: string) => Effect.Effect<StateOwner | null>
+}
+
+export interface StateOwner {
+  readonly owner: string
+  readonly server: string
+}
+
+const State = Schema.fromJsonString(Schema.Struct({ owner: Schema.String, server: Schema.String, at: Schema.String }))
+const encodeState = Schema.encodeSync(State)
+const decodeState = Schema.decodeUnknownOption(State)
+
+/** Longer ones are no states. The owner's name is in it. */
+const longestState = 4096
+
 /** Keys of providers have no colon in their names. */
-const secretName = ({ name }: OwnedServer): string => `mcp:${name}`
+const grantName = ({ name }: OwnedServer): string => `mcp:${name}`
+const begunName = ({ name }: OwnedServer): string => `mcp-begun:${name}`
 
-export const findGrant = (store: SecretStore, server: OwnedServer): Effect.Effect<Grant, StoreUnavailable, Principal> =>
-  Effect.map(store.find(secretName(server)), (secret) =>
-    secret === null ? {} : Option.getOrElse(decodeGrant(Redacted.value(secret)), () => ({}))
-  )
+export const makeGrants = Effect.fnUntraced(function* (
+  secret: Redacted.Redacted<string>,
+  earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
+) {
+  const store = yield* SealedSecretStore
+  const seal = yield* makeSeal(secret, earlierSecrets)
+  /** Null: it was sealed under another secret, or for another owner. */
+  const opened = (sealed: Uint8Array, place: string) =>
+    seal.open(sealed, place).pipe(
+      Effect.map(({ text: found }) => Redacted.value(found)),
+      Effect.catchDefect(() => Effect.succeed(null))
+    )
+  const placed = (name: string) => Principal.useSync(({ ownerId }) => JSON.stringify([ownerId, name]))
 
-export const putGrant = (store: SecretStore, server: OwnedServer, grant: Grant) =>
-  store.put(secretName(server), Redacted.make(encodeGrant(grant)))
+  const kept = <A>(schema: Schema.Codec<A, Schema.Json>) => {
+    const inText = Schema.fromJsonString(schema)
+    const decode = Schema.decodeUnknownOption(inText)
+    const encode = Schema.encodeSync(inText)
+    return {
+      find: Effect.fnUntraced(function* (name: string) {
+        const sealed = yield* store.find(name)
+        return sealed === null ? null : Option.getOrNull(decode(yield* opened(sealed, yield* placed(name))))
+      }),
+      put: Effect.fnUntraced(function* (name: string, value: A) {
+        yield* store.put(name, yield* seal.seal(Redacted.make(encode(value)), yield* placed(name)))
+      })
+    }
+  }
+  const grants = kept(Grant)
+  const begun = kept(Begun)
 
-export const removeGrant = (store: SecretStore, server: OwnedServer) => store.remove(secretName(server))
+  const made: Grants = {
+    find: (server) => Effect.map(grants.find(grantName(server)), (found) => found ?? {}),
+    put: (server, grant) => grants.put(grantName(server), grant),
+    remove: (server) => store.remove(grantName(server)),
+    findBegun: (server) => begun.find(begunName(server)),
+    putBegun: (server, each) => begun.put(begunName(server), each),
+    takeBegun: (server) => store.remove(begunName(server)),
+    writeState: (begins) =>
+      Effect.map(
+        seal.seal(Redacted.make(encodeState({ ...begins, at: globalThis.crypto.randomUUID() })), "state"),
+        (sealed) => Buffer.from(sealed).toString("base64url")
+      ),
+    readState: (state) =>
+      state.length > longestState
+        ? Effect.succeed(null)
+        : Effect.map(opened(Buffer.from(state, "base64url"), "state"), (found) => Option.getOrNull(decodeState(found)))
+  }
+  return made
+})
 
 /** A grant under work by the SDK. */
 export interface OpenGrant {
   readonly provider: OAuthClientProvider
-  readonly now: () => Grant
-  /** Where the owner has to go in a browser; null: nowhere. */
-  readonly address: () => URL | null
+  /** Where the owner has to go in a browser, with what is kept until the owner comes back; null: nowhere. */
+  readonly begun: () => Omit<Begun, "state" | "until"> | null
 }
 
 interface Keeping {
+  /** Of an authorization that begins or ends. */
   readonly state: string
-  readonly until: number
+  readonly begun: Begun | null
+  readonly now: () => number
   /** The grant as it is stored now: another process may have refreshed the tokens. */
   readonly load: () => Promise<Grant>
   readonly keep: (grant: Grant) => Promise<void>
 }
 
-export const openGrant = ({ oauth }: OwnedServer, found: Grant, { keep, load, state, until }: Keeping): OpenGrant => {
+export const openGrant = (
+  { oauth }: OwnedServer,
+  found: Grant,
+  { begun, keep, load, now, state }: Keeping
+): OpenGrant => {
   let grant = found
-  let address: URL | null = null
-  let place: { issuer?: string; resourceMetadataUrl?: string } = {}
+  let url: string | null = null
+  let verifier = begun?.verifier ?? ""
+  let place: Pick<Begun, "issuer" | "resourceMetadataUrl"> = {}
   const change = (next: Grant): Promise<void> => {
     grant = next
     return keep(next)
   }
+  const redirectUrl = typeof oauth.redirectUrl === "function" ? oauth.redirectUrl() : oauth.redirectUrl
   const clientMetadata = {
     client_name: oauth.clientName ?? "Colloquy",
-    redirect_uris: [oauth.redirectUrl],
+    redirect_uris: [redirectUrl],
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
     token_endpoint_auth_method: "none",
     ...(oauth.scope === undefined ? {} : { scope: oauth.scope })
   }
   const provider: OAuthClientProvider = {
-    redirectUrl: oauth.redirectUrl,
+    redirectUrl,
     clientMetadata,
     state: () => state,
     clientInformation: () => {
@@ -127,33 +195,35 @@ export const openGrant = ({ oauth }: OwnedServer, found: Grant, { keep, load, st
       grant = { ...grant, tokens }
       return tokens
     },
-    saveTokens: (tokens) => {
-      const { begun: _, ...rest } = grant
-      return change({ ...rest, tokens: readTokens(tokens) })
+    saveTokens: (given) => {
+      const tokens = readTokens(given)
+      const { expires_in: seconds } = tokens
+      const end = seconds === undefined ? {} : { expires_at: now() + seconds * 1000 }
+      return change({ ...grant, tokens: { ...tokens, ...end } })
     },
-    redirectToAuthorization: (url) => {
-      address = url
+    redirectToAuthorization: ({ href }) => {
+      url = href
     },
-    saveCodeVerifier: (verifier) => {
-      grant = { ...grant, begun: { state, verifier, until, ...place } }
+    saveCodeVerifier: (made) => {
+      verifier = made
     },
     saveDiscoveryState: ({ authorizationServerMetadata, authorizationServerUrl, resourceMetadataUrl }) => {
       const issuer = authorizationServerMetadata?.issuer ?? authorizationServerUrl
       place = { issuer, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) }
     },
     discoveryState: () => {
-      const { issuer, resourceMetadataUrl } = grant.begun ?? {}
+      const { issuer, resourceMetadataUrl } = begun ?? {}
       if (issuer === undefined) return undefined
       return { authorizationServerUrl: issuer, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) }
     },
-    codeVerifier: () => grant.begun?.verifier ?? "",
+    codeVerifier: () => verifier,
     invalidateCredentials: async (scope) => {
       const stored = await load()
       // Another process was faster, and has new tokens.
       if (stored.tokens?.access_token !== grant.tokens?.access_token) return void (grant = { ...grant, ...stored })
-      const { begun, client, tokens } = grant
+      const { client, tokens } = grant
       // A wrong code says nothing about the tokens that the owner has.
-      const keepsTokens = begun !== undefined || (scope !== "all" && scope !== "tokens")
+      const keepsTokens = begun !== null || (scope !== "all" && scope !== "tokens")
       const keepsClient = scope !== "all" && scope !== "client"
       await change({
         ...(keepsClient && client !== undefined ? { client } : {}),
@@ -161,7 +231,7 @@ export const openGrant = ({ oauth }: OwnedServer, found: Grant, { keep, load, st
       })
     }
   }
-  return { provider, now: () => grant, address: () => address }
+  return { provider, begun: () => (url === null ? null : { url, verifier, ...place }) }
 }
 
 /** The tokens for requests. Requests that are refused at the same time refresh them once. */

@@ -17,14 +17,8 @@ import type { McpServer } from "./McpServer.ts"
 import { asSentence } from "./McpTools.ts"
 import { type FollowedServer, listTools, serverTools } from "./ServerTools.ts"
 
-export type { SecretStore } from "./Grants.ts"
 export type { AddressOptions, McpServer, OwnedServer, ProgramOptions } from "./McpServer.ts"
-export {
-  type AuthorizationCallback,
-  layerForOwners,
-  McpAuthorizationFailed,
-  McpAuthorizations
-} from "./OwnedServers.ts"
+export { layerForOwners, type OwnedServerSettings } from "./OwnedServers.ts"
 
 /** How long the start of a server may take, and the longest pause between attempts to reach it again. */
 export interface McpSettings {

@@ -34,8 +34,11 @@ export type McpServer = ProgramOptions | AddressOptions
 /** A server at which each owner grants access to what is theirs. */
 export interface OwnedServer extends AddressOptions {
   readonly oauth: {
-    /** A page of the host, to which the browser comes back; it gives what it brings to `McpAuthorizations.finish`. */
-    readonly redirectUrl: string
+    /**
+     * To which the browser comes back: `/tool-access/callback` of the API, or a page of the host, which gives what it brings to
+     * `ToolAccess.finish`. A function where the address is known only later.
+     */
+    readonly redirectUrl: string | (() => string)
     /** A registration that the host has at the server. Absent: this client registers itself. */
     readonly client?: { readonly id: string; readonly secret?: Redacted.Redacted<string> }
     readonly scope?: string

@@ -10,67 +10,36 @@ import {
   ToolDefinition,
   TurnParts
 } from "@colloquy/core"
+import type { HostedCall } from "@colloquy/core/adapters"
+import {
+  type AccessCallback,
+  accessRequired,
+  KeptAccess,
+  type SealedSecretStore,
+  type ServerAccess,
+  ToolAccess,
+  ToolAccessFailed,
+  toolAccessPartName,
+  ToolServerNotFound
+} from "@colloquy/core/wings"
 import { auth, type AuthProvider } from "@modelcontextprotocol/client"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as RcMap from "effect/RcMap"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import { boundedFetch } from "./Bounds.ts"
 import { connect, type Connection, isUnauthorized, type ServerUnreachable } from "./Connection.ts"
-import {
-  authorizing,
-  findGrant,
-  type Grant,
-  type OpenGrant,
-  openGrant,
-  putGrant,
-  removeGrant,
-  type SecretStore
-} from "./Grants.ts"
+import { authorizing, type Begun, type Grant, type Grants, makeGrants, type OpenGrant, openGrant } from "./Grants.ts"
 import type { OwnedServer } from "./McpServer.ts"
 import { asSentence, type OfferedTool, toolName } from "./McpTools.ts"
 import { hostedTool, listTools } from "./ServerTools.ts"
-import { callTool, unreachable } from "./ToolCalls.ts"
-
-/** An authorization could not begin or end. The message says why, and never has a token or a code in it. */
-export class McpAuthorizationFailed extends Schema.TaggedError<McpAuthorizationFailed>()("McpAuthorizationFailed", {
-  message: Schema.String
-}) {}
-
-/** What an authorization server sends back to the host's address after an owner has agreed. */
-export interface AuthorizationCallback {
-  /** As the browser brought them to `redirectUrl`, without the encoding of the address. */
-  readonly state: string
-  readonly code: string
-  readonly iss?: string | undefined
-}
-
-/** How owners grant access to servers. Each call is for the principal of the context. */
-export class McpAuthorizations extends Context.Service<
-  McpAuthorizations,
-  {
-    /** The address to which the owner's browser is sent. */
-    readonly begin: (
-      server: string
-    ) => Effect.Effect<{ readonly url: string }, McpAuthorizationFailed | StoreUnavailable, Principal>
-    /** What the browser brought back. Refused unless the same owner has begun it, within ten minutes; each once. */
-    readonly finish: (
-      callback: AuthorizationCallback
-    ) => Effect.Effect<{ readonly server: string }, McpAuthorizationFailed | StoreUnavailable, Principal>
-    /** The servers, and whether the owner has granted access. */
-    readonly list: Effect.Effect<
-      ReadonlyArray<{ readonly server: string; readonly isGranted: boolean }>,
-      StoreUnavailable,
-      Principal
-    >
-    /** Forgets the tokens. False: there were none. */
-    readonly forget: (server: string) => Effect.Effect<boolean, McpAuthorizationFailed | StoreUnavailable, Principal>
-  }
->()("@colloquy/adapters/mcp/McpAuthorizations") {}
+import { callTool, unauthorized, unreachable } from "./ToolCalls.ts"
 
 /** The owner has granted nothing, or the server takes the tokens no more. */
 class AccessMissing extends Schema.TaggedError<AccessMissing>()("AccessMissing", {}) {}
@@ -99,178 +68,262 @@ interface Owned {
   readonly tools: ReadonlyArray<OfferedTool>
 }
 
-/** Servers with `oauth`. Tokens are kept by `tokens`, for example the `ProviderKeyVault` of the Postgres store. */
+export interface OwnedServerSettings {
+  /** Encrypts tokens before they are stored, and states. All processes of a service need the same one. */
+  readonly secret: Redacted.Redacted<string>
+  /** Secrets of before, for what is still encrypted under them. A token is encrypted anew when it is refreshed. */
+  readonly earlierSecrets?: ReadonlyArray<Redacted.Redacted<string>>
+}
+
+/** A server, and what its owners have granted there. */
+interface Held {
+  readonly server: OwnedServer
+  readonly grants: Grants
+}
+
+/** The servers of one kernel: several layers are one part of its turns, and one `ToolAccess`. */
+interface Shared {
+  readonly held: Array<Held>
+  readonly access: Effect.Effect<typeof ToolAccess.Service>
+}
+const kernels = new WeakMap<typeof TurnParts.Service, Shared>()
+
+/** Servers with `oauth`. */
 export const layerForOwners = (
   servers: ReadonlyArray<OwnedServer>,
-  { tokens: store }: { readonly tokens: SecretStore }
-): Layer.Layer<McpAuthorizations, never, TurnParts> =>
+  { earlierSecrets = [], secret }: OwnedServerSettings
+): Layer.Layer<ToolAccess, never, SealedSecretStore | TurnParts> =>
   Layer.effect(
-    McpAuthorizations,
+    ToolAccess,
     Effect.gen(function* () {
       const parts = yield* TurnParts
-
-      /** The grant of the principal, as the SDK works on it. */
-      const open = Effect.fnUntraced(function* (server: OwnedServer, found: Grant, state: string) {
-        const now = yield* Clock.currentTimeMillis
-        const run = Effect.runPromiseWith(yield* Effect.context<Principal>())
-        return openGrant(server, found, {
-          state,
-          until: now + Duration.toMillis(longestAuthorization),
-          load: () => run(findGrant(store, server)),
-          keep: (grant) => run(putGrant(store, server, grant))
+      const grants = yield* makeGrants(secret, earlierSecrets)
+      const scope = yield* Effect.scope
+      const shared = yield* Effect.suspend(() => {
+        const known = kernels.get(parts)
+        if (known !== undefined) return Effect.succeed(known)
+        const held: Array<Held> = []
+        return Effect.map(Effect.cached(Scope.provide(makeAccess(held, parts), scope)), (access) => {
+          const made = kernels.get(parts) ?? { held, access }
+          kernels.set(parts, made)
+          return made
         })
       })
+      for (const server of servers) {
+        if (shared.held.some((each) => each.server.name === server.name))
+          return yield* Effect.die(new Error(`Two MCP servers have the name "${server.name}". Rename one.`))
+        shared.held.push({ server, grants })
+      }
+      return yield* shared.access
+    })
+  )
 
-      const connectFor = Effect.fnUntraced(function* (server: OwnedServer, key: string) {
-        const grant = yield* findGrant(store, server)
-        if (grant.tokens === undefined) return yield* new AccessMissing()
-        const own = { ...server, auth: authorizing(yield* open(server, grant, "")) }
-        const forget = Effect.runForkWith(Context.empty())
-        const connection = yield* connect(own, () => void forget(RcMap.invalidate(opened, key)))
-        return { server: own, connection, tools: yield* listTools(own, connection) }
+const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) =>
+  Effect.gen(function* () {
+    /** The grant of the principal, as the SDK works on it. */
+    const open = Effect.fnUntraced(function* (
+      { grants, server }: Held,
+      found: Grant,
+      { begun = null, state = "" }: { readonly begun?: Begun | null; readonly state?: string } = {}
+    ) {
+      const clock = yield* Clock.Clock
+      const run = Effect.runPromiseWith(yield* Effect.context<Principal>())
+      return openGrant(server, found, {
+        state,
+        begun,
+        now: () => clock.currentTimeMillisUnsafe(),
+        load: () => run(grants.find(server)),
+        keep: (grant) => run(grants.put(server, grant))
       })
+    })
 
-      const opened: RcMap.RcMap<string, Owned, AccessMissing | ServerUnreachable | StoreUnavailable> =
-        yield* RcMap.make({
-          lookup: (
-            key: string
-          ): Effect.Effect<Owned, AccessMissing | ServerUnreachable | StoreUnavailable, Scope.Scope> => {
-            const [owner, name] = decodeKey(key)
-            const server = servers.find((each) => each.name === name)
-            return server === undefined
-              ? Effect.fail(new AccessMissing())
-              : connectFor(server, key).pipe(Effect.mapError(withoutAccess), Principal.provide(owner))
-          },
-          idleTimeToLive: "5 minutes"
+    const connectFor = Effect.fnUntraced(function* (each: Held, key: string) {
+      const { grants, server } = each
+      const grant = yield* grants.find(server)
+      if (grant.tokens === undefined) return yield* new AccessMissing()
+      const own = { ...server, auth: authorizing(yield* open(each, grant)) }
+      const forget = Effect.runForkWith(Context.empty())
+      const connection = yield* connect(own, () => void forget(RcMap.invalidate(opened, key)))
+      return { server: own, connection, tools: yield* listTools(own, connection) }
+    })
+
+    const opened: RcMap.RcMap<string, Owned, AccessMissing | ServerUnreachable | StoreUnavailable> = yield* RcMap.make({
+      lookup: (
+        key: string
+      ): Effect.Effect<Owned, AccessMissing | ServerUnreachable | StoreUnavailable, Scope.Scope> => {
+        const [owner, name] = decodeKey(key)
+        const found = held.find(({ server }) => server.name === name)
+        return found === undefined
+          ? Effect.fail(new AccessMissing())
+          : connectFor(found, key).pipe(Effect.mapError(withoutAccess), Principal.provide(owner))
+      },
+      idleTimeToLive: "5 minutes"
+    })
+
+    const ownKey = (name: string) => Principal.useSync(({ ownerId }) => encodeKey([ownerId, name]))
+    const owned = (name: string) => Effect.flatMap(ownKey(name), (key) => RcMap.get(opened, key))
+
+    /** Null: the server is away. */
+    const planServer = ({ server: { name } }: Held) =>
+      Effect.map(owned(name), ({ tools }) => ({ name, isGranted: true, tools })).pipe(
+        Effect.scoped,
+        Effect.timeoutOrElse({ duration: connectTimeout, orElse: () => Effect.succeed(null) }),
+        Effect.catchTags({
+          AccessMissing: () => Effect.succeed({ name, isGranted: false, tools: [] }),
+          ServerUnreachable: ({ cause }) =>
+            Effect.as(
+              Effect.logWarning(
+                `The MCP server ${name} cannot be reached: ${cause instanceof Error ? asSentence(cause.message) : "no reason is known"}`
+              ),
+              null
+            )
         })
+      )
 
-      const ownKey = (name: string) => Principal.useSync(({ ownerId }) => encodeKey([ownerId, name]))
-      const owned = (name: string) => Effect.flatMap(ownKey(name), (key) => RcMap.get(opened, key))
-
-      /** Null: the server is away. */
-      const planServer = ({ name }: OwnedServer) =>
-        Effect.map(owned(name), ({ tools }) => ({ name, isGranted: true, tools })).pipe(
+    const call =
+      (name: string, tool: OfferedTool): HostedTool["run"] =>
+      (args, from) =>
+        Effect.flatMap(owned(name), ({ connection, server }) => callTool(server, connection, tool, args, from)).pipe(
           Effect.scoped,
-          Effect.timeoutOrElse({ duration: connectTimeout, orElse: () => Effect.succeed(null) }),
+          Effect.tapError((error) =>
+            Effect.sync(() => {
+              if (error._tag === "HostedToolFailed" && error.message === unauthorized(name)) tellMissing(name, from)
+            })
+          ),
           Effect.catchTags({
-            AccessMissing: () => Effect.succeed({ name, isGranted: false, tools: [] }),
-            ServerUnreachable: ({ cause }) =>
-              Effect.as(
-                Effect.logWarning(
-                  `The MCP server ${name} cannot be reached: ${cause instanceof Error ? asSentence(cause.message) : "no reason is known"}`
-                ),
-                null
-              )
+            AccessMissing: () => failMissing(name, from),
+            ServerUnreachable: () => Effect.fail(new HostedToolFailed({ message: unreachable(name) })),
+            StoreUnavailable: () => Effect.fail(new HostedToolFailed({ message: unreachable(name) }))
           })
         )
 
-      const call =
-        (name: string, tool: OfferedTool): HostedTool["run"] =>
-        (args, from) =>
-          Effect.flatMap(owned(name), ({ connection, server }) => callTool(server, connection, tool, args, from)).pipe(
-            Effect.scoped,
-            Effect.catchTags({
-              AccessMissing: () => Effect.fail(new HostedToolFailed({ message: missing(name) })),
-              ServerUnreachable: () => Effect.fail(new HostedToolFailed({ message: unreachable(name) })),
-              StoreUnavailable: () => Effect.fail(new HostedToolFailed({ message: unreachable(name) }))
-            })
-          )
-
-      const tools = (plan: Plan): ReadonlyArray<HostedTool> =>
-        plan.servers.flatMap(({ isGranted, name, tools: offered }) => {
-          const server = servers.find((each) => each.name === name)
-          if (server === undefined) return []
-          if (!isGranted) return [accessTool(server)]
-          return offered.map((tool) =>
-            hostedTool({ ...server, among: servers.length }, tool, tool.upTo, call(name, tool))
-          )
-        })
-
-      yield* parts.register<Plan>({
-        name: "mcp",
-        plan: Plan,
-        concerns: () => servers.length > 0,
-        decide: () =>
-          Effect.map(Effect.forEach(servers, planServer, { concurrency: "unbounded" }), (planned) => ({
-            plan: { servers: planned.filter((each) => each !== null) }
-          })),
-        session: (plan) => Effect.succeed({ instructions: null, tools: tools(plan) }),
-        tools
+    const tools = (plan: Plan): ReadonlyArray<HostedTool> =>
+      plan.servers.flatMap(({ isGranted, name, tools: offered }) => {
+        const server = held.find((each) => each.server.name === name)?.server
+        if (server === undefined) return []
+        if (!isGranted) return [accessTool(server)]
+        return offered.map((tool) => hostedTool({ ...server, among: held.length }, tool, tool.upTo, call(name, tool)))
       })
 
-      const find = (name: string) => {
-        const server = servers.find((each) => each.name === name)
-        return server === undefined
-          ? Effect.fail(
-              new McpAuthorizationFailed({ message: `There is no server ${name} to which access can be granted.` })
-            )
-          : Effect.succeed(server)
-      }
+    yield* parts.register<Plan>({
+      name: toolAccessPartName,
+      plan: Plan,
+      concerns: () => held.length > 0,
+      decide: () =>
+        Effect.map(Effect.forEach(held, planServer, { concurrency: "unbounded" }), (planned) => ({
+          plan: { servers: planned.filter((each) => each !== null) }
+        })),
+      session: (plan) => Effect.succeed({ instructions: null, tools: tools(plan) }),
+      tools
+    })
 
-      const authorize = (
-        server: OwnedServer,
-        grant: OpenGrant,
-        callback: Omit<AuthorizationCallback, "state"> | null
-      ) =>
-        Effect.tryPromise({
-          try: () =>
-            auth(grant.provider, {
-              serverUrl: server.url,
-              fetchFn: boundedFetch(() => {}),
-              ...(callback === null
-                ? { forceReauthorization: true }
-                : { authorizationCode: callback.code, ...(callback.iss === undefined ? {} : { iss: callback.iss }) })
-            }),
-          catch: (error) =>
-            new McpAuthorizationFailed({
-              message: `The authorization at ${server.name} failed: ${error instanceof Error ? asSentence(error.message) : "no reason is known"}`
-            })
-        })
+    const find = (name: string) => {
+      const found = held.find(({ server }) => server.name === name)
+      return found === undefined ? Effect.fail(new ToolServerNotFound({ server: name })) : Effect.succeed(found)
+    }
 
-      return McpAuthorizations.of({
-        begin: Effect.fnUntraced(function* (name) {
-          const server = yield* find(name)
-          const state = `${yield* randomText}.${name}`
-          const grant = yield* open(server, yield* findGrant(store, server), state)
-          yield* authorize(server, grant, null)
-          const address = grant.address()
-          if (address === null)
-            return yield* new McpAuthorizationFailed({ message: `${name} did not say where access is granted.` })
-          yield* putGrant(store, server, grant.now())
-          return { url: address.href }
-        }),
-
-        finish: Effect.fnUntraced(function* ({ state, ...callback }) {
-          const refused = new McpAuthorizationFailed({
-            message:
-              "This authorization was not begun by this owner, or not within the last ten minutes. Begin it again."
+    const authorize = (
+      { server }: Held,
+      grant: OpenGrant,
+      answer: { readonly code: string; readonly iss?: string | undefined } | null
+    ) =>
+      Effect.tryPromise({
+        try: () =>
+          auth(grant.provider, {
+            serverUrl: server.url,
+            fetchFn: boundedFetch(() => {}),
+            ...(answer === null
+              ? { forceReauthorization: true }
+              : { authorizationCode: answer.code, ...(answer.iss === undefined ? {} : { iss: answer.iss }) })
+          }),
+        catch: (error) =>
+          new ToolAccessFailed({
+            reason: "server",
+            message: `The authorization at ${server.name} failed: ${error instanceof Error ? asSentence(error.message) : "no reason is known"}`
           })
-          const server = servers.find(({ name }) => name === state.slice(state.indexOf(".") + 1))
-          if (server === undefined) return yield* refused
-          const { begun, ...grant } = yield* findGrant(store, server)
-          if (begun?.state !== state || begun.until < (yield* Clock.currentTimeMillis)) return yield* refused
-          // What was begun ends once, also when the exchange fails.
-          yield* putGrant(store, server, grant)
-          yield* authorize(server, yield* open(server, { ...grant, begun }, state), callback)
-          yield* Effect.flatMap(ownKey(server.name), (key) => RcMap.invalidate(opened, key))
-          return { server: server.name }
-        }),
+      })
 
-        list: Effect.forEach(servers, (server) =>
-          Effect.map(findGrant(store, server), ({ tokens }) => ({
-            server: server.name,
-            isGranted: tokens !== undefined
-          }))
-        ),
-
-        forget: Effect.fnUntraced(function* (name) {
-          const server = yield* find(name)
-          yield* Effect.flatMap(ownKey(name), (key) => RcMap.invalidate(opened, key))
-          return yield* removeGrant(store, server)
+    const begin = Effect.fnUntraced(function* (name: string, key?: string) {
+      const each = yield* find(name)
+      const { grants, server } = each
+      const now = yield* Clock.currentTimeMillis
+      const known = yield* grants.findBegun(server)
+      if (known !== null && key !== undefined && known.key === key && known.until > now)
+        return { url: known.url, expiresAt: new Date(known.until) }
+      const { ownerId } = yield* Principal
+      const state = yield* grants.writeState({ owner: ownerId, server: name })
+      const grant = yield* open(each, yield* grants.find(server), { state })
+      yield* authorize(each, grant, null)
+      const begun = grant.begun()
+      if (begun === null)
+        return yield* new ToolAccessFailed({
+          reason: "server",
+          message: `${name} did not say where access is granted.`
         })
+      const until = now + Duration.toMillis(longestAuthorization)
+      yield* grants.putBegun(server, { ...begun, state, until, ...(key === undefined ? {} : { key }) })
+      return { url: begun.url, expiresAt: new Date(until) }
+    })
+
+    /** Each host seals with its own secret. */
+    const readState = Effect.fnUntraced(function* (state: string) {
+      for (const each of held) {
+        const read = yield* each.grants.readState(state)
+        if (read?.server === each.server.name) return { each, owner: read.owner }
+      }
+      return yield* stateRefused
+    })
+
+    const finishFor = Effect.fnUntraced(function* (each: Held, { code, error, iss, state }: AccessCallback) {
+      const { grants, server } = each
+      const begun = yield* grants.findBegun(server)
+      if (begun?.state !== state || begun.until < (yield* Clock.currentTimeMillis)) return yield* stateRefused
+      // What was begun ends once, also when the exchange fails.
+      if (!(yield* grants.takeBegun(server))) return yield* stateRefused
+      if (code === undefined) return yield* refusedThere(server.name, error)
+      const grant = yield* open(each, yield* grants.find(server), { begun, state })
+      yield* authorize(each, grant, { code, iss })
+      yield* Effect.flatMap(ownKey(server.name), (key) => RcMap.invalidate(opened, key))
+      return { server: server.name }
+    })
+
+    const access = ({ grants, server }: Held) =>
+      Effect.map(grants.find(server), ({ tokens }): ServerAccess => ({
+        server: server.name,
+        isGranted: tokens !== undefined,
+        expiresAt: tokens?.expires_at === undefined ? null : new Date(tokens.expires_at),
+        isRenewed: tokens?.refresh_token !== undefined
+      }))
+
+    return ToolAccess.of({
+      begin,
+      finish: Effect.fnUntraced(function* (callback, asking) {
+        const { each, owner } = yield* readState(callback.state)
+        if (asking !== null && asking !== owner) return yield* stateRefused
+        return yield* Principal.provide(owner)(finishFor(each, callback))
+      }),
+      list: Effect.suspend(() => Effect.forEach(held, access)),
+      get: (name) => Effect.flatMap(find(name), access),
+      forget: Effect.fnUntraced(function* (name) {
+        const { grants, server } = yield* find(name)
+        yield* Effect.flatMap(ownKey(name), (key) => RcMap.invalidate(opened, key))
+        yield* grants.takeBegun(server)
+        return yield* grants.remove(server)
       })
     })
-  )
+  })
+
+const stateRefused = new ToolAccessFailed({
+  reason: "state",
+  message: "This authorization was not begun by this owner, or not within the last ten minutes. Begin it again."
+})
+
+/** The words of an authorization server are not shown; its codes are those of the protocol. */
+const refusedThere = (server: string, error = "no code came back") =>
+  new ToolAccessFailed({
+    reason: "refused",
+    message: `Access to ${server} was not granted${/^[a-z_ ]{1,60}$/u.test(error) ? ` (${error})` : ""}.`
+  })
 
 const Key = Schema.fromJsonString(Schema.Tuple([Schema.String, Schema.String]))
 const encodeKey = Schema.encodeSync(Key)
@@ -280,13 +333,26 @@ const decodeKey = Schema.decodeSync(Key)
 const withoutAccess = (error: AccessMissing | ServerUnreachable | StoreUnavailable) =>
   error._tag === "ServerUnreachable" && isUnauthorized(error.cause) ? new AccessMissing() : error
 
-const randomText = Effect.sync(() => {
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32))
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")
-})
-
 const missing = (name: string): string =>
   `this user has not granted access to ${name}, or the access has ended. Tell the user to grant it, and continue without this tool.`
+
+const readKept = Schema.decodeUnknownOption(KeptAccess)
+
+/** For the reader of the stream and of the answer: a person has to act. */
+const tellMissing = (server: string, { keep, kept, tell }: HostedCall): void => {
+  const before = Option.match(readKept(kept()), {
+    onNone: (): ReadonlyArray<string> => [],
+    onSome: ({ required }) => required
+  })
+  if (!before.includes(server)) keep({ required: [...before, server] })
+  tell({ type: accessRequired, data: { server } })
+}
+
+const failMissing = (server: string, from: HostedCall) =>
+  Effect.suspend(() => {
+    tellMissing(server, from)
+    return Effect.fail(new HostedToolFailed({ message: missing(server) }))
+  })
 
 /** Stands in the place of the tools that the owner would have. */
 const accessTool = ({ name }: OwnedServer): HostedTool => ({
@@ -295,5 +361,5 @@ const accessTool = ({ name }: OwnedServer): HostedTool => ({
     description: `The tools of ${name} need access that this user has not granted yet. Tells what to do about it.`,
     parameters: { type: "object", properties: {} }
   },
-  run: () => Effect.fail(new HostedToolFailed({ message: missing(name) }))
+  run: (_, from) => failMissing(name, from)
 })

@@ -142,7 +142,7 @@ const connectionFailure = (name: string, { client, problem }: Connection, cause:
   return Effect.andThen(Effect.ignore(Effect.promise(() => client.close())), failed(unreachable(name)))
 }
 
-const unauthorized = (name: string): string =>
+export const unauthorized = (name: string): string =>
   `the server of this tool (${name}) refuses the access that it was given (401). Tell the user that the access to ${name} has to be granted again, and continue without this tool.`
 
 /** What the SDK says of an answer that is none, over a connection that is well. */

@@ -16,6 +16,7 @@ import {
   OutcomeStore,
   RetentionStore,
   ScheduleStore,
+  SealedSecretStore,
   SessionStore,
   TicketStore,
   WebhookStore
@@ -54,6 +55,7 @@ import { retentionStore } from "./PostgresRetentionStore.ts"
 import { runStore } from "./PostgresRunStore.ts"
 import { evalStore } from "./PostgresEvalStore.ts"
 import { scheduleStore } from "./PostgresScheduleStore.ts"
+import { sealedSecretStore } from "./PostgresSealedSecretStore.ts"
 import { sessionStore } from "./PostgresSessionStore.ts"
 import { ticketStore } from "./PostgresTicketStore.ts"
 import { threadStore } from "./PostgresThreadStore.ts"
@@ -276,8 +278,11 @@ const makeStores = (
       )
     ),
     (hints) =>
-      Context.make(Ports.AssistantStore, assistantStore(database)).pipe(
-        Context.add(Ports.AuditStore, auditStore(database)),
+      Context.add(
+        Context.make(Ports.AssistantStore, assistantStore(database)),
+        Ports.AuditStore,
+        auditStore(database)
+      ).pipe(
         Context.add(Ports.FollowUpStore, followUpStore(database, presence)),
         Context.add(BlobStore, blobStore(database)),
         Context.add(ChunkIndex, chunkIndex(database, keepsVectors)),
@@ -292,6 +297,7 @@ const makeStores = (
         Context.add(Ports.RunStore, runStore(database, hints, histories, presence)),
         Context.add(EvalStore, evalStore(database)),
         Context.add(ScheduleStore, scheduleStore(database)),
+        Context.add(SealedSecretStore, sealedSecretStore(database)),
         Context.add(SessionStore, sessionStore(database, presence)),
         Context.add(Ports.ThreadStore, threadStore(database, histories)),
         Context.add(TicketStore, ticketStore(database)),

@@ -1,5 +1,5 @@
 /**
- * The keys for providers that customers bring themselves, and their tokens for MCP servers, on PostgreSQL. They are encrypted before they leave the process. The kernel reads
+ * The keys for providers that customers bring themselves, on PostgreSQL. They are encrypted before they leave the process. The kernel reads
  * them through `ProviderKeys`; the host stores and removes them through `ProviderKeyVault`.
  */
 import { Principal, ProviderKeys, type StoreUnavailable } from "@colloquy/core"
@@ -20,7 +20,7 @@ export class ProviderKeyVault extends Context.Service<
     readonly find: (provider: string) => Effect.Effect<Redacted.Redacted<string> | null, StoreUnavailable, Principal>
     /** Returns false when the principal has no key for the provider. */
     readonly remove: (provider: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
-    /** The providers for which the principal has a key. Names with a colon are other secrets (`mcp:files`), and are left out. */
+    /** The providers for which the principal has a key. Names with a colon belong to others (`SealedSecretStore`), and are left out. */
     readonly list: Effect.Effect<ReadonlyArray<string>, StoreUnavailable, Principal>
     /**
      * Encrypts the keys of all owners that are still encrypted under an earlier secret under the present one, and returns how many these
@@ -65,7 +65,7 @@ export const providerKeys = (
       do {
         const rows: ReadonlyArray<SealedRow> = yield* query<SealedRow>(
           "ProviderKeyVault.reseal",
-          `select owner, provider, sealed from ${schema}.provider_keys where (owner, provider) > ($1, $2)
+          `select owner, provider, sealed from ${schema}.provider_keys where (owner, provider) > ($1, $2) and provider not like '%:%'
            order by owner, provider limit ${pageOfKeys}`,
           [last?.owner ?? "", last?.provider ?? ""]
         )

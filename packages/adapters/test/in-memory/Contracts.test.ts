@@ -15,6 +15,7 @@ import {
   retentionStoreSuite,
   evalStoreSuite,
   scheduleStoreSuite,
+  sealedSecretStoreSuite,
   storageSuite,
   webhookStoreSuite
 } from "@colloquy/testing/contracts"
@@ -69,6 +70,7 @@ memoryStoreSuite("in memory: MemoryStore", stores, { keepsVectors: true })
 outcomeStoreSuite("in memory: OutcomeStore", stores)
 evalStoreSuite("in memory: EvalStore", stores)
 scheduleStoreSuite("in memory: ScheduleStore", stores)
+sealedSecretStoreSuite("in memory: SealedSecretStore", stores)
 webhookStoreSuite("in memory: WebhookStore", stores)
 retentionStoreSuite("in memory: RetentionStore", stores, virtual)
 

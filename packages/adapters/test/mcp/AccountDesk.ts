@@ -1,10 +1,24 @@
-/** An MCP server at which each user has an account, with its authorization server: registration, PKCE, and refresh tokens that work once. */
+/**
+ * An MCP server at which each user has an account, with its authorization server: registration, PKCE, addresses that were registered, codes
+ * and refresh tokens that work once.
+ */
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server"
+import * as Schema from "effect/Schema"
 import { createHash, randomUUID } from "node:crypto"
 import { serve } from "./DeskServer.ts"
 
+const readRegistration = Schema.decodeUnknownSync(
+  Schema.StructWithRest(Schema.Struct({ redirect_uris: Schema.Array(Schema.String) }), [
+    Schema.Record(Schema.String, Schema.Json)
+  ])
+)
+
 export const openAccountDesk = async () => {
-  const codes = new Map<string, { readonly account: string; readonly challenge: string }>()
+  const clients = new Map<string, ReadonlyArray<string>>()
+  const codes = new Map<
+    string,
+    { readonly account: string; readonly challenge: string; readonly client: string | null; readonly redirect: string }
+  >()
   const access = new Map<string, string>()
   const refresh = new Map<string, string>()
   const seen = { registered: 0, refreshed: 0 }
@@ -37,7 +51,8 @@ export const openAccountDesk = async () => {
     const challenge = createHash("sha256")
       .update(form.get("code_verifier") ?? "")
       .digest("base64url")
-    return code?.challenge === challenge
+    const isSame = code?.client === form.get("client_id") && code.redirect === form.get("redirect_uri")
+    return isSame && code.challenge === challenge
       ? newTokens(code.account)
       : Response.json({ error: "invalid_grant" }, { status: 400 })
   }
@@ -59,17 +74,25 @@ export const openAccountDesk = async () => {
       })
     if (pathname === "/register") {
       seen.registered += 1
-      return Response.json(Object.assign({ client_id: randomUUID() }, await request.json()), { status: 201 })
+      const client_id = randomUUID()
+      const asked = readRegistration(await request.json())
+      clients.set(client_id, asked.redirect_uris)
+      return Response.json({ ...asked, client_id }, { status: 201 })
     }
     if (pathname === "/authorize") {
-      const code = randomUUID()
-      codes.set(code, {
-        account: searchParams.get("account") ?? "",
-        challenge: searchParams.get("code_challenge") ?? ""
-      })
-      const back = new URL(searchParams.get("redirect_uri") ?? "")
-      back.searchParams.set("code", code)
+      const redirect = searchParams.get("redirect_uri") ?? ""
+      const client = searchParams.get("client_id")
+      const isKnown = clients.get(client ?? "")?.includes(redirect) === true
+      if (!isKnown || searchParams.get("code_challenge_method") !== "S256") return new Response(null, { status: 400 })
+      const back = new URL(redirect)
       back.searchParams.set("state", searchParams.get("state") ?? "")
+      const account = searchParams.get("account")
+      if (account === null) back.searchParams.set("error", "access_denied")
+      else {
+        const code = randomUUID()
+        codes.set(code, { account, challenge: searchParams.get("code_challenge") ?? "", client, redirect })
+        back.searchParams.set("code", code)
+      }
       return new Response(null, { status: 302, headers: { location: back.href } })
     }
     if (pathname === "/token") return token(new URLSearchParams(await request.text()))
@@ -79,16 +102,23 @@ export const openAccountDesk = async () => {
     return new Response(null, { status: 401, headers: { "www-authenticate": challenge } })
   }
 
+  const decide = async (address: string, account: string | null): Promise<string> => {
+    const response = await fetch(account === null ? address : `${address}&account=${account}`, { redirect: "manual" })
+    return response.headers.get("location") ?? ""
+  }
+
   const served = await serve(answer)
   return {
     url: `${served.url}/mcp`,
     seen,
-    /** What a browser does at the address: the user of `account` agrees. */
+    /** What a browser does at the address: the user of `account` agrees, or refuses (null). It is sent back to the result. */
+    decide,
     agree: async (address: string, account: string) => {
-      const response = await fetch(`${address}&account=${account}`, { redirect: "manual" })
-      const { searchParams } = new URL(response.headers.get("location") ?? "")
+      const { searchParams } = new URL(await decide(address, account))
       return { code: searchParams.get("code") ?? "", state: searchParams.get("state") ?? "" }
     },
+    /** Every token that is out. */
+    tokens: () => [...access.keys(), ...refresh.keys()],
     /** The tokens that are out work no more; they can be refreshed. */
     expire: () => access.clear(),
     revoke: () => {

@@ -1,10 +1,11 @@
 /** Servers at which each owner has an account: who grants access, whose tools are offered, and what becomes of tokens. */
-import { Kernel, Principal } from "@colloquy/core"
+import { Kernel, OwnerId, Principal } from "@colloquy/core"
+import { ToolAccess } from "@colloquy/core/wings"
 import { callTool, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Redacted from "effect/Redacted"
+import * as Redacted from "effect/Redacted"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { Mcp } from "../../src/mcp/index.ts"
 import { openAccountDesk } from "./AccountDesk.ts"
@@ -15,24 +16,12 @@ const desk = Effect.acquireRelease(
   (each) => Effect.promise(() => each[Symbol.asyncDispose]())
 )
 
-/** Each secret under its owner and name. */
-const makeSecrets = () => {
-  const kept = new Map<string, Redacted.Redacted<string>>()
-  const place = (name: string) => Principal.useSync(({ ownerId }) => `${ownerId} ${name}`)
-  const store: Mcp.SecretStore = {
-    find: (name) => Effect.map(place(name), (key) => kept.get(key) ?? null),
-    put: (name, secret) => Effect.map(place(name), (key) => void kept.set(key, secret)),
-    remove: (name) => Effect.map(place(name), (key) => kept.delete(key))
-  }
-  return { kept, store }
-}
-
-const kernel = (url: string, store: Mcp.SecretStore, script: ReadonlyArray<ScriptStep>) =>
+const kernel = (url: string, state: InMemory.State, script: ReadonlyArray<ScriptStep>) =>
   Mcp.layerForOwners([{ name: "notes", url, oauth: { redirectUrl: "https://host.example/back" } }], {
-    tokens: store
+    secret: Redacted.make("a secret of the host")
   }).pipe(
     Layer.provideMerge(Kernel.layer),
-    Layer.provideMerge(Layer.mergeAll(ScriptedModel.layer(script), InMemory.layer))
+    Layer.provideMerge(Layer.mergeAll(ScriptedModel.layer(script), InMemory.layerFrom(state)))
   )
 
 const offered = Effect.map(ScriptedModel, (model) =>
@@ -42,11 +31,15 @@ const offered = Effect.map(ScriptedModel, (model) =>
 type Desk = Awaited<ReturnType<typeof openAccountDesk>>
 
 const grant = Effect.fnUntraced(function* ({ agree }: Desk, account: string) {
-  const authorizations = yield* Mcp.McpAuthorizations
-  const { url } = yield* authorizations.begin("notes")
+  const { begin, finish } = yield* ToolAccess
+  const { url } = yield* begin("notes")
   const back = yield* Effect.promise(() => agree(url, account))
-  return { back, done: yield* authorizations.finish(back) }
+  return { back, done: yield* finish(back, null) }
 })
+
+const granted = Effect.flatMap(ToolAccess, ({ list }) =>
+  Effect.map(list, (all) => all.map(({ isGranted, server }) => [server, isGranted]))
+)
 
 const failure = <A, E extends { readonly message: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), ({ message }) => message)
@@ -55,7 +48,7 @@ describe("a server at which each owner has an account", () => {
   it.live("tells an owner without access so, and offers each owner the tools of their own account", () =>
     Effect.gen(function* () {
       const there = yield* desk
-      const { kept, store } = makeSecrets()
+      const state = InMemory.makeState()
       const script = [
         callTool("notes_access", {}),
         say("Grant it."),
@@ -72,53 +65,62 @@ describe("a server at which each owner has an account", () => {
         yield* send
         assert.deepStrictEqual(yield* offered, ["notes_notes_of_ada-desk", "notes_whoami"])
         assert.strictEqual((yield* told).at(-1), "You are ada-desk.")
-        assert.deepStrictEqual(yield* Effect.flatMap(Mcp.McpAuthorizations, ({ list }) => list), [
-          { server: "notes", isGranted: true }
-        ])
+        assert.deepStrictEqual(yield* granted, [["notes", true]])
         yield* Effect.gen(function* () {
-          assert.deepStrictEqual(yield* Effect.flatMap(Mcp.McpAuthorizations, ({ list }) => list), [
-            { server: "notes", isGranted: false }
-          ])
+          assert.deepStrictEqual(yield* granted, [["notes", false]])
           yield* grant(there, "bob-desk")
           yield* send
           assert.deepStrictEqual(yield* offered, ["notes_notes_of_bob-desk", "notes_whoami"])
           assert.strictEqual((yield* told).at(-1), "You are bob-desk.")
         }).pipe(Principal.provide("bob"))
-      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, store, script)))
-      assert.deepStrictEqual([...kept.keys()], ["ada mcp:notes", "bob mcp:notes"])
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, state, script)))
+      assert.deepStrictEqual([...state.sealedSecrets.keys()], ['["ada","mcp:notes"]', '["bob","mcp:notes"]'])
+      const stored = [...state.sealedSecrets.values()].map((sealed) => Buffer.from(sealed).toString("latin1")).join()
+      for (const token of there.tokens()) assert.notInclude(stored, token)
     }).pipe(Effect.scoped)
   )
 
   it.live("takes an answer of the browser once, and only of the owner who began", () =>
     Effect.gen(function* () {
       const there = yield* desk
-      const { store } = makeSecrets()
+      const state = InMemory.makeState()
       yield* Effect.gen(function* () {
-        const { begin, finish, forget, list } = yield* Mcp.McpAuthorizations
-        const { url } = yield* begin("notes")
+        const { begin, finish, forget, get } = yield* ToolAccess
+        const first = yield* begin("notes", "a key")
+        assert.deepStrictEqual(yield* begin("notes", "a key"), first)
+        const { url } = yield* begin("notes", "another key")
+        assert.notStrictEqual(url, first.url)
+        assert.notInclude(url, "ada", "the server there does not learn who has begun")
+        const old = yield* Effect.promise(() => there.agree(first.url, "ada-desk"))
         const back = yield* Effect.promise(() => there.agree(url, "ada-desk"))
         const refused = /not begun by this owner/u
-        assert.match(yield* failure(finish(back).pipe(Principal.provide("bob"))), refused)
-        assert.match(yield* failure(finish({ ...back, state: `x${back.state}` })), refused)
-        assert.deepStrictEqual(yield* finish(back), { server: "notes" })
-        assert.match(yield* failure(finish(back)), refused)
+        assert.match(yield* failure(finish(old, null)), refused, "another one was begun")
+        assert.match(yield* failure(finish(back, OwnerId.make("bob"))), refused)
+        for (const state of ["", "x", `x${back.state}`, back.state.slice(0, -4), "A".repeat(10_000)])
+          assert.match(yield* failure(finish({ ...back, state }, null)), refused)
+        const both = yield* Effect.all([finish(back, OwnerId.make("ada")), finish(back, null)].map(Effect.result), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(both.map(({ _tag }) => _tag).toSorted(), ["Failure", "Success"], "once")
+        assert.match(yield* failure(finish(back, null)), refused)
+        assert.deepInclude(yield* get("notes"), { isGranted: true, isRenewed: true })
         assert.match(yield* failure(begin("other")), /There is no server other/u)
         const again = yield* begin("notes")
         assert.match(new URL(again.url).searchParams.get("code_challenge") ?? "", /^[\w-]{43}$/u)
         const state = new URL(again.url).searchParams.get("state") ?? ""
-        assert.match(yield* failure(finish({ state, code: "wrong" })), /^The authorization at notes failed/u)
-        assert.deepStrictEqual(yield* list, [{ server: "notes", isGranted: true }])
+        assert.match(yield* failure(finish({ state, code: "wrong" }, null)), /^The authorization at notes failed/u)
+        assert.deepStrictEqual(yield* granted, [["notes", true]])
         assert.isTrue(yield* forget("notes"))
         assert.isFalse(yield* forget("notes"))
-        assert.deepStrictEqual(yield* list, [{ server: "notes", isGranted: false }])
-      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, store, [])))
+        assert.deepStrictEqual(yield* granted, [["notes", false]])
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, state, [])))
     }).pipe(Effect.scoped)
   )
 
   it.live("refreshes tokens that have expired, in whatever process, and tells what to do when that ends too", () =>
     Effect.gen(function* () {
       const there = yield* desk
-      const { store } = makeSecrets()
+      const state = InMemory.makeState()
       const first = [callTool("notes_whoami", {}), say("Ada."), callTool("notes_whoami", {}), say("Still.")]
       yield* Effect.gen(function* () {
         yield* grant(there, "ada-desk")
@@ -127,7 +129,7 @@ describe("a server at which each owner has an account", () => {
         yield* send
         assert.strictEqual((yield* told).at(-1), "You are ada-desk.")
         assert.strictEqual(there.seen.refreshed, 1)
-      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, store, first)))
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, state, first)))
 
       there.expire()
       const second = [
@@ -145,7 +147,7 @@ describe("a server at which each owner has an account", () => {
         assert.match((yield* told).at(-1) ?? "", /^Error: .*notes.*granted again/u)
         yield* send
         assert.deepStrictEqual(yield* offered, ["notes_access"])
-      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, store, second)))
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, state, second)))
     }).pipe(Effect.scoped)
   )
 })

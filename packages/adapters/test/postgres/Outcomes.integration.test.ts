@@ -1,5 +1,11 @@
 /** The contracts of the stores of outcomes, cases, schedules and webhooks, on PGlite and on a PostgreSQL server, as the adapters provide it. */
-import { evalStoreSuite, outcomeStoreSuite, scheduleStoreSuite, webhookStoreSuite } from "@colloquy/testing/contracts"
+import {
+  evalStoreSuite,
+  outcomeStoreSuite,
+  scheduleStoreSuite,
+  sealedSecretStoreSuite,
+  webhookStoreSuite
+} from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
 import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
@@ -10,6 +16,7 @@ onEmbedded("PGlite", () => {
   outcomeStoreSuite("PGlite: OutcomeStore", Pglite.layer())
   evalStoreSuite("PGlite: EvalStore", Pglite.layer())
   scheduleStoreSuite("PGlite: ScheduleStore", Pglite.layer())
+  sealedSecretStoreSuite("PGlite: SealedSecretStore", Pglite.layer())
   webhookStoreSuite("PGlite: WebhookStore", Pglite.layer())
 })
 
@@ -18,5 +25,6 @@ onPostgres((url) => {
   outcomeStoreSuite("Postgres: OutcomeStore", stores)
   evalStoreSuite("Postgres: EvalStore", stores)
   scheduleStoreSuite("Postgres: ScheduleStore", stores)
+  sealedSecretStoreSuite("Postgres: SealedSecretStore", stores)
   webhookStoreSuite("Postgres: WebhookStore", stores)
 })

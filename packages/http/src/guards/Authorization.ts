@@ -116,7 +116,7 @@ const signedIn = (url: string): Signed | null => {
   return signature === null ? null : { expires: /^\d{1,12}$/u.test(expires ?? "") ? Number(expires) : 0, signature }
 }
 
-const readCredentials = ({ headers, source }: HttpServerRequest): HostCredentials => ({
+export const readCredentials = ({ headers, source }: HttpServerRequest): HostCredentials => ({
   authorization: headers["authorization"] ?? null,
   sessionToken: headers["x_session_token"] ?? headers["x-session-token"] ?? null,
   headers,

@@ -22,6 +22,7 @@ export { type OpenVendor, realtimeModelSuite, type RealtimeVendor, type VoicePla
 export { retentionStoreSuite } from "./RetentionStoreContract.ts"
 export { evalStoreSuite } from "./EvalStoreContract.ts"
 export { scheduleStoreSuite } from "./ScheduleStoreContract.ts"
+export { sealedSecretStoreSuite } from "./SealedSecretStoreContract.ts"
 export { webhookStoreSuite } from "./WebhookStoreContract.ts"
 export * from "./Samples.ts"
 export * from "./Scenes.ts"

@@ -1,0 +1,1 @@
+export { toolAccess } from "./Routes.ts"
