@@ -93,6 +93,11 @@ describe("MCP_SERVERS", () => {
           MCP_SERVERS: JSON.stringify({ desk: program, notes: { url: desk.url, oauth: true } })
         })
       let server = await start()
+      let isUp = true
+      const stop = async () => {
+        if (isUp) await server.stop()
+        isUp = false
+      }
       const asking = (owner: keyof typeof keys) => caller(server, keys[owner])
       const begin = async (owner: keyof typeof keys): Promise<string> =>
         (await asking(owner)("POST", "/tool-servers/notes/authorization")).url
@@ -158,14 +163,14 @@ describe("MCP_SERVERS", () => {
         await comeBack(await desk.decide(await begin("ada"), "ada-desk"))
         const tokens = desk.tokens()
         assert.lengthOf(tokens, 2)
-        await server.stop()
+        await stop()
         const files = await readdir(folder, { recursive: true, withFileTypes: true })
         for (const file of files.filter((each) => each.isFile())) {
           const bytes = await readFile(join(file.parentPath, file.name), "latin1")
           for (const token of tokens) assert.isFalse(bytes.includes(token), `a token is in ${file.name}`)
         }
       } finally {
-        await server.stop()
+        await stop()
         await rm(folder, { recursive: true })
       }
     }

@@ -68,6 +68,7 @@ interface Owned {
   readonly tools: ReadonlyArray<OfferedTool>
 }
 
+/** How what owners have granted is kept. */
 export interface OwnedServerSettings {
   /** Encrypts tokens before they are stored, and states. All processes of a service need the same one. */
   readonly secret: Redacted.Redacted<string>

@@ -83,7 +83,7 @@ describe("a server at which each owner has an account", () => {
   it.live("takes an answer of the browser once, and only of the owner who began", () =>
     Effect.gen(function* () {
       const there = yield* desk
-      const state = InMemory.makeState()
+      const stored = InMemory.makeState()
       yield* Effect.gen(function* () {
         const { begin, finish, forget, get } = yield* ToolAccess
         const first = yield* begin("notes", "a key")
@@ -113,7 +113,7 @@ describe("a server at which each owner has an account", () => {
         assert.isTrue(yield* forget("notes"))
         assert.isFalse(yield* forget("notes"))
         assert.deepStrictEqual(yield* granted, [["notes", false]])
-      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, state, [])))
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, stored, [])))
     }).pipe(Effect.scoped)
   )
 

@@ -42,10 +42,12 @@ export interface McpOAuth extends Omit<Mcp.OwnedServer["oauth"], "client"> {
   readonly client?: { readonly id: string; readonly secret?: Secret }
 }
 
+/** A server at which each owner has an account. */
 export interface McpAccountOptions extends Named<Mcp.AddressOptions> {
   readonly oauth: McpOAuth
 }
 
+/** How owners grant access to their accounts, and end it. */
 export interface ToolAccessCalls {
   /** The address to which the owner's browser is sent. */
   readonly begin: (server: string, options?: CallOptions) => Promise<{ readonly url: string; readonly expiresAt: Date }>
@@ -64,6 +66,7 @@ interface McpAccountTypes extends RoomTypes {
   readonly event: never
 }
 
+/** What `mcp()` gives with `oauth`. */
 export type McpAccountRoom = Room<McpAccountTypes, RoomNeeds>
 
 export function mcp(options: McpAccountOptions): McpAccountRoom

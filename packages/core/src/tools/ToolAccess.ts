@@ -18,6 +18,7 @@ export const accessRequired = "tool_access_required"
 /** What the part keeps with an answer: the servers to which access was missing. */
 export const KeptAccess = Schema.Struct({ required: Schema.Array(Schema.String) })
 
+/** The access of one owner to a server. */
 export interface ServerAccess {
   readonly server: string
   readonly isGranted: boolean
@@ -36,6 +37,7 @@ export interface AccessCallback {
   readonly error?: string | undefined
 }
 
+/** No server with accounts of owners has this name. */
 export class ToolServerNotFound extends Schema.TaggedError<ToolServerNotFound>()("ToolServerNotFound", {
   server: Schema.String
 }) {

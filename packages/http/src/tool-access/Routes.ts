@@ -8,12 +8,11 @@ import {
   KeptAccess,
   type ServerAccess,
   ToolAccess,
-  type ToolAccessFailed,
   toolAccessPartName,
   type ToolServerNotFound
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
-import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -238,7 +237,7 @@ export const toolAccess: Wing = {
     }),
   event: ({ data, type }) => {
     const server = typeof data === "object" && data !== null && "server" in data ? data.server : null
-    return { type, ...required(String(server)) }
+    return { type, ...required(typeof server === "string" ? server : "") }
   },
   endpoints: {
     describe: (described) => open.describe?.(own.describe?.(described) ?? described) ?? described,
