@@ -47,7 +47,7 @@ export interface McpAccountOptions extends Named<Mcp.AddressOptions> {
   readonly oauth: McpOAuth
 }
 
-/** How owners grant access to their accounts, and end it. */
+/** The calls of `toolAccess`. */
 export interface ToolAccessCalls {
   /** The address to which the owner's browser is sent. */
   readonly begin: (server: string, options?: CallOptions) => Promise<{ readonly url: string; readonly expiresAt: Date }>
