@@ -65,7 +65,7 @@ export interface Grants {
   readonly remove: (server: OwnedServer) => Kept<boolean>
   readonly findBegun: (server: OwnedServer) => Kept<Begun | null>
   readonly putBegun: (server: OwnedServer, begun: Begun) => Kept<void>
-  /** True once: for whoever ends it. */
+  /** True for the first call alone. */
   readonly takeBegun: (server: OwnedServer) => Kept<boolean>
   /** A text that only this host can write and read, and nobody can guess. */
   readonly writeState: (begins: StateOwner) => Effect.Effect<string>

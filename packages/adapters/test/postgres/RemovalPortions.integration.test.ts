@@ -97,7 +97,7 @@ const suite = (
     )
   )
 
-  it.live("that was cut is unknown, and finished by whoever comes next", () =>
+  it.live("that was cut is unknown, and finished by the next process", () =>
     on(
       Effect.fnUntraced(function* (schema) {
         const { assistant, long, run } = yield* fill(schema)

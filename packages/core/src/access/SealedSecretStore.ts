@@ -1,4 +1,4 @@
-/** Port: secrets of owners by name, encrypted by whoever puts them: a store never sees what is inside. */
+/** Port: secrets of owners by name, encrypted before they are stored: a store never sees what is inside. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
