@@ -72,6 +72,7 @@ const shared: Readonly<Record<string, string>> = {
   unavailable: "503",
   invalid: "422",
   overLimit: "402, 429",
+  accessStatus: "400, 403, 502",
   refused: "400, 404, 413, 415, 422, 502, 503, 504"
 }
 

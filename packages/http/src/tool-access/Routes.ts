@@ -118,13 +118,6 @@ const toRecord = ({ expiresAt, isGranted, isRenewed, server }: ServerAccess): ty
   renewed: isRenewed
 })
 
-const unknown = ({ message }: ToolServerNotFound) => new NotFound({ detail: message })
-const failures = {
-  state: BadRequest,
-  refused: Forbidden,
-  server: BadGateway
-} as const
-
 const handlers = HttpApiBuilder.group(
   api,
   "tool_servers",
@@ -132,12 +125,7 @@ const handlers = HttpApiBuilder.group(
     const installed = yield* service
     const mapped = <A>(
       use: (access: typeof ToolAccess.Service) => Effect.Effect<A, ToolServerNotFound | StoreUnavailable, Principal>
-    ) =>
-      Effect.flatMap(installed, (access) =>
-        Effect.mapError(use(access), (error) =>
-          error._tag === "ToolServerNotFound" ? unknown(error) : toWireError(error)
-        )
-      )
+    ) => Effect.flatMap(installed, (access) => Effect.mapError(use(access), (error) => toWireError(error)))
 
     return group
       .handle("list", () =>
@@ -154,11 +142,9 @@ const handlers = HttpApiBuilder.group(
           const { begin } = yield* installed
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
           const { expiresAt, url } = yield* begin(sent.params.server, idempotency?.key).pipe(
-            Effect.catchTags({
-              ToolServerNotFound: (error) => Effect.fail(unknown(error)),
-              ToolAccessFailed: ({ message }) => Effect.fail(new BadGateway({ detail: message })),
-              StoreUnavailable: (error) => Effect.fail(toWireError(error))
-            })
+            Effect.mapError((error) =>
+              error._tag === "ToolAccessFailed" ? new BadGateway({ detail: error.message }) : toWireError(error)
+            )
           )
           return { url, expires_at: writeTimestamp(expiresAt) }
         })
@@ -194,7 +180,7 @@ const callbackHandlers = HttpApiBuilder.group(
               return answer(request, 200, `Access to ${done.success.server} is granted.`, done.success)
             const { failure } = done
             if (failure._tag === "StoreUnavailable") return yield* toWireError(failure)
-            const { status } = new failures[failure.reason]({ detail: failure.message })
+            const { status } = toWireError(failure)
             return answer(request, status, failure.message, { detail: failure.message })
           })
     )

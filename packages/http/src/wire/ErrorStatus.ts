@@ -32,6 +32,8 @@ import type {
   ScheduleRefused,
   Schedules,
   Tickets,
+  ToolAccess,
+  ToolAccessFailed,
   WebhookRefused,
   Webhooks
 } from "@colloquy/core/wings"
@@ -41,6 +43,7 @@ import {
   BadGateway,
   BadRequest,
   Conflict,
+  Forbidden,
   GatewayTimeout,
   HTTPValidationError,
   NotFound,
@@ -82,6 +85,7 @@ export type KernelError =
   | ErrorsOf<typeof Schedules.Service>
   | ErrorsOf<typeof Webhooks.Service>
   | ErrorsOf<typeof Evals.Service>
+  | ErrorsOf<typeof ToolAccess.Service>
 
 type Tag = KernelError["_tag"]
 type Tagged<T extends Tag> = Extract<KernelError, { readonly _tag: T }>
@@ -195,6 +199,8 @@ const table = {
   TooManyExperiments: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   CaseRefused: (error) => invalid(...error.problems.map(caseProblem)),
   TooManyCases: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
+  ToolServerNotFound: notFound,
+  ToolAccessFailed: (error) => new accessStatus[error.reason](detailFromError(error)),
   InvalidKey: (error) => new Unauthorized(detailFromError(error)),
   InsufficientCredit: (error) => new PaymentRequired(detailFromError(error)),
   AssistantInSession: (error) => new Conflict(detailFromError(error)),
@@ -240,6 +246,14 @@ const table = {
     return new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
   }
 } satisfies { readonly [T in Tag]: (error: Tagged<T>, placeOf: PlaceOf) => unknown }
+
+const accessStatus: {
+  readonly [reason in ToolAccessFailed["reason"]]: typeof BadRequest | typeof Forbidden | typeof BadGateway
+} = {
+  state: BadRequest,
+  refused: Forbidden,
+  server: BadGateway
+}
 
 const nameField = {
   name: "name",
