@@ -56,13 +56,12 @@ describe("a run with five thousand followers", () => {
         const after = await residentWith(all)
         assert.isBelow((after - before) / (all - first), 60_000)
         child.send("begin")
-        const words = Array.from({ length: 60 }, (_, index) => `word ${index} `).join("")
+        const words = Array.from({ length: 20 }, (_, index) => `word ${index} `).join("")
         const answers = new Set((await Promise.all(followers.map(({ ended }) => ended))).map(told))
         assert.deepStrictEqual([...answers], [words])
         child.send("figures")
-        // 1,000 and more in every second where each follower is written to as soon as a word comes. The collector's threads count, too, so that
-        // one second may be worse than the others.
-        assert.isBelow(Math.min(...(await next("Figures")).longest), 100)
+        // 1,000 and more where each follower is written to as soon as a word comes. The collector's threads count, too.
+        assert.isBelow((await next("Figures")).longest, 100)
       } finally {
         for (const { socket } of followers) socket.destroy()
         child.kill("SIGKILL")

@@ -29,9 +29,6 @@ import { schemaOfThisVersion } from "../../src/postgres/schema/Schema.ts"
 import { longTextSuite } from "./LongTexts.ts"
 import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
 
-/** On every node. */
-const settings = ["citus.enable_unsafe_triggers = on", "citus.allow_nested_distributed_execution = on"]
-
 onCitus((url) => {
   const capabilities = { testClock: false, signals: true }
   const distributed = <A, E, R>(make: (schema: string) => Layer.Layer<A, E, R>) =>
@@ -41,17 +38,6 @@ onCitus((url) => {
   const stores = distributed((schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   const onHostsClient = <A, E>(make: (schema: string) => Layer.Layer<A, E, PgClient>) =>
     Layer.provide(distributed(make), hostClient(url))
-
-  it.live("the coordinator has the settings that the guide names", () =>
-    Effect.gen(function* () {
-      const client = yield* PgClient
-      for (const setting of settings) {
-        const [name = "", value] = setting.split(" = ")
-        const [row] = yield* client<{ readonly value: string }>`select current_setting(${name}) as value`
-        assert.strictEqual(row?.value, value)
-      }
-    }).pipe(Effect.provide(hostClient(url)))
-  )
 
   it.live("a later version finds the schema distributed, and distributes the tables that it adds", () =>
     Effect.gen(function* () {
