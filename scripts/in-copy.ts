@@ -3,4 +3,5 @@ import { spawnSync } from "node:child_process"
 import { copyRepository } from "./Copy.ts"
 
 using copy = copyRepository()
-process.exitCode = spawnSync(process.execPath, process.argv.slice(2), { cwd: copy.folder, stdio: "inherit" }).status ?? 1
+process.exitCode =
+  spawnSync(process.execPath, process.argv.slice(2), { cwd: copy.folder, stdio: "inherit" }).status ?? 1
