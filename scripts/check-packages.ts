@@ -1,11 +1,12 @@
-// Checks the packages as a consumer gets them: packs them, checks them with publint and arethetypeswrong, installs them in an empty folder outside
-// of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them beside another
-// version of Effect.
+// Checks the packages as a consumer gets them: builds and packs them, checks them with publint and arethetypeswrong, installs them in an empty
+// folder outside of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them
+// beside another version of Effect. `npm run check:packages` runs it in a copy of the repository, because it writes beside the sources.
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
-import { join, posix } from "node:path"
+import { dirname, join, posix } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { publint } from "publint"
 import { formatMessage } from "publint/utils"
@@ -13,7 +14,7 @@ import { packInto } from "./Packing.ts"
 import { lockedVersion, packages, root, type Package } from "./Workspace.ts"
 
 const folder = mkdtempSync(join(realpathSync(tmpdir()), "colloquy-consumer-"))
-const tsc = join(root, "node_modules/typescript/bin/tsc")
+const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
 
 const stop = (sentence: string): never => {
   throw new Error(sentence)
@@ -26,7 +27,6 @@ const run = (command: string, parameters: ReadonlyArray<string>, cwd: string): s
 }
 
 const build = () => {
-  for (const each of packages) rmSync(join(each.folder, "dist"), { recursive: true, force: true })
   run("npm", ["run", "--silent", "build"], root)
   // Refuses public names without a sentence.
   run("npm", ["run", "--silent", "reference"], root)

@@ -1,58 +1,34 @@
 /**
- * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs as a copy whose kernel writes a
- * line each time it is built, so that a build at import, or one for each edit, is detected.
+ * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs in a copy of the repository whose
+ * kernel writes a line each time it is built, so that a build at import, or one for each edit, is detected.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync
-} from "node:fs"
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { faults, numbers, visit } from "../../packages/studio/test/StudioVisit.ts"
+import { type Copy, copyRepository } from "../../scripts/Copy.ts"
 import { inChromium } from "../../test/browser.ts"
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..")
-const examples = join(root, "examples")
 const modules = join(root, "node_modules")
 const next = join(modules, "next/dist/bin/next")
 
-/**
- * Next uses the built packages, as an application does. Packages that were not built before are removed again, so that they do not become
- * outdated.
- */
-const builtPackages = async () => {
-  const outputs = ["core", "adapters", "testing", "http", "ws", "studio", "server", "colloquy"].map((name) =>
-    join(root, "packages", name, "dist")
-  )
-  const unbuilt = outputs.filter((folder) => !existsSync(folder))
-  await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], root)
-  await finish([join(root, "scripts/join.ts")], root)
-  return { [Symbol.dispose]: () => unbuilt.forEach((folder) => rmSync(folder, { recursive: true, force: true })) }
+/** The repository with built packages, which Next uses as an application does. */
+const builtRepository = async () => {
+  const copy = copyRepository()
+  await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], copy.folder)
+  await finish([join(copy.folder, "scripts/join.ts")], copy.folder)
+  return copy
 }
 
-/** Inside the repository, because Next only uses files of its workspace. */
-const copyOf = (parts: ReadonlyArray<string>) => {
-  mkdirSync(join(root, ".vitest"), { recursive: true })
-  const folder = mkdtempSync(join(root, ".vitest/next-"))
-  for (const part of parts) cpSync(join(examples, part), join(folder, part), { recursive: true })
-  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
-}
-
-const copyApplication = () => {
-  const copy = copyOf(["embed/next", "embed/kernel.ts", "embed/sessions.ts"])
-  const { folder } = copy
-  const builds = join(folder, "builds")
-  const kernel = join(folder, "embed/kernel.ts")
+/** The kernel writes a line each time it is built. */
+const countBuilds = (examples: string) => {
+  const builds = join(examples, "builds")
+  const kernel = join(examples, "embed/kernel.ts")
   const source = readFileSync(kernel, "utf8").replace("export const kernel", "const plain")
   const noted = `Layer.sync(Note, () => Note.of(void appendFileSync(${JSON.stringify(builds)}, "built\\n")))`
   writeFileSync(
@@ -64,11 +40,7 @@ class Note extends Context.Service<Note, void>()("Note") {}
 export const kernel = Layer.provideMerge(plain, ${noted})
 `
   )
-  return {
-    folder: join(folder, "embed/next"),
-    builds: () => (existsSync(builds) ? readFileSync(builds, "utf8").trim().split("\n").length : 0),
-    [Symbol.dispose]: copy[Symbol.dispose]
-  }
+  return () => (existsSync(builds) ? readFileSync(builds, "utf8").trim().split("\n").length : 0)
 }
 
 const environment = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", SESSION_SECRET: "for tests", NODE_ENV: undefined }
@@ -156,36 +128,39 @@ const tries = async (call: Call): Promise<void> => {
   assert.deepStrictEqual([options.status, await options.json()], [405, { detail: "Method Not Allowed" }])
 }
 
-let packages: Disposable | undefined
+let copy: Copy
+let examples: string
 beforeAll(async () => {
-  packages = await builtPackages()
+  copy = await builtRepository()
+  examples = join(copy.folder, "examples")
 }, 240_000)
-afterAll(() => packages?.[Symbol.dispose]())
+afterAll(() => copy[Symbol.dispose]())
 
 describe("the real Next", () => {
   it("builds without a kernel, serves with one, and keeps it through edits", { timeout: 240_000 }, async () => {
-    using application = copyApplication()
-    await finish([next, "build"], application.folder)
-    assert.strictEqual(application.builds(), 0)
+    const builds = countBuilds(examples)
+    const application = join(examples, "embed/next")
+    await finish([next, "build"], application)
+    assert.strictEqual(builds(), 0)
     {
-      await using server = await serve("start", application.folder)
+      await using server = await serve("start", application)
       await tries(server.call)
-      assert.strictEqual(application.builds(), 1)
+      assert.strictEqual(builds(), 1)
     }
-    await using server = await serve("dev", application.folder)
+    await using server = await serve("dev", application)
     await tries(server.call)
-    assert.strictEqual(application.builds(), 2)
+    assert.strictEqual(builds(), 2)
     const headers = await login(server.call)
     for (const edit of ["one", "two"]) {
-      appendFileSync(join(application.folder, "ai.ts"), `\nexport const ${edit} = true\n`)
+      appendFileSync(join(application, "ai.ts"), `\nexport const ${edit} = true\n`)
       writeFileSync(
-        join(application.folder, "app/hello/route.ts"),
+        join(application, "app/hello/route.ts"),
         `import { ${edit} } from "../../ai.ts"\nexport const GET = () => new Response(String(${edit}) + "${edit}")\n`
       )
       while ((await (await server.call("/hello")).text()) !== `true${edit}`) assert.isNull(server.exitCode())
       assert.strictEqual(await countThreads(server.call, headers), 1)
     }
-    assert.strictEqual(application.builds(), 2)
+    assert.strictEqual(builds(), 2)
   })
 })
 
@@ -216,11 +191,9 @@ describe("the chat page of examples/chat", () => {
 
   inChromium((launch) => {
     let browser: Browser
-    let copy: ReturnType<typeof copyOf>
     let server: Awaited<ReturnType<typeof serve>>
     beforeAll(async () => {
-      copy = copyOf(["chat"])
-      const folder = join(copy.folder, "chat")
+      const folder = join(examples, "chat")
       await finish([next, "build"], folder)
       server = await serve("start", folder)
       browser = await launch()
@@ -228,7 +201,6 @@ describe("the chat page of examples/chat", () => {
     afterAll(async () => {
       await browser.close()
       await server[Symbol.asyncDispose]()
-      copy[Symbol.dispose]()
     })
 
     it("shows markdown as elements, and HTML of a model as text", async () => {

@@ -141,7 +141,9 @@ describe("the snippets of the guide", () => {
   })
 
   it("are settings that a test uses, where they are settings", () => {
-    const used = readFileSync(join(root, "packages/adapters/test/postgres/Bouncer.ts"), "utf8")
+    const used = ["Bouncer.ts", "Citus.integration.test.ts"]
+      .map((file) => readFileSync(join(root, "packages/adapters/test/postgres", file), "utf8"))
+      .join("\n")
     for (const { code, language } of snippets) {
       if (language === "ini") for (const line of code.trim().split("\n")) assert.include(used, line)
     }

@@ -60,7 +60,7 @@ describe("a run with five thousand followers", () => {
         const answers = new Set((await Promise.all(followers.map(({ ended }) => ended))).map(told))
         assert.deepStrictEqual([...answers], [words])
         child.send("figures")
-        // 1,000 and more where each follower is written to as soon as a word comes. The collector's threads count, too.
+        // 1,000 and more where each follower is written to as soon as a word comes.
         assert.isBelow((await next("Figures")).longest, 100)
       } finally {
         for (const { socket } of followers) socket.destroy()

@@ -5,6 +5,7 @@
 import { gate, pause, say } from "@colloquy/testing"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { longestStretch } from "../../../test/LongestStretch.ts"
 import { keys, open, readEvents } from "./Service.ts"
 
 const words = Array.from({ length: 20 }, (_, index) => [pause("50 millis"), say(`word ${index} `)]).flat()
@@ -16,27 +17,16 @@ await new Promise<void>((resolve) => {
   server.listen(0, "127.0.0.1", resolve)
 })
 
-/** Milliseconds of computing, whatever else the machine does. */
-const computed = () => {
-  const { system, user } = process.cpuUsage()
-  return (user + system) / 1000
-}
-
-let longest = 0
-const watch = (before: number) => {
-  const now = computed()
-  longest = Math.max(longest, now - before)
-  setTimeout(watch, 1, now)
-}
+let stretch: ReturnType<typeof longestStretch> | undefined
 
 process.on("message", (wanted) => {
   if (wanted === "begin") {
-    watch(computed())
+    stretch = longestStretch()
     void service.run(service.model.release())
     return
   }
   globalThis.gc?.()
-  process.send?.({ _tag: "Figures", resident: process.memoryUsage.rss(), longest })
+  process.send?.({ _tag: "Figures", resident: process.memoryUsage.rss(), longest: stretch?.end() ?? 0 })
 })
 const { port } = server.address() as AddressInfo
 const { run_id, thread_id } = first?.data ?? {}

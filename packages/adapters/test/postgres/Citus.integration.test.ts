@@ -29,6 +29,9 @@ import { schemaOfThisVersion } from "../../src/postgres/schema/Schema.ts"
 import { longTextSuite } from "./LongTexts.ts"
 import { hostClient, onScratchSchema, scratchSchema } from "./Scratch.ts"
 
+/** What docs/scale.md tells to set. */
+const settings = ["citus.enable_unsafe_triggers = on", "citus.allow_nested_distributed_execution = on"]
+
 onCitus((url) => {
   const capabilities = { testClock: false, signals: true }
   const distributed = <A, E, R>(make: (schema: string) => Layer.Layer<A, E, R>) =>
@@ -38,6 +41,17 @@ onCitus((url) => {
   const stores = distributed((schema) => Postgres.layer({ url: Redacted.make(url), schema }))
   const onHostsClient = <A, E>(make: (schema: string) => Layer.Layer<A, E, PgClient>) =>
     Layer.provide(distributed(make), hostClient(url))
+
+  it.live("has the settings of the guide", () =>
+    Effect.gen(function* () {
+      const client = yield* PgClient
+      for (const line of settings) {
+        const [name = "", value] = line.split(" = ")
+        const [row] = yield* client.unsafe<{ readonly value: string }>(`select current_setting($1) as value`, [name])
+        assert.strictEqual(row?.value, value, name)
+      }
+    }).pipe(Effect.provide(hostClient(url)))
+  )
 
   it.live("a later version finds the schema distributed, and distributes the tables that it adds", () =>
     Effect.gen(function* () {

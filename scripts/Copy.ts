@@ -1,0 +1,49 @@
+// A copy of the repository in `.vitest/`, for work that writes beside its sources: the build, the reference, applications of Next. What runs at
+// the same time in the repository itself sees no file that comes and goes.
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
+import { basename, join, relative } from "node:path"
+import { root } from "./Workspace.ts"
+
+/** What is made, and what git keeps. */
+const left = new Set([
+  ".colloquy",
+  ".git",
+  ".next",
+  ".vitest",
+  "coverage",
+  "dist",
+  "node_modules",
+  "packed",
+  "screenshots"
+])
+
+const isCopied = (path: string): boolean => !left.has(basename(path)) && !basename(path).startsWith(".snippets-")
+
+/** Libraries are those of the repository; packages of ours are those of `home`. */
+const linkModules = (home: string, to: string): void => {
+  const modules = join(to, "node_modules")
+  mkdirSync(join(modules, "@colloquy"), { recursive: true })
+  for (const name of readdirSync(join(home, "packages"))) {
+    const place = name === "colloquy" ? name : join("@colloquy", name)
+    symlinkSync(join(home, "packages", name), join(modules, place), "junction")
+  }
+}
+
+export interface Copy extends Disposable {
+  readonly folder: string
+}
+
+const newFolder = (): Copy => {
+  mkdirSync(join(root, ".vitest"), { recursive: true })
+  const folder = mkdtempSync(join(root, ".vitest/copy-"))
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Inside of the repository, because libraries are looked for in the folders above, and Next takes files of its workspace only. */
+export const copyRepository = (): Copy => {
+  const copy = newFolder()
+  for (const name of readdirSync(root).filter(isCopied))
+    cpSync(join(root, name), join(copy.folder, name), { recursive: true, filter: isCopied })
+  linkModules(copy.folder, copy.folder)
+  return copy
+}
