@@ -12,9 +12,6 @@ const others: Readonly<Record<string, string>> = {
   OwnerMissing: "A call named no owner. Use `colloquy.as(…)`, or name the owner in the options of the call."
 }
 
-/** Of the endpoints of `@colloquy/http/tool-access`, which answer for themselves. */
-const ofToolAccess: Readonly<Record<string, string>> = { ToolServerNotFound: "404" }
-
 /** The codes that turns give to a failed run, beside those of models. */
 const codes: Readonly<Record<string, string>> = {
   answer_not_stored: "The database refused the content of the answer. The log of the server has the cause.",
@@ -114,7 +111,7 @@ ${table(
   ["error", "HTTP", "what it says"],
   declaredErrors.map(({ comment, name, says }) => [
     `\`${name}\``,
-    statusByError.get(name) ?? ofToolAccess[name] ?? "",
+    statusByError.get(name) ?? "",
     says.length > 0 ? says.join(" Or: ") : (others[name] ?? comment)
   ])
 )}
