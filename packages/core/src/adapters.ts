@@ -169,6 +169,7 @@ export type { ListedThread, ThreadListing, ThreadWithMessages } from "./threads/
 export type { OwnerEvents } from "./runs/OwnerEvents.ts"
 export { canMove, isAtRest, isEnded, RunStatus, transitions } from "./runs/Run.ts"
 export type { Appended, Lease, LogBatch, LogEvent, RunSignal } from "./runs/LogRecords.ts"
+export type { FoundRepeat, IdempotencyKey, Repeated } from "./runs/Idempotency.ts"
 export {
   type ActivateOutcome,
   type Begin,
@@ -178,10 +179,7 @@ export {
   type ApprovedResults,
   type Continue,
   type ContinueOutcome,
-  type IdempotencyKey,
   type NewRun,
-  type FoundRepeat,
-  type Repeated,
   RunStore,
   type Settled,
   type Settlement,

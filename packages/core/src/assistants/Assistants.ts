@@ -9,7 +9,7 @@ import type { ProviderNotFound } from "../models/Provider.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
-import type { IdempotencyKey } from "../runs/RunStore.ts"
+import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import type { Metadata, Thread, ThreadNotFound } from "../threads/Thread.ts"
 import type {
   Assistant,

@@ -13,17 +13,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { paid } from "../metering/PaidCall.ts"
 import { Providers } from "../models/Provider.ts"
-import { inTime } from "../primitives/Deadlines.ts"
 import { DocumentId, ThreadId } from "../primitives/Ids.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
-import { type ChunkHit, ChunkIndex } from "../retrieval/ChunkIndex.ts"
-import { assistantEmbedding } from "../retrieval/EmbeddingOf.ts"
-import { joinExcerpts, nearBest } from "../retrieval/Excerpts.ts"
-import { ownText } from "../retrieval/Chunk.ts"
-import { inOrder, type Reranked, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
-import { Retrieval } from "../retrieval/Retrieval.ts"
+import type { ChunkIndex } from "../retrieval/ChunkIndex.ts"
+import { assistantEmbedding } from "../retrieval/AssistantEmbedding.ts"
+import type { Retrieval } from "../retrieval/Retrieval.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
@@ -39,16 +34,8 @@ import { DocumentSettings } from "./DocumentSettings.ts"
 import { ExcerptOptions, searchToolName } from "./ExcerptOptions.ts"
 import { type DocumentFilter, DocumentStore, type DocumentSurvey } from "./DocumentStore.ts"
 import { documentsPartName, scopesWith, searchScope } from "./DocumentWork.ts"
-import {
-  framedIntro,
-  keptExcerpt,
-  type NamedExcerpt,
-  keptExcerpts,
-  excerptsPrompt,
-  framedExcerpt,
-  withExcerpts
-} from "./ExcerptPrompt.ts"
-import { makeNoticing } from "./FillVectors.ts"
+import { framedIntro, keptExcerpt, keptExcerpts, excerptsPrompt, framedExcerpt, withExcerpts } from "./ExcerptPrompt.ts"
+import { makeExcerptSearch } from "./ExcerptSearch.ts"
 import { readExcerpts, shownDocuments } from "./KeptDocuments.ts"
 import { makeMedia } from "./MediaPart.ts"
 import { notReady } from "./NotReady.ts"
@@ -79,13 +66,10 @@ type DocumentsPlan = typeof DocumentsPlan.Type
 
 const makePart = Effect.gen(function* () {
   const documents = yield* DocumentStore
-  const index = yield* ChunkIndex
-  const retrieval = yield* Retrieval
   const { all: providers } = yield* Providers
   const media = yield* makeMedia
-  const notice = yield* makeNoticing
-  const reranker = yield* Reranker
-  const { attachmentWait, excerpts: mode, reranked, rerankTimeout } = yield* DocumentSettings
+  const search = yield* makeExcerptSearch
+  const { attachmentWait, excerpts: mode } = yield* DocumentSettings
   const { decideTimeout } = yield* TurnSettings
 
   /** Repeats the survey while only attachments of this message are in processing, until the time limit. */
@@ -151,65 +135,6 @@ const makePart = Effect.gen(function* () {
       ...(isSearched ? { ignored: ignoredIn(turn, how) } : {})
     }
     return decision
-  })
-
-  /**
-   * A message such as "sum it up" shares no word with any document, but means the files that came with it. In that case the beginnings of
-   * these files are used.
-   */
-  const beginnings = Effect.fnUntraced(function* (plan: DocumentsPlan) {
-    const hits: Array<ChunkHit> = []
-    if (plan.attachments.length === 0) return hits
-    for (const { id, scope } of yield* documents.getMany(plan.attachments)) {
-      const key = { documentId: id, scope: searchScope(scope) }
-      const { chunks } = yield* index.chunks(key, { skip: 0, limit: plan.limit })
-      hits.push(...chunks.map((chunk) => ({ ...key, chunk, score: 0, lexical: null, semantic: null })))
-    }
-    return hits.slice(0, plan.limit)
-  })
-
-  /** If the reranker fails or is late, the order of the search is kept. */
-  const rerank = (port: RerankerPort, turn: LiveTurn, query: string, hits: ReadonlyArray<ChunkHit>) =>
-    Effect.gen(function* () {
-      const call = port.rerank({ query, texts: hits.map(({ chunk }) => ownText(chunk)) })
-      const { order } = yield* port.model === null
-        ? call
-        : paid(turn.beginCharge, {
-            payee: { ...port.model, purpose: "rerank" },
-            call,
-            charges: ({ charge }) => (charge === null ? [] : [charge])
-          })
-      return rescored(hits, order)
-    }).pipe(
-      inTime(rerankTimeout, () => Effect.succeed(hits)),
-      Effect.catchCause((cause) =>
-        Effect.as(Effect.logWarning(`Excerpts of run ${turn.runId} were not reranked`, cause), hits)
-      )
-    )
-
-  const search = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn, query: string) {
-    const { embedding, limit } = plan
-    const scopes = scopesWith(turn.assistantId, plan.shelves ?? [turn.threadId])
-    const port = reranked > 0 ? reranker : null
-    const wide = port === null ? limit : Math.max(limit, reranked)
-    const searched = yield* retrieval.search({ scopes, query, limit: wide, embedding, beginCharge: turn.beginCharge })
-    if (embedding !== null && searched.lexicalOnly === null) yield* notice(turn.assistantId, embedding, searched.hits)
-    const isOrdered = port !== null && searched.hits.length > 1
-    const best = (isOrdered ? yield* rerank(port, turn, query, searched.hits) : searched.hits).slice(0, limit)
-    const near = new Set(nearBest(best))
-    // What came with the message is meant, whatever its words are.
-    const meant = best.filter((hit) => near.has(hit) || plan.attachments.includes(hit.documentId))
-    const hits = meant.length > 0 ? meant : yield* beginnings(plan)
-    if (hits.length === 0) return []
-    const found = yield* documents.getMany([...new Set(hits.map(({ documentId }) => documentId))])
-    // Documents that were deleted since, or were never completed, are not shown.
-    const names = new Map(found.flatMap(({ filename, id, status }) => (status === "completed" ? [[id, filename]] : [])))
-    const excerpts = joinExcerpts(
-      hits.filter(({ documentId }) => names.has(documentId)),
-      Number.POSITIVE_INFINITY,
-      () => 0
-    )
-    return excerpts.map((excerpt): NamedExcerpt => ({ ...excerpt, filename: names.get(excerpt.documentId) ?? "" }))
   })
 
   const recall = Effect.fnUntraced(function* (plan: DocumentsPlan, turn: LiveTurn) {
@@ -305,19 +230,6 @@ const readOptions = ({ options = {} }: TurnCase): Effect.Effect<typeof Options.T
     onNone: () => refuse("invalid", [{ path: [], message: wrongOptions }]),
     onSome: (read) => Effect.succeed(read)
   })
-
-/**
- * In the order of the reranker, with its scores; without scores by place, so that the last ones are far below the best. What the reranker
- * left out keeps its order after the others, and scores nothing.
- */
-const rescored = (hits: ReadonlyArray<ChunkHit>, order: Reranked["order"]): ReadonlyArray<ChunkHit> => {
-  if (order.length === 0) return hits
-  const scores = new Map(order.map(({ index, score }, place) => [index, score ?? 1 - place / order.length]))
-  return inOrder(
-    hits.map((hit, index) => ({ ...hit, score: scores.get(index) ?? 0 })),
-    order.map(({ index }) => index)
-  )
-}
 
 /** What a message shows of a file that came with it. */
 const kept = ({ filename, id, mimeType, size, status, summary }: Document) => ({

@@ -17,7 +17,7 @@ import { Billing } from "../metering/Billing.ts"
 import type { UsageOfDay } from "../metering/UsageLedger.ts"
 import { AssistantId, AuditEntryId, KeyId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage, type Page } from "../primitives/Page.ts"
-import type { IdempotencyKey } from "../runs/RunStore.ts"
+import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import type { Metadata, Thread } from "../threads/Thread.ts"
 import { Threads, type ThreadWithMessages } from "../threads/Threads.ts"
 import {

@@ -17,7 +17,7 @@ export {
   SearchScope,
   type VectorModel
 } from "./ChunkIndex.ts"
-export { assistantEmbedding } from "./EmbeddingOf.ts"
+export { assistantEmbedding } from "./AssistantEmbedding.ts"
 export { type Excerpt, joinExcerpts } from "./Excerpts.ts"
 export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./Indexing.ts"
 export { type Language, detectLanguage, languages } from "./Language.ts"

@@ -5,7 +5,8 @@ import * as Schema from "effect/Schema"
 import type { Principal } from "../access/Principal.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { AnsweredOnce } from "./Branches.ts"
-import type { IdempotencyKey, RunStore } from "./RunStore.ts"
+import type { IdempotencyKey } from "./Idempotency.ts"
+import type { RunStore } from "./RunStore.ts"
 
 /** The idempotency key was used before, for another request. */
 export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {}) {

@@ -27,27 +27,9 @@ import type { History, Message, NewMessage, RunFault } from "../threads/Message.
 import type { ToolResult } from "../tools/ToolCall.ts"
 import type { Branches, TakeBack } from "./Branches.ts"
 import type { NewFollowUp } from "./FollowUp.ts"
+import type { FoundRepeat, IdempotencyKey, Repeated } from "./Idempotency.ts"
 import type { Appended, Lease, LogBatch, LogEvent, RunSignal } from "./LogRecords.ts"
 import type { ListedRuns, Run, RunPage, RunStatus } from "./Run.ts"
-
-/** A name that a caller gives to one request, so that a repeat of the request finds the first one. `fingerprint` is a hash of the body. */
-export interface IdempotencyKey {
-  readonly key: string
-  readonly fingerprint: string
-}
-
-/** The earlier use of an idempotency key: a run, and the first event of the leg that the request began. */
-export interface Repeated {
-  readonly _tag: "Repeated"
-  readonly runId: RunId
-  readonly legStart: number
-  readonly fingerprint: string
-}
-
-/** With the thread in which the run was begun; null: the version of the kernel that began it did not keep it. */
-export interface FoundRepeat extends Repeated {
-  readonly threadId: ThreadId | null
-}
 
 /** A run as it begins. */
 export interface NewRun {

@@ -5,7 +5,7 @@ import type * as Redacted from "effect/Redacted"
 import type { Principal } from "../access/Principal.ts"
 import type { DeliveryId, WebhookId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { IdempotencyKey } from "../runs/RunStore.ts"
+import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import type { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type {
   Delivery,

@@ -2,12 +2,12 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { NeedsScope } from "../wire/Middleware.ts"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { AnswersReport, OutcomeRequest, OutcomeResponse } from "../wire/Answers.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 export const answersBodies = { recordOutcome: jsonOrFormBody(OutcomeRequest) }
 
@@ -20,17 +20,18 @@ export const AnswersApi = HttpApiGroup.make("answers")
       payload: OutcomeRequest,
       success: OutcomeResponse,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, answersBodies.recordOutcome)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Tell what turned out to be true; a second outcome replaces the first"),
+    }).annotateMerge(
+      described(
+        "write",
+        "Tell what turned out to be true; a second outcome replaces the first",
+        answersBodies.recordOutcome
+      )
+    ),
     HttpApiEndpoint.get("report", "/assistants/:assistant_id/answers/report", {
       params: { assistant_id: Uuid },
       success: AnswersReport,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "How good the typed answers of an assistant were, by set of questions")
+    }).annotateMerge(described("read", "How good the typed answers of an assistant were, by set of questions"))
   )
   .annotate(OpenApi.Title, "Typed answers")
   .annotate(OpenApi.Description, "What became of typed answers: their outcomes, and how good the probabilities were.")

@@ -3,7 +3,6 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
 import {
   AssistantName,
   AssistantNameFilter,
@@ -12,7 +11,7 @@ import {
   mostColleagues,
   Version
 } from "@colloquy/core/adapters"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { Conflict, NotFound, PreconditionFailed, ServiceUnavailable } from "../wire/Errors.ts"
 import { cursorPage, maybe, maybeOr, page, Uuid } from "../wire/Fields.ts"
@@ -29,6 +28,7 @@ import {
 import { Tool } from "../wire/Tools.ts"
 import { IdempotencyHeader } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 const tok_k = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 }))
 
@@ -111,90 +111,72 @@ export const AssistantsApi = HttpApiGroup.make("assistants")
       payload: AssistantCreate,
       success: AssistantCreated,
       error: [...unreadable, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, assistantBodies.create)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Create an assistant"),
+    }).annotateMerge(described("write", "Create an assistant", assistantBodies.create)),
     HttpApiEndpoint.get("list", "/assistants", {
       query: { ...page, name: Schema.optionalKey(AssistantNameFilter) },
       success: Schema.Array(Assistant),
       error: ServiceUnavailable
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List assistants, oldest first"),
+    }).annotateMerge(described("read", "List assistants, oldest first")),
     HttpApiEndpoint.get("get", "/assistants/:assistant_id", {
       params,
       success: Assistant,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at an assistant"),
+    }).annotateMerge(described("read", "Look at an assistant")),
     HttpApiEndpoint.put("update", "/assistants/:assistant_id", {
       params,
       headers: IfMatch,
       payload: AssistantUpdate,
       success: Assistant,
       error: [...unreadable, NotFound, PreconditionFailed, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, assistantBodies.update)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Change what is given, as the next version; the embedding model cannot change"),
+    }).annotateMerge(
+      described(
+        "write",
+        "Change what is given, as the next version; the embedding model cannot change",
+        assistantBodies.update
+      )
+    ),
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id", {
       params,
       success: AssistantDeleteResponse,
       error: [NotFound, Conflict, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete an assistant with all its threads and documents"),
+    }).annotateMerge(described("write", "Delete an assistant with all its threads and documents")),
     HttpApiEndpoint.get("versions", "/assistants/:assistant_id/versions", {
       params,
       query: cursorPage,
       success: AssistantVersionList,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the versions of an assistant, newest first"),
+    }).annotateMerge(described("read", "List the versions of an assistant, newest first")),
     HttpApiEndpoint.get("version", "/assistants/:assistant_id/versions/:version", {
       params: versionParams,
       success: AssistantVersion,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at an assistant as it was in a version"),
+    }).annotateMerge(described("read", "Look at an assistant as it was in a version")),
     HttpApiEndpoint.post("restore", "/assistants/:assistant_id/versions/:version/restore", {
       params: versionParams,
       headers: { ...IfMatch.fields, ...IdempotencyHeader },
       success: Assistant,
       error: [NotFound, Conflict, PreconditionFailed, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Make an earlier version the next one"),
+    }).annotateMerge(described("write", "Make an earlier version the next one")),
     HttpApiEndpoint.post("clone", "/assistants/:assistant_id/clone", {
       params,
       payload: Schema.NullOr(AssistantCloneRequest),
       success: AssistantCloneResponse,
       error: [...unreadable, NotFound, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, assistantBodies.clone)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Copy an assistant's configuration into a new assistant"),
+    }).annotateMerge(
+      described("write", "Copy an assistant's configuration into a new assistant", assistantBodies.clone)
+    ),
     HttpApiEndpoint.post("createThread", "/assistants/:assistant_id/threads", {
       params,
       payload: Schema.NullOr(ThreadCreateForAssistant),
       success: Thread,
       error: [...unreadable, NotFound, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, assistantBodies.createThread)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Create an empty thread"),
+    }).annotateMerge(described("write", "Create an empty thread", assistantBodies.createThread)),
     HttpApiEndpoint.get("listThreads", "/assistants/:assistant_id/threads", {
       params,
       query: page,
       success: Schema.Array(Thread),
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List an assistant's threads, oldest first")
+    }).annotateMerge(described("read", "List an assistant's threads, oldest first"))
   )
   .annotate(OpenApi.Title, "Assistants")
   .annotate(OpenApi.Description, "Agents configured once with a name, a system prompt, a model and tools.")

@@ -3,10 +3,10 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
 import { ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord } from "../wire/Fields.ts"
 import { Balance, RecentUsage, UpstreamProviderList } from "../wire/ModelRecords.ts"
+import { described } from "./Described.ts"
 
 /** The two together stay below the bound of `skip`. */
 const pages = {
@@ -16,19 +16,17 @@ const pages = {
 
 export const BillingApi = HttpApiGroup.make("billing")
   .add(
-    HttpApiEndpoint.get("upstreams", "/billing/models/providers", { success: UpstreamProviderList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the upstreams of providers that route, and what they ask for which model"),
-    HttpApiEndpoint.get("balance", "/billing/balance", { success: Balance, error: ServiceUnavailable })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at the balance; null where none is kept"),
+    HttpApiEndpoint.get("upstreams", "/billing/models/providers", { success: UpstreamProviderList }).annotateMerge(
+      described("read", "List the upstreams of providers that route, and what they ask for which model")
+    ),
+    HttpApiEndpoint.get("balance", "/billing/balance", { success: Balance, error: ServiceUnavailable }).annotateMerge(
+      described("read", "Look at the balance; null where none is kept")
+    ),
     HttpApiEndpoint.get("recentUsage", "/billing/usage/recent", {
       query: pages,
       success: RecentUsage,
       error: ServiceUnavailable
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "What was used, by day and model, newest first")
+    }).annotateMerge(described("read", "What was used, by day and model, newest first"))
   )
   .annotate(OpenApi.Title, "Billing")
   .annotate(OpenApi.Description, "What is left, what was used, and what upstreams ask.")

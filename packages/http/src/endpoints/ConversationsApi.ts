@@ -4,17 +4,17 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { maybe, maybeOr, Uuid } from "../wire/Fields.ts"
 import { messageRules, regenerateRules } from "../wings/MessageRules.ts"
 import { MessageBody, MessageRequest } from "../wire/MessageBody.ts"
 import { RunAccepted } from "../wire/InboxRecords.ts"
-import { NeedsScope } from "../wire/Middleware.ts"
 import { MessageResponse, RewoundThread, ThreadMade } from "../wire/Records.ts"
 import { importBody } from "../bodies/ImportBody.ts"
 import { EventStream, IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 const ImportedCall = Schema.Struct({
   id: Schema.String,
@@ -93,53 +93,61 @@ export const ConversationsApi = HttpApiGroup.make("conversations")
       payload: [ThreadImport, ImportLines],
       success: ThreadMade,
       error: errors
-    })
-      .annotate(DeclaredBody, conversationBodies.import)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Make a thread of messages that were said elsewhere; nothing when one is wrong"),
+    }).annotateMerge(
+      described(
+        "write",
+        "Make a thread of messages that were said elsewhere; nothing when one is wrong",
+        conversationBodies.import
+      )
+    ),
     HttpApiEndpoint.post("fork", "/threads/:thread_id/fork", {
       params: ofThread,
       headers: IdempotencyHeader,
       payload: Schema.NullOr(ThreadFork),
       success: ThreadMade,
       error: errors
-    })
-      .annotate(DeclaredBody, conversationBodies.fork)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Make a thread with the messages up to and with one of this thread"),
+    }).annotateMerge(
+      described("write", "Make a thread with the messages up to and with one of this thread", conversationBodies.fork)
+    ),
     HttpApiEndpoint.post("rewind", "/threads/:thread_id/rewind", {
       params: ofThread,
       headers: IdempotencyHeader,
       payload: ThreadRewind,
       success: RewoundThread,
       error: errors
-    })
-      .annotate(DeclaredBody, conversationBodies.rewind)
-      .annotate(NeedsScope, "write")
-      .annotate(
-        OpenApi.Summary,
-        "Take back everything after a message; the conversation as it was is kept as a thread"
-      ),
+    }).annotateMerge(
+      described(
+        "write",
+        "Take back everything after a message; the conversation as it was is kept as a thread",
+        conversationBodies.rewind
+      )
+    ),
     HttpApiEndpoint.post("regenerate", "/threads/:thread_id/messages/:message_id/regenerate", {
       params: ofMessage,
       headers: IdempotencyHeader,
       payload: Regenerate,
       success: [MessageResponse, EventStream, RunAccepted],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, conversationBodies.regenerate)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Send the question of a message again, in its place or on a fork"),
+    }).annotateMerge(
+      described(
+        "write",
+        "Send the question of a message again, in its place or on a fork",
+        conversationBodies.regenerate
+      )
+    ),
     HttpApiEndpoint.post("edit", "/threads/:thread_id/messages/:message_id/edit", {
       params: ofMessage,
       headers: IdempotencyHeader,
       payload: Edit,
       success: [MessageResponse, EventStream, RunAccepted],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, conversationBodies.edit)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Send a message of the user with another text, in its place or on a fork")
+    }).annotateMerge(
+      described(
+        "write",
+        "Send a message of the user with another text, in its place or on a fork",
+        conversationBodies.edit
+      )
+    )
   )
   .annotate(OpenApi.Title, "Conversations")
   .annotate(OpenApi.Description, "A conversation as a whole: import, fork, rewind, edit, regenerate.")

@@ -8,9 +8,8 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
 import type { FileFields } from "../bodies/UploadedFile.ts"
-import { jsonOrFormBody, type BodyRules, DeclaredBody, searchBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, type BodyRules, searchBody } from "../bodies/RequestBody.ts"
 import {
   DocumentChunks,
   DocumentDeleteResponse,
@@ -27,6 +26,7 @@ import {
 import { NotFound, NotImplemented, RangeNotSatisfiable, ServiceUnavailable } from "../wire/Errors.ts"
 import { page, Uuid } from "../wire/Fields.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 /** An annotation of endpoints: a signature in the query is taken in place of a key. */
 export const TakesSignature = Context.Reference<boolean>("@colloquy/http/TakesSignature", {
@@ -63,73 +63,61 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       payload: uploadForm,
       success: DocumentRead,
       error: bodyErrors
-    })
-      .annotate(DeclaredBody, documentBodies.upload)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Upload a file for all threads of an assistant; its indexing begins at once"),
+    }).annotateMerge(
+      described(
+        "write",
+        "Upload a file for all threads of an assistant; its indexing begins at once",
+        documentBodies.upload
+      )
+    ),
     HttpApiEndpoint.get("ofAssistant", "/assistants/:assistant_id/documents", {
       params: ofAssistant,
       success: Schema.Array(DocumentRead),
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List an assistant's documents, oldest first"),
+    }).annotateMerge(described("read", "List an assistant's documents, oldest first")),
     HttpApiEndpoint.post("searchAssistant", "/assistants/:assistant_id/documents/search", {
       params: ofAssistant,
       payload: DocumentSearchRequest,
       success: DocumentExcerpts,
       error: bodyErrors
-    })
-      .annotate(DeclaredBody, documentBodies.search)
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Find excerpts in an assistant's documents"),
+    }).annotateMerge(described("read", "Find excerpts in an assistant's documents", documentBodies.search)),
     HttpApiEndpoint.post("uploadToThread", "/threads/:thread_id/documents", {
       params: ofThread,
       payload: uploadForm,
       success: DocumentRead,
       error: bodyErrors
-    })
-      .annotate(DeclaredBody, documentBodies.upload)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Upload a file for one thread; its indexing begins at once"),
+    }).annotateMerge(
+      described("write", "Upload a file for one thread; its indexing begins at once", documentBodies.upload)
+    ),
     HttpApiEndpoint.get("ofThread", "/threads/:thread_id/documents", {
       params: ofThread,
       success: Schema.Array(DocumentRead),
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List a thread's documents and the files of its messages, oldest first"),
+    }).annotateMerge(described("read", "List a thread's documents and the files of its messages, oldest first")),
     HttpApiEndpoint.post("searchThread", "/threads/:thread_id/documents/search", {
       params: ofThread,
       payload: DocumentSearchRequest,
       success: DocumentExcerpts,
       error: bodyErrors
-    })
-      .annotate(DeclaredBody, documentBodies.search)
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Find excerpts in the documents of a thread and of its assistant"),
+    }).annotateMerge(
+      described("read", "Find excerpts in the documents of a thread and of its assistant", documentBodies.search)
+    ),
     HttpApiEndpoint.delete("remove", "/documents/:document_id", {
       params,
       success: DocumentDeleteResponse,
       error: errors
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete a document of an assistant, a thread or a message, with its bytes"),
+    }).annotateMerge(described("write", "Delete a document of an assistant, a thread or a message, with its bytes")),
     HttpApiEndpoint.get("status", "/documents/:document_id/status", {
       params,
       success: DocumentStatusResponse,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "How far the indexing of a document has come"),
+    }).annotateMerge(described("read", "How far the indexing of a document has come")),
     HttpApiEndpoint.get("chunks", "/documents/:document_id/chunks", {
       params,
       query: page,
       success: DocumentChunks,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "The parts into which a document's text was cut"),
+    }).annotateMerge(described("read", "The parts into which a document's text was cut")),
     HttpApiEndpoint.get("content", "/documents/:document_id/content", {
       params,
       query: { expires: text, signature: text },
@@ -138,27 +126,21 @@ export const DocumentsApi = HttpApiGroup.make("documents")
       error: [...errors, RangeNotSatisfiable]
     })
       .annotate(TakesSignature, true)
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "The bytes of a document, or a range of them; a signed address needs no key"),
+      .annotateMerge(described("read", "The bytes of a document, or a range of them; a signed address needs no key")),
     HttpApiEndpoint.post("url", "/documents/:document_id/url", {
       params,
       payload: Schema.NullOr(DocumentUrlRequest),
       success: DocumentUrl,
       error: bodyErrors
-    })
-      .annotate(DeclaredBody, documentBodies.url)
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "An address of the bytes that needs no key, for a while"),
+    }).annotateMerge(described("read", "An address of the bytes that needs no key, for a while", documentBodies.url)),
     HttpApiEndpoint.delete("revokeUrl", "/documents/:document_id/url", {
       params,
       success: AddressesRevoked,
       error: errors
-    })
-      .annotate(NeedsScope, "admin")
-      .annotate(OpenApi.Summary, "Revoke all signed addresses of a document that were written until now"),
-    HttpApiEndpoint.delete("revokeUrls", "/owners/me/urls", { success: AddressesRevoked, error: errors })
-      .annotate(NeedsScope, "admin")
-      .annotate(OpenApi.Summary, "Revoke all signed addresses of the owner's documents that were written until now")
+    }).annotateMerge(described("admin", "Revoke all signed addresses of a document that were written until now")),
+    HttpApiEndpoint.delete("revokeUrls", "/owners/me/urls", { success: AddressesRevoked, error: errors }).annotateMerge(
+      described("admin", "Revoke all signed addresses of the owner's documents that were written until now")
+    )
   )
   .annotate(OpenApi.Title, "Documents")
   .annotate(OpenApi.Description, "Files of assistants and threads, their bytes, and the search in their text.")

@@ -8,7 +8,7 @@ import { RunStatus } from "@colloquy/core/adapters"
 import { ServiceUnavailable } from "../wire/Errors.ts"
 import { DateTime, IntegerWord, Uuid } from "../wire/Fields.ts"
 import { RunSummaryList, RunUpdated } from "../wire/InboxRecords.ts"
-import { NeedsScope } from "../wire/Middleware.ts"
+import { described } from "./Described.ts"
 
 /** The time and the id of a run. */
 export const Cursor = Schema.String.check(
@@ -30,9 +30,7 @@ export const InboxApi = HttpApiGroup.make("inbox")
       },
       success: RunSummaryList,
       error: ServiceUnavailable
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the runs of all threads, newest first"),
+    }).annotateMerge(described("read", "List the runs of all threads, newest first")),
     HttpApiEndpoint.get("events", "/runs/events", {
       headers: {
         "last-event-id": Schema.optionalKey(
@@ -41,12 +39,12 @@ export const InboxApi = HttpApiGroup.make("inbox")
       },
       success: HttpApiSchema.StreamSse({ data: RunUpdated }),
       error: ServiceUnavailable
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(
-        OpenApi.Summary,
+    }).annotateMerge(
+      described(
+        "read",
         "Each run that begins or changes its state, live; after Last-Event-ID also what was missed, up to an hour"
       )
+    )
   )
   .annotate(OpenApi.Title, "Inbox")
   .annotate(OpenApi.Description, "All runs of the owner of the key, whatever their threads.")

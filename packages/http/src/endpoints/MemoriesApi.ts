@@ -4,12 +4,12 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
-import { jsonOrFormBody, DeclaredBody, linesBody, searchBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody, linesBody, searchBody } from "../bodies/RequestBody.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
 import * as Wire from "../wire/Memories.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 export const memoryBodies = {
   add: jsonOrFormBody(Wire.MemoryRequest),
@@ -36,94 +36,70 @@ export const MemoriesApi = HttpApiGroup.make("memories")
       query: pages,
       success: Wire.MemoryList,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List memories, oldest first; all of them without a page"),
+    }).annotateMerge(described("read", "List memories, oldest first; all of them without a page")),
     HttpApiEndpoint.post("add", "/assistants/:assistant_id/memories", {
       params: ofAssistant,
       payload: Wire.MemoryRequest,
       success: Wire.MemoryCreated,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, memoryBodies.add)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Write a memory as it is; a copy answers with the one that is there"),
+    }).annotateMerge(
+      described("write", "Write a memory as it is; a copy answers with the one that is there", memoryBodies.add)
+    ),
     HttpApiEndpoint.delete("forgetAll", "/assistants/:assistant_id/memories", {
       params: ofAssistant,
       success: Wire.MemoryDone,
       error: errors
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete all memories with all that they ever said"),
+    }).annotateMerge(described("write", "Delete all memories with all that they ever said")),
     HttpApiEndpoint.get("export", "/assistants/:assistant_id/memories/export", {
       params: ofAssistant,
       success: Lines,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "All memories as JSON lines"),
+    }).annotateMerge(described("read", "All memories as JSON lines")),
     HttpApiEndpoint.post("import", "/assistants/:assistant_id/memories/import", {
       params: ofAssistant,
       payload: Lines,
       success: Wire.MemoryImported,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, memoryBodies.import)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Add memories from JSON lines; nothing when a line is wrong"),
+    }).annotateMerge(
+      described("write", "Add memories from JSON lines; nothing when a line is wrong", memoryBodies.import)
+    ),
     HttpApiEndpoint.get("stats", "/assistants/:assistant_id/memories/stats", {
       params: ofAssistant,
       success: Wire.MemoryStats,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "How many memories there are"),
+    }).annotateMerge(described("read", "How many memories there are")),
     HttpApiEndpoint.post("search", "/assistants/:assistant_id/memories/search", {
       params: ofAssistant,
       payload: Wire.MemorySearchRequest,
       success: Wire.MemorySearchResponse,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, memoryBodies.search)
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Search memories by words and meaning, best first"),
+    }).annotateMerge(described("read", "Search memories by words and meaning, best first", memoryBodies.search)),
     HttpApiEndpoint.get("get", "/assistants/:assistant_id/memories/:memory_id", {
       params: ofMemory,
       success: Wire.Memory,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a memory"),
+    }).annotateMerge(described("read", "Look at a memory")),
     HttpApiEndpoint.put("update", "/assistants/:assistant_id/memories/:memory_id", {
       params: ofMemory,
       payload: Wire.MemoryRequest,
       success: Wire.Memory,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, memoryBodies.update)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Change a memory; without metadata it keeps its own"),
+    }).annotateMerge(described("write", "Change a memory; without metadata it keeps its own", memoryBodies.update)),
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id/memories/:memory_id", {
       params: ofMemory,
       success: Wire.MemoryDone,
       error: errors
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete a memory with all that it ever said"),
+    }).annotateMerge(described("write", "Delete a memory with all that it ever said")),
     HttpApiEndpoint.get("history", "/assistants/:assistant_id/memories/:memory_id/history", {
       params: ofMemory,
       success: Wire.MemoryHistory,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "What a memory said before, newest first"),
+    }).annotateMerge(described("read", "What a memory said before, newest first")),
     HttpApiEndpoint.get("operation", "/assistants/memories/operations/:operation_id", {
       params: { operation_id: Uuid },
       success: Wire.MemoryOperation,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "How the learning of a turn went")
+    }).annotateMerge(described("read", "How the learning of a turn went"))
   )
   .annotate(OpenApi.Title, "Memories")
   .annotate(OpenApi.Description, "What an assistant remembers across its threads.")

@@ -4,10 +4,9 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
 import type { FileFields } from "../bodies/UploadedFile.ts"
 import { messageRules, statelessMessageRules } from "../wings/MessageRules.ts"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { BadGateway, Conflict, GatewayTimeout, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import {
@@ -24,6 +23,7 @@ import { RunAccepted } from "../wire/InboxRecords.ts"
 import { MessageResponse } from "../wire/Records.ts"
 import { StreamEvent } from "../wire/StreamEvents.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 /** A repeat under the same key within 24 hours gets the first one's result. */
 export const IdempotencyHeader = {
@@ -56,10 +56,13 @@ export const MessagesApi = HttpApiGroup.make("messages")
       ],
       success: [MessageResponse, EventStream, RunAccepted],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, messageBodies.sendStateless)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Send a message; thread and assistant are made when they are not given"),
+    }).annotateMerge(
+      described(
+        "write",
+        "Send a message; thread and assistant are made when they are not given",
+        messageBodies.sendStateless
+      )
+    ),
     HttpApiEndpoint.post("send", "/threads/:thread_id/messages", {
       params: { thread_id: Uuid },
       headers: IdempotencyHeader,
@@ -70,10 +73,7 @@ export const MessagesApi = HttpApiGroup.make("messages")
       ],
       success: [MessageResponse, EventStream, RunAccepted],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, messageBodies.send)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Send a message to a thread")
+    }).annotateMerge(described("write", "Send a message to a thread", messageBodies.send))
   )
   .annotate(OpenApi.Title, "Messages")
   .annotate(

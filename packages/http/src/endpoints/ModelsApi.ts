@@ -7,10 +7,10 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
 import { NotFound } from "../wire/Errors.ts"
 import { BooleanWord, IntegerWord } from "../wire/Fields.ts"
 import { Model, ModelList, ProviderList, VideoModel, VideoModelList } from "../wire/ModelRecords.ts"
+import { described } from "./Described.ts"
 
 const tokens = IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))
 
@@ -34,48 +34,42 @@ const params = { model_name: Schema.String }
 
 export const ModelsApi = HttpApiGroup.make("models")
   .add(
-    HttpApiEndpoint.get("list", "/models", { query: filters, success: ModelList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List models of every kind"),
-    HttpApiEndpoint.get("providers", "/models/providers", { success: ProviderList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the providers that have models"),
+    HttpApiEndpoint.get("list", "/models", { query: filters, success: ModelList }).annotateMerge(
+      described("read", "List models of every kind")
+    ),
+    HttpApiEndpoint.get("providers", "/models/providers", { success: ProviderList }).annotateMerge(
+      described("read", "List the providers that have models")
+    ),
     HttpApiEndpoint.get("ofProvider", "/models/provider/:provider", {
       params: { provider: Schema.String },
       query: page,
       success: ModelList
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the models of a provider"),
-    HttpApiEndpoint.get("embeddings", "/models/embedding/all", { query: paged, success: ModelList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List models for embeddings"),
-    HttpApiEndpoint.get("embeddingProviders", "/models/embedding/providers", { success: ProviderList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the providers that have models for embeddings"),
+    }).annotateMerge(described("read", "List the models of a provider")),
+    HttpApiEndpoint.get("embeddings", "/models/embedding/all", { query: paged, success: ModelList }).annotateMerge(
+      described("read", "List models for embeddings")
+    ),
+    HttpApiEndpoint.get("embeddingProviders", "/models/embedding/providers", { success: ProviderList }).annotateMerge(
+      described("read", "List the providers that have models for embeddings")
+    ),
     HttpApiEndpoint.get("embedding", "/models/embedding/:model_name", {
       params,
       success: Model,
       error: NotFound
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a model for embeddings"),
-    HttpApiEndpoint.get("images", "/models/image/all", { query: paged, success: ModelList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List models for images"),
-    HttpApiEndpoint.get("videos", "/models/video/all", { query: paged, success: VideoModelList })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List models for videos"),
+    }).annotateMerge(described("read", "Look at a model for embeddings")),
+    HttpApiEndpoint.get("images", "/models/image/all", { query: paged, success: ModelList }).annotateMerge(
+      described("read", "List models for images")
+    ),
+    HttpApiEndpoint.get("videos", "/models/video/all", { query: paged, success: VideoModelList }).annotateMerge(
+      described("read", "List models for videos")
+    ),
     HttpApiEndpoint.get("video", "/models/video/:model_name", {
       params,
       success: VideoModel,
       error: NotFound
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a model for videos"),
-    HttpApiEndpoint.get("get", "/models/:model_name", { params, success: Model, error: NotFound })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a model")
+    }).annotateMerge(described("read", "Look at a model for videos")),
+    HttpApiEndpoint.get("get", "/models/:model_name", { params, success: Model, error: NotFound }).annotateMerge(
+      described("read", "Look at a model")
+    )
   )
   .annotate(OpenApi.Title, "Models")
   .annotate(OpenApi.Description, "What can answer, with limits, prices and capabilities. What is not known is null.")

@@ -2,12 +2,12 @@
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { NeedsScope } from "../wire/Middleware.ts"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { isGiven, problem } from "../bodies/RawFields.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { RealtimeTicket, RealtimeTicketRequest } from "../wire/Realtime.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 const fieldsOrEmpty = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? { ...value } : {}
@@ -27,10 +27,13 @@ export const RealtimeApi = HttpApiGroup.make("realtime")
       payload: RealtimeTicketRequest,
       success: RealtimeTicket,
       error: [...unreadable, NotFound, NotImplemented, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, realtimeBodies.issueTicket)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Get a ticket with which a browser opens one voice session within 60 seconds")
+    }).annotateMerge(
+      described(
+        "write",
+        "Get a ticket with which a browser opens one voice session within 60 seconds",
+        realtimeBodies.issueTicket
+      )
+    )
   )
   .annotate(OpenApi.Title, "Realtime")
   .annotate(OpenApi.Description, "Voice sessions: a WebSocket at `/threads/realtime`, and tickets for browsers.")

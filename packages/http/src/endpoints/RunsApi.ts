@@ -4,8 +4,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { toolRules } from "../wings/ToolRules.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, cursorPage, IntegerWord, maybe, maybeOr, Uuid } from "../wire/Fields.ts"
@@ -22,6 +21,7 @@ import {
   ToolOutputsResponse
 } from "../wire/Records.ts"
 import { Tool } from "../wire/Tools.ts"
+import { described } from "./Described.ts"
 
 const outputs = {
   /** A text goes to the model unchanged, any other value as JSON. */
@@ -75,10 +75,9 @@ export const RunsApi = HttpApiGroup.make("runs")
       payload: ThreadToolOutputsRequest,
       success: [ToolOutputsResponse, CallsOpen, EventStream],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, runBodies.submitToThread)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Submit tool outputs to the run of a thread that waits for them"),
+    }).annotateMerge(
+      described("write", "Submit tool outputs to the run of a thread that waits for them", runBodies.submitToThread)
+    ),
     HttpApiEndpoint.post("submitToolOutputs", "/threads/:thread_id/runs/:run_id/submit-tool-outputs", {
       params,
       headers: IdempotencyHeader,
@@ -86,10 +85,7 @@ export const RunsApi = HttpApiGroup.make("runs")
       payload: SubmitToolOutputsRequest,
       success: [ToolOutputsResponse, CallsOpen, EventStream],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, runBodies.submit)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Submit tool outputs to a run"),
+    }).annotateMerge(described("write", "Submit tool outputs to a run", runBodies.submit)),
     HttpApiEndpoint.post("decide", "/threads/:thread_id/runs/:run_id/approvals", {
       params,
       headers: IdempotencyHeader,
@@ -97,54 +93,45 @@ export const RunsApi = HttpApiGroup.make("runs")
       payload: ApprovalsRequest,
       success: [MessageResponse, CallsOpen, EventStream],
       error: turnErrors
-    })
-      .annotate(DeclaredBody, runBodies.decide)
-      .annotate(NeedsScope, "write")
-      .annotate(
-        OpenApi.Summary,
-        "Approve or reject calls for which a run waits. The first decision about a call stands"
-      ),
+    }).annotateMerge(
+      described(
+        "write",
+        "Approve or reject calls for which a run waits. The first decision about a call stands",
+        runBodies.decide
+      )
+    ),
     HttpApiEndpoint.post("cancel", "/threads/:thread_id/runs/:run_id/cancel", {
       params,
       success: CancelResponse,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Cancel a run; what was said is kept. Idempotent"),
+    }).annotateMerge(described("write", "Cancel a run; what was said is kept. Idempotent")),
     HttpApiEndpoint.get("list", "/threads/:thread_id/runs", {
       params: { thread_id: Uuid },
       query: { ...cursorPage, status: Schema.optionalKey(RunStatus) },
       success: RunList,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the runs of a thread, newest first; those that wait for their turn come first"),
+    }).annotateMerge(
+      described("read", "List the runs of a thread, newest first; those that wait for their turn come first")
+    ),
     HttpApiEndpoint.get("get", "/threads/:thread_id/runs/:run_id", {
       params,
       success: Run,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a run"),
+    }).annotateMerge(described("read", "Look at a run")),
     HttpApiEndpoint.get("inspect", "/threads/:thread_id/runs/:run_id/inspection", {
       params,
       success: RunInspection,
       error: [NotFound, NotImplemented, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(
-        OpenApi.Summary,
-        "What happened inside a run, step by step with times, and the prompt as the model read it"
-      ),
+    }).annotateMerge(
+      described("read", "What happened inside a run, step by step with times, and the prompt as the model read it")
+    ),
     HttpApiEndpoint.get("events", "/threads/:thread_id/runs/:run_id/events", {
       params,
       query: { after: Schema.optionalKey(IntegerWord.check(Schema.isGreaterThanOrEqualTo(0))) },
       headers: { "last-event-id": Schema.optionalKey(LastEventId) },
       success: [EventStream, HttpApiSchema.NoContent],
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "The events of a run after a given one, and then live; 204 when none is left")
+    }).annotateMerge(described("read", "The events of a run after a given one, and then live; 204 when none is left"))
   )
   .annotate(OpenApi.Title, "Runs")
   .annotate(OpenApi.Description, "The work on one message: continue it with tool outputs, follow it again, cancel it.")

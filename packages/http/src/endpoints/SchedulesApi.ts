@@ -3,11 +3,10 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
 import { RunAccepted } from "../wire/InboxRecords.ts"
-import { NeedsScope } from "../wire/Middleware.ts"
 import {
   Schedule,
   ScheduleCreated,
@@ -18,6 +17,7 @@ import {
 } from "../wire/ScheduleRecords.ts"
 import { IdempotencyHeader, turnErrors } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 const ofAssistant = { assistant_id: Uuid }
 const ofSchedule = { assistant_id: Uuid, schedule_id: Uuid }
@@ -33,10 +33,7 @@ export const SchedulesApi = HttpApiGroup.make("schedules")
       payload: ScheduleRequest,
       success: ScheduleCreated,
       error: [...unreadable, Conflict, ...errors]
-    })
-      .annotate(DeclaredBody, scheduleBodies.create)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Send a message at the times of a cron expression"),
+    }).annotateMerge(described("write", "Send a message at the times of a cron expression", scheduleBodies.create)),
     HttpApiEndpoint.get("list", "/assistants/:assistant_id/schedules", {
       params: ofAssistant,
       query: {
@@ -45,40 +42,29 @@ export const SchedulesApi = HttpApiGroup.make("schedules")
       },
       success: ScheduleList,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List the schedules of an assistant, newest first"),
+    }).annotateMerge(described("read", "List the schedules of an assistant, newest first")),
     HttpApiEndpoint.get("get", "/assistants/:assistant_id/schedules/:schedule_id", {
       params: ofSchedule,
       success: Schedule,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a schedule, with its next five times"),
+    }).annotateMerge(described("read", "Look at a schedule, with its next five times")),
     HttpApiEndpoint.put("update", "/assistants/:assistant_id/schedules/:schedule_id", {
       params: ofSchedule,
       payload: ScheduleUpdate,
       success: Schedule,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, scheduleBodies.update)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Change, pause or resume a schedule"),
+    }).annotateMerge(described("write", "Change, pause or resume a schedule", scheduleBodies.update)),
     HttpApiEndpoint.delete("remove", "/assistants/:assistant_id/schedules/:schedule_id", {
       params: ofSchedule,
       success: ScheduleDeleted,
       error: errors
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete a schedule"),
+    }).annotateMerge(described("write", "Delete a schedule")),
     HttpApiEndpoint.post("run", "/assistants/:assistant_id/schedules/:schedule_id/run", {
       params: ofSchedule,
       headers: IdempotencyHeader,
       success: RunAccepted,
       error: [...turnErrors, NotImplemented]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Begin a turn of the schedule now, also while it is paused")
+    }).annotateMerge(described("write", "Begin a turn of the schedule now, also while it is paused"))
   )
   .annotate(OpenApi.Title, "Schedules")
   .annotate(OpenApi.Description, "Messages that are sent again and again, at the times of a cron expression.")

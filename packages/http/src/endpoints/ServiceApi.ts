@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { NeedsScope } from "../wire/Middleware.ts"
+import { described } from "./Described.ts"
 
 export const Capabilities = Schema.Struct({
   typed_answers: Schema.Boolean,
@@ -19,9 +19,9 @@ export type Capabilities = typeof Capabilities.Type
 
 export const ServiceApi = HttpApiGroup.make("service")
   .add(
-    HttpApiEndpoint.get("capabilities", "/capabilities", { success: Capabilities })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Which rooms the host has installed. Their models are in the catalogue")
+    HttpApiEndpoint.get("capabilities", "/capabilities", { success: Capabilities }).annotateMerge(
+      described("read", "Which rooms the host has installed. Their models are in the catalogue")
+    )
   )
   .annotate(OpenApi.Title, "Service")
   .annotate(OpenApi.Description, "What this server can do.")

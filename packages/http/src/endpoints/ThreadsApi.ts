@@ -4,12 +4,12 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { Version } from "@colloquy/core/adapters"
-import { NeedsScope } from "../wire/Middleware.ts"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, ServiceUnavailable } from "../wire/Errors.ts"
 import { BooleanWord, maybe, page, Uuid } from "../wire/Fields.ts"
 import { Thread, ThreadDeleteResponse } from "../wire/Records.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 const params = { thread_id: Uuid }
 
@@ -35,35 +35,29 @@ export const ThreadsApi = HttpApiGroup.make("threads")
       query: { ...page, include_messages: Schema.optionalKey(BooleanWord) },
       success: Schema.Array(Thread),
       error: ServiceUnavailable
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List threads, oldest first"),
+    }).annotateMerge(described("read", "List threads, oldest first")),
     HttpApiEndpoint.get("get", "/threads/:thread_id", {
       params,
       success: Thread,
       error: [NotFound, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a thread with all its messages"),
+    }).annotateMerge(described("read", "Look at a thread with all its messages")),
     HttpApiEndpoint.put("update", "/threads/:thread_id", {
       params,
       payload: ThreadUpdate,
       success: Thread,
       error: [...unreadable, NotFound, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, threadBodies.update)
-      .annotate(NeedsScope, "write")
-      .annotate(
-        OpenApi.Summary,
-        "Set top-level fields of a thread's metadata (the others stay), or pin a version of its assistant. The answer has no messages"
-      ),
+    }).annotateMerge(
+      described(
+        "write",
+        "Set top-level fields of a thread's metadata (the others stay), or pin a version of its assistant. The answer has no messages",
+        threadBodies.update
+      )
+    ),
     HttpApiEndpoint.delete("remove", "/threads/:thread_id", {
       params,
       success: ThreadDeleteResponse,
       error: [NotFound, Conflict, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete a thread and its messages")
+    }).annotateMerge(described("write", "Delete a thread and its messages"))
   )
   .annotate(OpenApi.Title, "Threads")
   .annotate(OpenApi.Description, "Conversations of a user with an assistant.")

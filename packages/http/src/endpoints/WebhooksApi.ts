@@ -3,10 +3,9 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { jsonOrFormBody, DeclaredBody } from "../bodies/RequestBody.ts"
+import { jsonOrFormBody } from "../bodies/RequestBody.ts"
 import { Conflict, NotFound, NotImplemented, ServiceUnavailable, TooManyRequests } from "../wire/Errors.ts"
 import { IntegerWord, Uuid } from "../wire/Fields.ts"
-import { NeedsScope } from "../wire/Middleware.ts"
 import {
   Webhook,
   WebhookCreated,
@@ -20,6 +19,7 @@ import {
 } from "../wire/WebhookRecords.ts"
 import { IdempotencyHeader } from "./MessagesApi.ts"
 import { unreadable } from "./Unreadable.ts"
+import { described } from "./Described.ts"
 
 const ofWebhook = { webhook_id: Uuid }
 const page = {
@@ -37,60 +37,48 @@ export const WebhooksApi = HttpApiGroup.make("webhooks")
       payload: WebhookRequest,
       success: WebhookCreated,
       error: [...unreadable, Conflict, TooManyRequests, NotImplemented, ServiceUnavailable]
-    })
-      .annotate(DeclaredBody, webhookBodies.create)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Have events sent to an address; the secret is shown this once"),
+    }).annotateMerge(
+      described("write", "Have events sent to an address; the secret is shown this once", webhookBodies.create)
+    ),
     HttpApiEndpoint.get("list", "/webhooks", {
       query: page,
       success: WebhookList,
       error: [NotImplemented, ServiceUnavailable]
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List webhooks, newest first"),
-    HttpApiEndpoint.get("get", "/webhooks/:webhook_id", { params: ofWebhook, success: Webhook, error: errors })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "Look at a webhook"),
+    }).annotateMerge(described("read", "List webhooks, newest first")),
+    HttpApiEndpoint.get("get", "/webhooks/:webhook_id", {
+      params: ofWebhook,
+      success: Webhook,
+      error: errors
+    }).annotateMerge(described("read", "Look at a webhook")),
     HttpApiEndpoint.put("update", "/webhooks/:webhook_id", {
       params: ofWebhook,
       payload: WebhookUpdate,
       success: Webhook,
       error: [...unreadable, ...errors]
-    })
-      .annotate(DeclaredBody, webhookBodies.update)
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Change a webhook"),
+    }).annotateMerge(described("write", "Change a webhook", webhookBodies.update)),
     HttpApiEndpoint.delete("remove", "/webhooks/:webhook_id", {
       params: ofWebhook,
       success: WebhookDeleted,
       error: errors
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Delete a webhook with its deliveries"),
+    }).annotateMerge(described("write", "Delete a webhook with its deliveries")),
     HttpApiEndpoint.post("rotate", "/webhooks/:webhook_id/rotate", {
       params: ofWebhook,
       headers: IdempotencyHeader,
       success: WebhookRotated,
       error: [Conflict, ...errors]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Make a new secret; the old one signs as well for 24 hours"),
+    }).annotateMerge(described("write", "Make a new secret; the old one signs as well for 24 hours")),
     HttpApiEndpoint.get("deliveries", "/webhooks/:webhook_id/deliveries", {
       params: ofWebhook,
       query: page,
       success: WebhookDeliveryList,
       error: errors
-    })
-      .annotate(NeedsScope, "read")
-      .annotate(OpenApi.Summary, "List what was sent, is sent again, or could not be sent, newest first"),
+    }).annotateMerge(described("read", "List what was sent, is sent again, or could not be sent, newest first")),
     HttpApiEndpoint.post("retry", "/webhooks/:webhook_id/deliveries/:delivery_id/retry", {
       params: { ...ofWebhook, delivery_id: Uuid },
       headers: IdempotencyHeader,
       success: WebhookDeliveryRetried,
       error: [Conflict, ...errors]
-    })
-      .annotate(NeedsScope, "write")
-      .annotate(OpenApi.Summary, "Send a delivery again")
+    }).annotateMerge(described("write", "Send a delivery again"))
   )
   .annotate(OpenApi.Title, "Webhooks")
   .annotate(OpenApi.Description, "Events that are sent to an address, signed by the convention of Standard Webhooks.")

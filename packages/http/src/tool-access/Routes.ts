@@ -30,9 +30,10 @@ import { HttpSettings } from "../HttpSettings.ts"
 import { BadGateway, BadRequest, Forbidden, NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { writeTimestamp } from "../wire/Fields.ts"
-import { NeedsScope, Validation } from "../wire/Middleware.ts"
+import { Validation } from "../wire/Middleware.ts"
 import type { Wing } from "../wings/Wing.ts"
 import { served, wingApi } from "../wings/WingEndpoints.ts"
+import { described } from "../endpoints/Described.ts"
 
 const ToolServer = Schema.Struct({
   server: Schema.String,
@@ -52,27 +53,23 @@ const api = wingApi(
       HttpApiEndpoint.get("list", "/tool-servers", {
         success: Schema.Struct({ tool_servers: Schema.Array(ToolServer), next_cursor: Schema.Null }),
         error: [NotImplemented, ServiceUnavailable]
-      })
-        .annotate(NeedsScope, "read")
-        .annotate(OpenApi.Summary, "List the servers of tools to which access can be granted"),
-      HttpApiEndpoint.get("get", "/tool-servers/:server", { params: ofServer, success: ToolServer, error: errors })
-        .annotate(NeedsScope, "read")
-        .annotate(OpenApi.Summary, "Whether the owner has granted access to a server, and until when"),
+      }).annotateMerge(described("read", "List the servers of tools to which access can be granted")),
+      HttpApiEndpoint.get("get", "/tool-servers/:server", {
+        params: ofServer,
+        success: ToolServer,
+        error: errors
+      }).annotateMerge(described("read", "Whether the owner has granted access to a server, and until when")),
       HttpApiEndpoint.post("begin", "/tool-servers/:server/authorization", {
         params: ofServer,
         headers: IdempotencyHeader,
         success: Begun,
         error: [BadGateway, ...errors]
-      })
-        .annotate(NeedsScope, "write")
-        .annotate(OpenApi.Summary, "Begin an authorization: the address to which the owner's browser is sent"),
+      }).annotateMerge(described("write", "Begin an authorization: the address to which the owner's browser is sent")),
       HttpApiEndpoint.delete("forget", "/tool-servers/:server/authorization", {
         params: ofServer,
         success: ToolServer,
         error: errors
-      })
-        .annotate(NeedsScope, "write")
-        .annotate(OpenApi.Summary, "Forget the access of the owner")
+      }).annotateMerge(described("write", "Forget the access of the owner"))
     )
     .annotate(OpenApi.Title, "Tool servers")
     .annotate(OpenApi.Description, "Servers of tools at which each owner has an account.")
@@ -226,7 +223,7 @@ export const toolAccess: Wing = {
     return { type, ...required(typeof server === "string" ? server : "") }
   },
   endpoints: {
-    describe: (described) => open.describe?.(own.describe?.(described) ?? described) ?? described,
+    describe: (document) => open.describe?.(own.describe?.(document) ?? document) ?? document,
     reflect: (add) => {
       own.reflect?.(add)
       open.reflect?.(add)

@@ -14,8 +14,9 @@ import type {
   ThreadStore,
   UsageLedger
 } from "@colloquy/core/adapters"
-import type { Vitest } from "@effect/vitest"
-import type * as Effect from "effect/Effect"
+import { layer, type Vitest } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
 import { asNewOwner } from "./Samples.ts"
 
 /** The storage ports that one adapter implements together, because a run writes records that the other ports read. */
@@ -38,7 +39,10 @@ export interface Capabilities {
   readonly signals: boolean
 }
 
-type Sentence<Ports> = (title: string, effect: Effect.Effect<void, unknown, Ports | Principal>) => void
+type Sentence<Ports> = (
+  title: string,
+  body: () => Generator<Effect.Effect<unknown, unknown, Ports | Principal>, void, never>
+) => void
 
 /** `Ports` is what the suite's layer provides. The suite of a wing has its own ports. */
 export interface ContractTest<Ports = Stores> {
@@ -53,9 +57,19 @@ export const contractTest = <Ports = Stores>(
 ): ContractTest<Ports> => {
   const runIf =
     (condition: boolean): Sentence<Ports> =>
-    (title, effect) =>
-      it.effect.runIf(condition)(title, () => asNewOwner(effect))
+    (title, body) =>
+      it.effect.runIf(condition)(title, () => asNewOwner(Effect.gen(body)))
   return Object.assign(runIf(true), {
     withCapability: (capability: keyof Capabilities) => runIf(capabilities[capability])
   })
 }
+
+/** A suite of its own for one port. Its layer is built once, and runs with the real clock. */
+export const storeSuite = <Ports>(
+  name: string,
+  stores: Layer.Layer<Ports, unknown>,
+  sentences: (test: Sentence<Ports>) => void
+): void =>
+  layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) =>
+    sentences(contractTest(it, { testClock: false, signals: false }))
+  )

@@ -52,433 +52,358 @@ const claimOne = Effect.fnUntraced(function* (kind: string, duration = anHour) {
 const claimedKeys = (claims: ReadonlyArray<FollowUpClaim>) => claims.map(({ followUp }) => followUp.key)
 
 export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>): void => {
-  test(
-    "MUST return a stored follow-up when it is claimed, with its owner and one attempt counted",
-    Effect.gen(function* () {
-      const kind = yield* newKind
-      const added = yield* addOne(kind)
-      const { ownerId } = yield* Principal
-      const { followUp } = yield* claimOne(kind)
-      assert.deepStrictEqual(followUp, {
-        id: added.id,
-        ownerId,
-        kind,
-        key: added.key,
-        payload: awkwardJson,
-        sequence: null,
-        isUrgent: false,
-        status: "running",
-        attempts: 1,
-        lastError: null,
-        createdAt: moment(0),
-        endedAt: null
-      })
+  test("MUST return a stored follow-up when it is claimed, with its owner and one attempt counted", function* () {
+    const kind = yield* newKind
+    const added = yield* addOne(kind)
+    const { ownerId } = yield* Principal
+    const { followUp } = yield* claimOne(kind)
+    assert.deepStrictEqual(followUp, {
+      id: added.id,
+      ownerId,
+      kind,
+      key: added.key,
+      payload: awkwardJson,
+      sequence: null,
+      isUrgent: false,
+      status: "running",
+      attempts: 1,
+      lastError: null,
+      createdAt: moment(0),
+      endedAt: null
     })
-  )
+  })
 
-  test(
-    "MUST claim only the kinds that are asked for, oldest first, up to the limit",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(yield* newKind)
-      const keys = ["c", "a", "b"]
-      yield* store.add(yield* Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })))
-      assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 2, anHour)), ["c", "a"])
-      assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 2, anHour)), ["b"])
-      assert.deepStrictEqual(yield* store.claim([], 2, anHour), [])
-    })
-  )
+  test("MUST claim only the kinds that are asked for, oldest first, up to the limit", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(yield* newKind)
+    const keys = ["c", "a", "b"]
+    yield* store.add(yield* Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })))
+    assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 2, anHour)), ["c", "a"])
+    assert.deepStrictEqual(claimedKeys(yield* store.claim([kind], 2, anHour)), ["b"])
+    assert.deepStrictEqual(yield* store.claim([], 2, anHour), [])
+  })
 
-  test(
-    "MUST give a follow-up to one of several concurrent claimers",
-    Effect.gen(function* () {
-      const kind = yield* newKind
-      yield* addOne(kind)
-      const claims = (yield* tenTimes(claimAll(kind))).flat()
-      assert.strictEqual(claims.length, 1)
-    })
-  )
+  test("MUST give a follow-up to one of several concurrent claimers", function* () {
+    const kind = yield* newKind
+    yield* addOne(kind)
+    const claims = (yield* tenTimes(claimAll(kind))).flat()
+    assert.strictEqual(claims.length, 1)
+  })
 
-  test(
-    "MUST skip a follow-up whose kind and key are open already, and accept one after the first has ended",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const first = yield* addOne(kind, { key: "same" })
-      yield* addOne(kind, { key: "same" })
-      const claim = yield* claimOne(kind)
-      assert.strictEqual(claim.followUp.id, first.id)
-      yield* addOne(kind, { key: "same" })
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-      assert.isTrue(yield* store.complete(claim))
-      const again = yield* addOne(kind, { key: "same" })
-      assert.strictEqual((yield* claimOne(kind)).followUp.id, again.id)
-    })
-  )
+  test("MUST skip a follow-up whose kind and key are open already, and accept one after the first has ended", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const first = yield* addOne(kind, { key: "same" })
+    yield* addOne(kind, { key: "same" })
+    const claim = yield* claimOne(kind)
+    assert.strictEqual(claim.followUp.id, first.id)
+    yield* addOne(kind, { key: "same" })
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    assert.isTrue(yield* store.complete(claim))
+    const again = yield* addOne(kind, { key: "same" })
+    assert.strictEqual((yield* claimOne(kind)).followUp.id, again.id)
+  })
 
-  test(
-    "MUST skip an id that is stored, in every status",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const added = yield* addOne(kind)
-      assert.isTrue(yield* store.complete(yield* claimOne(kind)))
-      yield* store.add([added])
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-    })
-  )
+  test("MUST skip an id that is stored, in every status", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const added = yield* addOne(kind)
+    assert.isTrue(yield* store.complete(yield* claimOne(kind)))
+    yield* store.add([added])
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+  })
 
-  test(
-    "MUST keep two owners' follow-ups of one kind and key apart",
-    Effect.gen(function* () {
-      const kind = yield* newKind
-      yield* addOne(kind, { key: "same" })
-      yield* asNewOwner(addOne(kind, { key: "same" }))
-      assert.strictEqual((yield* claimAll(kind)).length, 2)
-      const found = yield* asNewOwner(FollowUpStore.use((store) => store.find(kind, "same")))
-      assert.isTrue(Option.isNone(found))
-    })
-  )
+  test("MUST keep two owners' follow-ups of one kind and key apart", function* () {
+    const kind = yield* newKind
+    yield* addOne(kind, { key: "same" })
+    yield* asNewOwner(addOne(kind, { key: "same" }))
+    assert.strictEqual((yield* claimAll(kind)).length, 2)
+    const found = yield* asNewOwner(FollowUpStore.use((store) => store.find(kind, "same")))
+    assert.isTrue(Option.isNone(found))
+  })
 
-  test(
-    "MUST do the follow-ups of one sequence one after the other, in the order in which they were stored",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const named = (key: string, sequence: string) => sampleFollowUp(kind, { key, sequence })
-      yield* store.add([yield* named("1", "s"), yield* named("2", "s"), yield* named("other", "t")])
-      const [first, other] = yield* claimAll(kind)
-      assert.deepStrictEqual([first?.followUp.key, other?.followUp.key], ["1", "other"])
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-      if (first === undefined) throw new Error("Nothing was due.")
-      assert.isTrue(yield* store.fail(first, failed))
-      const again = yield* claimOne(kind)
-      assert.strictEqual(again.followUp.key, "1")
-      assert.isTrue(yield* store.fail(again, { ...failed, pause: null }))
-      assert.strictEqual((yield* claimOne(kind)).followUp.key, "2")
-    })
-  )
+  test("MUST do the follow-ups of one sequence one after the other, in the order in which they were stored", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const named = (key: string, sequence: string) => sampleFollowUp(kind, { key, sequence })
+    yield* store.add([yield* named("1", "s"), yield* named("2", "s"), yield* named("other", "t")])
+    const [first, other] = yield* claimAll(kind)
+    assert.deepStrictEqual([first?.followUp.key, other?.followUp.key], ["1", "other"])
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    if (first === undefined) throw new Error("Nothing was due.")
+    assert.isTrue(yield* store.fail(first, failed))
+    const again = yield* claimOne(kind)
+    assert.strictEqual(again.followUp.key, "1")
+    assert.isTrue(yield* store.fail(again, { ...failed, pause: null }))
+    assert.strictEqual((yield* claimOne(kind)).followUp.key, "2")
+  })
 
-  test(
-    "MUST NOT let an owner wait for the sequence of another owner",
-    Effect.gen(function* () {
-      const kind = yield* newKind
-      yield* addOne(kind, { sequence: "s" })
-      yield* asNewOwner(addOne(kind, { sequence: "s" }))
-      assert.strictEqual((yield* claimAll(kind)).length, 2)
-    })
-  )
+  test("MUST NOT let an owner wait for the sequence of another owner", function* () {
+    const kind = yield* newKind
+    yield* addOne(kind, { sequence: "s" })
+    yield* asNewOwner(addOne(kind, { sequence: "s" }))
+    assert.strictEqual((yield* claimAll(kind)).length, 2)
+  })
 
-  test(
-    "MUST NOT claim a follow-up before its time",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(kind, { delayMillis: 3_600_000 })
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-      yield* addOne(kind)
-      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: Duration.hours(1) }))
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-    })
-  )
+  test("MUST NOT claim a follow-up before its time", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind, { delayMillis: 3_600_000 })
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    yield* addOne(kind)
+    assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: Duration.hours(1) }))
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+  })
 
-  test(
-    "MUST let another caller claim a follow-up whose claim has expired, and refuse later calls under the first claim",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(kind)
-      const first = yield* claimOne(kind, noTime)
-      const second = yield* claimOne(kind)
-      assert.strictEqual(second.followUp.attempts, 2)
-      assert.deepStrictEqual(yield* store.renew([first], anHour), [first.followUp.id])
-      assert.isFalse(yield* store.complete(first))
-      assert.isFalse(yield* store.fail(first, failed))
-      assert.deepStrictEqual(yield* store.renew([second], anHour), [])
-      assert.isTrue(yield* store.complete(second))
-    })
-  )
+  test("MUST let another caller claim a follow-up whose claim has expired, and refuse later calls under the first claim", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind)
+    const first = yield* claimOne(kind, noTime)
+    const second = yield* claimOne(kind)
+    assert.strictEqual(second.followUp.attempts, 2)
+    assert.deepStrictEqual(yield* store.renew([first], anHour), [first.followUp.id])
+    assert.isFalse(yield* store.complete(first))
+    assert.isFalse(yield* store.fail(first, failed))
+    assert.deepStrictEqual(yield* store.renew([second], anHour), [])
+    assert.isTrue(yield* store.complete(second))
+  })
 
-  test(
-    "MUST prolong a claim by renewing it",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(kind)
-      const claim = yield* claimOne(kind, noTime)
-      assert.deepStrictEqual(yield* store.renew([claim], anHour), [])
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-    })
-  )
+  test("MUST prolong a claim by renewing it", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind)
+    const claim = yield* claimOne(kind, noTime)
+    assert.deepStrictEqual(yield* store.renew([claim], anHour), [])
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+  })
 
-  test(
-    "MUST answer true when a completion is repeated, and refuse a failure after it",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const { key } = yield* addOne(kind)
-      const claim = yield* claimOne(kind)
-      assert.isTrue(yield* store.complete(claim))
-      assert.isTrue(yield* store.complete(claim))
-      assert.isFalse(yield* store.fail(claim, failed))
-      const found = Option.getOrThrow(yield* store.find(kind, key))
-      assert.deepStrictEqual([found.status, found.endedAt === null], ["done", false])
-    })
-  )
+  test("MUST answer true when a completion is repeated, and refuse a failure after it", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const { key } = yield* addOne(kind)
+    const claim = yield* claimOne(kind)
+    assert.isTrue(yield* store.complete(claim))
+    assert.isTrue(yield* store.complete(claim))
+    assert.isFalse(yield* store.fail(claim, failed))
+    const found = Option.getOrThrow(yield* store.find(kind, key))
+    assert.deepStrictEqual([found.status, found.endedAt === null], ["done", false])
+  })
 
-  test(
-    "MUST store the error of a failed attempt, and count the attempt only if it is to be counted",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const { key } = yield* addOne(kind)
-      assert.isTrue(yield* store.fail(yield* claimOne(kind), failed))
-      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, isCounted: false }))
-      const found = Option.getOrThrow(yield* store.find(kind, key))
-      assert.deepStrictEqual([found.status, found.attempts, found.lastError], ["pending", 1, failed.error])
-    })
-  )
+  test("MUST store the error of a failed attempt, and count the attempt only if it is to be counted", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const { key } = yield* addOne(kind)
+    assert.isTrue(yield* store.fail(yield* claimOne(kind), failed))
+    assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, isCounted: false }))
+    const found = Option.getOrThrow(yield* store.find(kind, key))
+    assert.deepStrictEqual([found.status, found.attempts, found.lastError], ["pending", 1, failed.error])
+  })
 
-  test(
-    "MUST claim from the owners in turns, from one call to the next, and of one owner what is due the longest",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const add = (keys: ReadonlyArray<string>) =>
-        Effect.flatMap(
-          Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })),
-          store.add
-        )
-      yield* add(["a1", "a2", "a3", "a4", "a5"])
-      yield* asNewOwner(add(["b1", "b2"]))
-      yield* asNewOwner(add(["c1"]))
-      const claimed: Array<string> = []
-      for (let call = 0; call < 3; call++) claimed.push(...claimedKeys(yield* store.claim([kind], 1, anHour)))
-      assert.sameMembers(claimed, ["a1", "b1", "c1"])
-      claimed.push(...claimedKeys(yield* store.claim([kind], 2, anHour)))
-      assert.sameMembers(claimed.slice(3), ["a2", "b2"])
-      assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a3", "a4", "a5"])
-    })
-  )
-
-  test(
-    "MUST claim urgent follow-ups before all others",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(kind, { key: "bulk" })
-      yield* asNewOwner(addOne(kind, { key: "theirs" }))
-      yield* asNewOwner(addOne(kind, { key: "waited for", isUrgent: true }))
-      const [first] = yield* store.claim([kind], 1, anHour)
-      assert.deepInclude(first?.followUp, { key: "waited for", isUrgent: true })
-      assert.sameMembers(claimedKeys(yield* claimAll(kind)), ["bulk", "theirs"])
-    })
-  )
-
-  test(
-    "MUST keep to the rules: places of each priority, the share of an owner, and how many suspects",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const { ownerId } = yield* Principal
-      const lane = (limit: number, held: ReadonlyArray<OwnerId> = []) => ({ limit, held })
-      const claim = (rules: Partial<ClaimRules>, duration = anHour) =>
-        Effect.map(
-          store.claim([kind], 100, duration, { urgent: lane(9), other: lane(9), share: 9, suspects: 9, ...rules }),
-          claimedKeys
-        )
-      for (const key of ["a1", "a2", "a3"]) yield* addOne(kind, { key })
-      yield* addOne(kind, { key: "u", isUrgent: true })
-      yield* asNewOwner(addOne(kind, { key: "b" }))
-      assert.deepStrictEqual(yield* claim({ urgent: lane(0), other: lane(0) }), [])
-      assert.deepStrictEqual(yield* claim({ other: lane(0) }), ["u"])
-      assert.sameMembers(yield* claim({ other: lane(9, [ownerId]), share: 2 }), ["a1", "b"])
-      assert.deepStrictEqual(yield* claim({ other: lane(9, [ownerId, ownerId]), share: 2 }), [])
-
-      assert.deepStrictEqual(yield* claim({}, noTime), ["a2", "a3"])
-      assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), ["a2", "a3"])
-      assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), [])
-      assert.strictEqual((yield* claim({ suspects: 1 })).length, 1)
-    })
-  )
-
-  test(
-    "MUST say of a claim whether an earlier one has expired",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(kind)
-      assert.isFalse((yield* claimOne(kind, noTime)).isRetaken)
-      const again = yield* claimOne(kind)
-      assert.isTrue(again.isRetaken)
-      assert.isTrue(yield* store.fail(again, failed))
-      assert.isFalse((yield* claimOne(kind)).isRetaken)
-    })
-  )
-
-  test(
-    "MUST list the principal's follow-ups of a kind, newest first, in pages",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      for (const key of ["a", "b", "c"]) yield* addOne(kind, { key })
-      yield* asNewOwner(addOne(kind, { key: "theirs" }))
-      yield* store.complete(yield* claimOne(kind))
-      const listed = (skip: number, limit: number) =>
-        Effect.map(store.list(kind, { skip, limit }), (found) => found.map(({ key }) => key))
-      assert.deepStrictEqual(yield* listed(0, 2), ["c", "b"])
-      assert.deepStrictEqual(yield* listed(2, 2), ["a"])
-      assert.deepStrictEqual(yield* store.list(yield* newKind, { skip: 0, limit: 2 }), [])
-    })
-  )
-
-  test(
-    "MUST cancel an open follow-up, pending or running, and let its sequence go on; none that is at rest or another owner's",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      for (const key of ["1", "2", "3"]) yield* addOne(kind, { key, sequence: "s" })
-      assert.isFalse(yield* asNewOwner(store.cancel(kind, "1")))
-      const first = yield* claimOne(kind)
-      assert.isTrue(yield* store.cancel(kind, "1"))
-      assert.isFalse(yield* store.cancel(kind, "1"))
-      assert.deepStrictEqual(yield* store.renew([first], anHour), [first.followUp.id])
-      assert.isFalse(yield* store.complete(first))
-      assert.isTrue(yield* store.cancel(kind, "2"))
-      const third = yield* claimOne(kind)
-      assert.strictEqual(third.followUp.key, "3")
-      assert.isTrue(yield* store.complete(third))
-      assert.isFalse(yield* store.cancel(kind, "3"))
-      assert.deepStrictEqual(
-        (yield* store.list(kind, { skip: 0, limit: 9 })).map(({ key, status }) => [key, status]),
-        [["3", "done"]]
+  test("MUST claim from the owners in turns, from one call to the next, and of one owner what is due the longest", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const add = (keys: ReadonlyArray<string>) =>
+      Effect.flatMap(
+        Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })),
+        store.add
       )
-    })
-  )
+    yield* add(["a1", "a2", "a3", "a4", "a5"])
+    yield* asNewOwner(add(["b1", "b2"]))
+    yield* asNewOwner(add(["c1"]))
+    const claimed: Array<string> = []
+    for (let call = 0; call < 3; call++) claimed.push(...claimedKeys(yield* store.claim([kind], 1, anHour)))
+    assert.sameMembers(claimed, ["a1", "b1", "c1"])
+    claimed.push(...claimedKeys(yield* store.claim([kind], 2, anHour)))
+    assert.sameMembers(claimed.slice(3), ["a2", "b2"])
+    assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a3", "a4", "a5"])
+  })
 
-  test(
-    "MUST go on with a sequence when its first is done, dead or revived, whoever stores the next at the same moment",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const total = 30
-      const adding = Effect.forEach(
-        Array.from({ length: total }, (_, at) => `${at}`),
-        (key) => addOne(kind, { key, sequence: "s" })
+  test("MUST claim urgent follow-ups before all others", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind, { key: "bulk" })
+    yield* asNewOwner(addOne(kind, { key: "theirs" }))
+    yield* asNewOwner(addOne(kind, { key: "waited for", isUrgent: true }))
+    const [first] = yield* store.claim([kind], 1, anHour)
+    assert.deepInclude(first?.followUp, { key: "waited for", isUrgent: true })
+    assert.sameMembers(claimedKeys(yield* claimAll(kind)), ["bulk", "theirs"])
+  })
+
+  test("MUST keep to the rules: places of each priority, the share of an owner, and how many suspects", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const { ownerId } = yield* Principal
+    const lane = (limit: number, held: ReadonlyArray<OwnerId> = []) => ({ limit, held })
+    const claim = (rules: Partial<ClaimRules>, duration = anHour) =>
+      Effect.map(
+        store.claim([kind], 100, duration, { urgent: lane(9), other: lane(9), share: 9, suspects: 9, ...rules }),
+        claimedKeys
       )
-      const done: Array<string> = []
-      const working = Effect.gen(function* () {
-        while (done.length < total) {
-          for (const claim of yield* claimAll(kind)) {
-            done.push(claim.followUp.key)
-            const isDead = done.length % 3 === 0
-            assert.isTrue(yield* isDead ? store.fail(claim, { ...failed, pause: null }) : store.complete(claim))
-          }
+    for (const key of ["a1", "a2", "a3"]) yield* addOne(kind, { key })
+    yield* addOne(kind, { key: "u", isUrgent: true })
+    yield* asNewOwner(addOne(kind, { key: "b" }))
+    assert.deepStrictEqual(yield* claim({ urgent: lane(0), other: lane(0) }), [])
+    assert.deepStrictEqual(yield* claim({ other: lane(0) }), ["u"])
+    assert.sameMembers(yield* claim({ other: lane(9, [ownerId]), share: 2 }), ["a1", "b"])
+    assert.deepStrictEqual(yield* claim({ other: lane(9, [ownerId, ownerId]), share: 2 }), [])
+
+    assert.deepStrictEqual(yield* claim({}, noTime), ["a2", "a3"])
+    assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), ["a2", "a3"])
+    assert.deepStrictEqual(yield* claim({ suspects: 0 }, noTime), [])
+    assert.strictEqual((yield* claim({ suspects: 1 })).length, 1)
+  })
+
+  test("MUST say of a claim whether an earlier one has expired", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind)
+    assert.isFalse((yield* claimOne(kind, noTime)).isRetaken)
+    const again = yield* claimOne(kind)
+    assert.isTrue(again.isRetaken)
+    assert.isTrue(yield* store.fail(again, failed))
+    assert.isFalse((yield* claimOne(kind)).isRetaken)
+  })
+
+  test("MUST list the principal's follow-ups of a kind, newest first, in pages", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    for (const key of ["a", "b", "c"]) yield* addOne(kind, { key })
+    yield* asNewOwner(addOne(kind, { key: "theirs" }))
+    yield* store.complete(yield* claimOne(kind))
+    const listed = (skip: number, limit: number) =>
+      Effect.map(store.list(kind, { skip, limit }), (found) => found.map(({ key }) => key))
+    assert.deepStrictEqual(yield* listed(0, 2), ["c", "b"])
+    assert.deepStrictEqual(yield* listed(2, 2), ["a"])
+    assert.deepStrictEqual(yield* store.list(yield* newKind, { skip: 0, limit: 2 }), [])
+  })
+
+  test("MUST cancel an open follow-up, pending or running, and let its sequence go on; none that is at rest or another owner's", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    for (const key of ["1", "2", "3"]) yield* addOne(kind, { key, sequence: "s" })
+    assert.isFalse(yield* asNewOwner(store.cancel(kind, "1")))
+    const first = yield* claimOne(kind)
+    assert.isTrue(yield* store.cancel(kind, "1"))
+    assert.isFalse(yield* store.cancel(kind, "1"))
+    assert.deepStrictEqual(yield* store.renew([first], anHour), [first.followUp.id])
+    assert.isFalse(yield* store.complete(first))
+    assert.isTrue(yield* store.cancel(kind, "2"))
+    const third = yield* claimOne(kind)
+    assert.strictEqual(third.followUp.key, "3")
+    assert.isTrue(yield* store.complete(third))
+    assert.isFalse(yield* store.cancel(kind, "3"))
+    assert.deepStrictEqual(
+      (yield* store.list(kind, { skip: 0, limit: 9 })).map(({ key, status }) => [key, status]),
+      [["3", "done"]]
+    )
+  })
+
+  test("MUST go on with a sequence when its first is done, dead or revived, whoever stores the next at the same moment", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const total = 30
+    const adding = Effect.forEach(
+      Array.from({ length: total }, (_, at) => `${at}`),
+      (key) => addOne(kind, { key, sequence: "s" })
+    )
+    const done: Array<string> = []
+    const working = Effect.gen(function* () {
+      while (done.length < total) {
+        for (const claim of yield* claimAll(kind)) {
+          done.push(claim.followUp.key)
+          const isDead = done.length % 3 === 0
+          assert.isTrue(yield* isDead ? store.fail(claim, { ...failed, pause: null }) : store.complete(claim))
         }
-      })
-      yield* Effect.all([adding, working], { concurrency: "unbounded" })
-      assert.deepStrictEqual(
-        done,
-        Array.from({ length: total }, (_, at) => `${at}`)
-      )
+      }
     })
-  )
+    yield* Effect.all([adding, working], { concurrency: "unbounded" })
+    assert.deepStrictEqual(
+      done,
+      Array.from({ length: total }, (_, at) => `${at}`)
+    )
+  })
 
-  test(
-    "MUST list dead follow-ups, and revive each once",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const { id, key } = yield* addOne(kind)
-      assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-      const newest = yield* store.dead({ skip: 0, limit: 100 })
-      assert.include(
-        newest.map((each) => each.id),
-        id
-      )
-      assert.isTrue(newest.every((each) => each.status === "dead" && each.endedAt !== null))
-      assert.isTrue(yield* store.revive(id))
-      assert.isFalse(yield* store.revive(id))
-      const found = Option.getOrThrow(yield* store.find(kind, key))
-      assert.deepStrictEqual([found.status, found.attempts, found.endedAt], ["pending", 0, null])
-      assert.strictEqual((yield* claimOne(kind)).followUp.attempts, 1)
-    })
-  )
+  test("MUST list dead follow-ups, and revive each once", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const { id, key } = yield* addOne(kind)
+    assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    const newest = yield* store.dead({ skip: 0, limit: 100 })
+    assert.include(
+      newest.map((each) => each.id),
+      id
+    )
+    assert.isTrue(newest.every((each) => each.status === "dead" && each.endedAt !== null))
+    assert.isTrue(yield* store.revive(id))
+    assert.isFalse(yield* store.revive(id))
+    const found = Option.getOrThrow(yield* store.find(kind, key))
+    assert.deepStrictEqual([found.status, found.attempts, found.endedAt], ["pending", 0, null])
+    assert.strictEqual((yield* claimOne(kind)).followUp.attempts, 1)
+  })
 
-  test(
-    "MUST find the newest follow-up of a kind and key",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      yield* addOne(kind, { key: "same" })
-      yield* store.complete(yield* claimOne(kind))
-      const second = yield* addOne(kind, { key: "same" })
-      assert.strictEqual(Option.getOrThrow(yield* store.find(kind, "same")).id, second.id)
-      assert.isTrue(Option.isNone(yield* store.find(kind, "another")))
-    })
-  )
+  test("MUST find the newest follow-up of a kind and key", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind, { key: "same" })
+    yield* store.complete(yield* claimOne(kind))
+    const second = yield* addOne(kind, { key: "same" })
+    assert.strictEqual(Option.getOrThrow(yield* store.find(kind, "same")).id, second.id)
+    assert.isTrue(Option.isNone(yield* store.find(kind, "another")))
+  })
 
-  test(
-    "MUST store the follow-ups of a settlement with it, once, and none of a refused settlement",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const runs = yield* RunStore
-      const kind = yield* newKind
-      const turn = yield* startTurn((yield* openThread).id)
-      const followUps = yield* Effect.forEach(["a", "b"], (key) => sampleFollowUp(kind, { key }))
-      const lost = { ...turn.lease, token: turn.lease.token + 1 }
-      const settlement = yield* sampleSettlement(turn, { followUps })
-      assert.isFalse(yield* runs.settle(lost, settlement))
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-      assert.isTrue(yield* runs.settle(turn.lease, settlement))
-      assert.isTrue(yield* runs.settle(turn.lease, settlement))
-      const claims = yield* claimAll(kind)
-      assert.deepStrictEqual(claimedKeys(claims), ["a", "b"])
-      const { ownerId } = yield* Principal
-      assert.deepStrictEqual(
-        claims.map(({ followUp }) => [followUp.ownerId, followUp.payload]),
-        [
-          [ownerId, awkwardJson],
-          [ownerId, awkwardJson]
-        ]
-      )
-      for (const claim of claims) yield* store.complete(claim)
-      assert.isTrue(yield* runs.settle(turn.lease, settlement))
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-    })
-  )
+  test("MUST store the follow-ups of a settlement with it, once, and none of a refused settlement", function* () {
+    const store = yield* FollowUpStore
+    const runs = yield* RunStore
+    const kind = yield* newKind
+    const turn = yield* startTurn((yield* openThread).id)
+    const followUps = yield* Effect.forEach(["a", "b"], (key) => sampleFollowUp(kind, { key }))
+    const lost = { ...turn.lease, token: turn.lease.token + 1 }
+    const settlement = yield* sampleSettlement(turn, { followUps })
+    assert.isFalse(yield* runs.settle(lost, settlement))
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    assert.isTrue(yield* runs.settle(turn.lease, settlement))
+    assert.isTrue(yield* runs.settle(turn.lease, settlement))
+    const claims = yield* claimAll(kind)
+    assert.deepStrictEqual(claimedKeys(claims), ["a", "b"])
+    const { ownerId } = yield* Principal
+    assert.deepStrictEqual(
+      claims.map(({ followUp }) => [followUp.ownerId, followUp.payload]),
+      [
+        [ownerId, awkwardJson],
+        [ownerId, awkwardJson]
+      ]
+    )
+    for (const claim of claims) yield* store.complete(claim)
+    assert.isTrue(yield* runs.settle(turn.lease, settlement))
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+  })
 
-  test(
-    "MUST store the follow-ups of a saved message with it, and none of a refused begin",
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const kind = yield* newKind
-      const { id } = yield* openThread
-      const begin = yield* sampleBegin(id, { saves: true, followUps: [yield* sampleFollowUp(kind, { key: "a" })] })
-      const elsewhere = { ...begin.run, threadId: yield* newId(ThreadId) }
-      expectTag(yield* runs.begin({ ...begin, run: elsewhere }), "ThreadMissing")
-      assert.deepStrictEqual(yield* claimAll(kind), [])
-      expectTag(yield* runs.begin(begin), "Saved")
-      assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a"])
-    })
-  )
+  test("MUST store the follow-ups of a saved message with it, and none of a refused begin", function* () {
+    const runs = yield* RunStore
+    const kind = yield* newKind
+    const { id } = yield* openThread
+    const begin = yield* sampleBegin(id, { saves: true, followUps: [yield* sampleFollowUp(kind, { key: "a" })] })
+    const elsewhere = { ...begin.run, threadId: yield* newId(ThreadId) }
+    expectTag(yield* runs.begin({ ...begin, run: elsewhere }), "ThreadMissing")
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    expectTag(yield* runs.begin(begin), "Saved")
+    assert.deepStrictEqual(claimedKeys(yield* claimAll(kind)), ["a"])
+  })
 
-  test(
-    "MUST prune follow-ups that were done before a time, and none that is open or dead",
-    Effect.gen(function* () {
-      const store = yield* FollowUpStore
-      const kind = yield* newKind
-      const done = yield* addOne(kind)
-      yield* store.complete(yield* claimOne(kind))
-      const dead = yield* addOne(kind)
-      yield* store.fail(yield* claimOne(kind), { ...failed, pause: null })
-      const open = yield* addOne(kind)
-      while ((yield* store.prune(new Date(Date.UTC(2100, 0)), 1000)) > 0) continue
-      const left = yield* Effect.forEach([done, dead, open], ({ key }) => store.find(kind, key))
-      assert.deepStrictEqual(left.map(Option.isSome), [false, true, true])
-      assert.strictEqual(yield* store.prune(new Date(0), 1000), 0)
-    })
-  )
+  test("MUST prune follow-ups that were done before a time, and none that is open or dead", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const done = yield* addOne(kind)
+    yield* store.complete(yield* claimOne(kind))
+    const dead = yield* addOne(kind)
+    yield* store.fail(yield* claimOne(kind), { ...failed, pause: null })
+    const open = yield* addOne(kind)
+    while ((yield* store.prune(new Date(Date.UTC(2100, 0)), 1000)) > 0) continue
+    const left = yield* Effect.forEach([done, dead, open], ({ key }) => store.find(kind, key))
+    assert.deepStrictEqual(left.map(Option.isSome), [false, true, true])
+    assert.strictEqual(yield* store.prune(new Date(0), 1000), 0)
+  })
 }

@@ -1,11 +1,12 @@
 /** The contract of `OutcomeStore`, as a separate suite: only hosts with the wing `answers` need the store. */
-import { AssistantId, type Principal, ThreadId } from "@colloquy/core"
+import { AssistantId, ThreadId } from "@colloquy/core"
 import { AssistantStore, newId, type OwnerStore, ThreadStore } from "@colloquy/core/adapters"
 import { AnswerSetId } from "@colloquy/core/answers"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import { storeSuite } from "./ContractTest.ts"
 import { asNewOwner, awkwardJson, moment } from "./Samples.ts"
 import { openThread, refusedWhileErasing } from "./Scenes.ts"
 
@@ -13,130 +14,103 @@ type Needed = AssistantStore | OutcomeStore | OwnerStore | ThreadStore
 
 /** The layer is built once; every test has its own owner. */
 export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown>): void =>
-  layer(stores, { excludeTestServices: true, timeout: "2 minutes" })(name, (it) => {
-    const test = (title: string, effect: Effect.Effect<void, unknown, Needed | Principal>): void =>
-      it.effect(title, () => asNewOwner(effect))
+  storeSuite(name, stores, (test) => {
+    test("MUST store an outcome unchanged, and list the newest first", function* () {
+      const store = yield* OutcomeStore
+      assert.deepStrictEqual(yield* store.newest(null, 10), [])
+      const outcomes = yield* Effect.forEach([1, 2, 3], (second) => sampleOutcome({ recordedAt: moment(second) }))
+      for (const outcome of outcomes) assert.isTrue(yield* store.record(outcome))
+      assert.deepStrictEqual(yield* store.newest(null, 10), outcomes.toReversed())
+      assert.deepStrictEqual(yield* store.newest(null, 2), outcomes.toReversed().slice(0, 2))
+    })
 
-    test(
-      "MUST store an outcome unchanged, and list the newest first",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        assert.deepStrictEqual(yield* store.newest(null, 10), [])
-        const outcomes = yield* Effect.forEach([1, 2, 3], (second) => sampleOutcome({ recordedAt: moment(second) }))
-        for (const outcome of outcomes) assert.isTrue(yield* store.record(outcome))
-        assert.deepStrictEqual(yield* store.newest(null, 10), outcomes.toReversed())
-        assert.deepStrictEqual(yield* store.newest(null, 2), outcomes.toReversed().slice(0, 2))
+    test("MUST keep every text and the order of the options", function* () {
+      const store = yield* OutcomeStore
+      const texts = [...Object.keys(awkwardJson), "10", "9", "__proto__", "nul \0 and half a pair \ud800"]
+      const outcome = yield* sampleOutcome({
+        question: texts.join(""),
+        outcome: texts.join("|"),
+        questionSet: "set \0",
+        provider: "p \0",
+        model: "m \0",
+        distribution: texts.map((text, index) => [text, index / 1000 + 0.1 + 0.2])
       })
-    )
+      assert.isTrue(yield* store.record(outcome))
+      assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
+    })
 
-    test(
-      "MUST keep every text and the order of the options",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const texts = [...Object.keys(awkwardJson), "10", "9", "__proto__", "nul \0 and half a pair \ud800"]
-        const outcome = yield* sampleOutcome({
-          question: texts.join(""),
-          outcome: texts.join("|"),
-          questionSet: "set \0",
-          provider: "p \0",
-          model: "m \0",
-          distribution: texts.map((text, index) => [text, index / 1000 + 0.1 + 0.2])
+    test("MUST refuse an outcome while everything of the principal is being erased", function* () {
+      const store = yield* OutcomeStore
+      const outcome = yield* sampleOutcome()
+      yield* refusedWhileErasing(store.record(outcome))
+      assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
+    })
+
+    test("MUST replace the outcome of a question of an answer set, and keep those of others", function* () {
+      const store = yield* OutcomeStore
+      const first = yield* sampleOutcome({ outcome: "true" })
+      const other = { ...first, question: "other" }
+      const corrected = { ...first, outcome: "false", recordedAt: moment(9) }
+      for (const each of [first, other, corrected]) assert.isTrue(yield* store.record(each))
+      assert.deepStrictEqual(yield* store.newest(null, 10), [corrected, other])
+    })
+
+    test("MUST give the outcomes of one assistant, or of none", function* () {
+      const store = yield* OutcomeStore
+      const { assistantId, id: threadId } = yield* openThread
+      const { assistantId: another } = yield* openThread
+      const inThread = yield* sampleOutcome({ assistantId, threadId })
+      const inAnother = yield* sampleOutcome({ assistantId: another })
+      const nowhere = yield* sampleOutcome()
+      for (const each of [inThread, inAnother, nowhere]) assert.isTrue(yield* store.record(each))
+      assert.deepStrictEqual(yield* store.newest(assistantId, 10), [inThread])
+      assert.deepStrictEqual(yield* store.newest(another, 10), [inAnother])
+      assert.deepStrictEqual(yield* store.newest(null, 10), [nowhere])
+    })
+
+    test("MUST refuse an outcome of an unknown assistant or thread, or of another owner's", function* () {
+      const store = yield* OutcomeStore
+      const mine = yield* openThread
+      const theirs = yield* asNewOwner(openThread)
+      const places = [
+        { assistantId: yield* newId(AssistantId) },
+        { assistantId: AssistantId.make("no id of ours") },
+        { assistantId: mine.assistantId, threadId: yield* newId(ThreadId) },
+        { assistantId: theirs.assistantId },
+        { assistantId: mine.assistantId, threadId: theirs.id },
+        { threadId: theirs.id }
+      ]
+      for (const place of places) assert.isFalse(yield* store.record(yield* sampleOutcome(place)))
+      assert.deepStrictEqual(yield* store.newest(mine.assistantId, 10), [])
+      assert.deepStrictEqual(yield* store.newest(null, 10), [])
+    })
+
+    test("MUST NOT show or replace another owner's outcomes", function* () {
+      const store = yield* OutcomeStore
+      const mine = yield* sampleOutcome()
+      assert.isTrue(yield* store.record(mine))
+      yield* asNewOwner(
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* store.newest(null, 10), [])
+          assert.isTrue(yield* store.record({ ...mine, outcome: "false" }))
         })
-        assert.isTrue(yield* store.record(outcome))
-        assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
-      })
-    )
+      )
+      assert.deepStrictEqual(yield* store.newest(null, 10), [mine])
+    })
 
-    test(
-      "MUST refuse an outcome while everything of the principal is being erased",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const outcome = yield* sampleOutcome()
-        yield* refusedWhileErasing(store.record(outcome))
-        assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
-      })
-    )
-
-    test(
-      "MUST replace the outcome of a question of an answer set, and keep those of others",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const first = yield* sampleOutcome({ outcome: "true" })
-        const other = { ...first, question: "other" }
-        const corrected = { ...first, outcome: "false", recordedAt: moment(9) }
-        for (const each of [first, other, corrected]) assert.isTrue(yield* store.record(each))
-        assert.deepStrictEqual(yield* store.newest(null, 10), [corrected, other])
-      })
-    )
-
-    test(
-      "MUST give the outcomes of one assistant, or of none",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const { assistantId, id: threadId } = yield* openThread
-        const { assistantId: another } = yield* openThread
-        const inThread = yield* sampleOutcome({ assistantId, threadId })
-        const inAnother = yield* sampleOutcome({ assistantId: another })
-        const nowhere = yield* sampleOutcome()
-        for (const each of [inThread, inAnother, nowhere]) assert.isTrue(yield* store.record(each))
-        assert.deepStrictEqual(yield* store.newest(assistantId, 10), [inThread])
-        assert.deepStrictEqual(yield* store.newest(another, 10), [inAnother])
-        assert.deepStrictEqual(yield* store.newest(null, 10), [nowhere])
-      })
-    )
-
-    test(
-      "MUST refuse an outcome of an unknown assistant or thread, or of another owner's",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const mine = yield* openThread
-        const theirs = yield* asNewOwner(openThread)
-        const places = [
-          { assistantId: yield* newId(AssistantId) },
-          { assistantId: AssistantId.make("no id of ours") },
-          { assistantId: mine.assistantId, threadId: yield* newId(ThreadId) },
-          { assistantId: theirs.assistantId },
-          { assistantId: mine.assistantId, threadId: theirs.id },
-          { threadId: theirs.id }
-        ]
-        for (const place of places) assert.isFalse(yield* store.record(yield* sampleOutcome(place)))
-        assert.deepStrictEqual(yield* store.newest(mine.assistantId, 10), [])
-        assert.deepStrictEqual(yield* store.newest(null, 10), [])
-      })
-    )
-
-    test(
-      "MUST NOT show or replace another owner's outcomes",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const mine = yield* sampleOutcome()
-        assert.isTrue(yield* store.record(mine))
-        yield* asNewOwner(
-          Effect.gen(function* () {
-            assert.deepStrictEqual(yield* store.newest(null, 10), [])
-            assert.isTrue(yield* store.record({ ...mine, outcome: "false" }))
-          })
-        )
-        assert.deepStrictEqual(yield* store.newest(null, 10), [mine])
-      })
-    )
-
-    test(
-      "MUST remove the outcomes of a deleted thread or assistant",
-      Effect.gen(function* () {
-        const store = yield* OutcomeStore
-        const { assistantId, id: threadId } = yield* openThread
-        const { assistantId: another } = yield* openThread
-        yield* store.record(yield* sampleOutcome({ assistantId, threadId }))
-        const kept = yield* sampleOutcome({ assistantId })
-        yield* store.record(kept)
-        yield* store.record(yield* sampleOutcome({ assistantId: another }))
-        yield* (yield* ThreadStore).remove(threadId)
-        yield* (yield* AssistantStore).remove(another)
-        assert.deepStrictEqual(yield* store.newest(assistantId, 10), [kept])
-        assert.deepStrictEqual(yield* store.newest(another, 10), [])
-      })
-    )
+    test("MUST remove the outcomes of a deleted thread or assistant", function* () {
+      const store = yield* OutcomeStore
+      const { assistantId, id: threadId } = yield* openThread
+      const { assistantId: another } = yield* openThread
+      yield* store.record(yield* sampleOutcome({ assistantId, threadId }))
+      const kept = yield* sampleOutcome({ assistantId })
+      yield* store.record(kept)
+      yield* store.record(yield* sampleOutcome({ assistantId: another }))
+      yield* (yield* ThreadStore).remove(threadId)
+      yield* (yield* AssistantStore).remove(another)
+      assert.deepStrictEqual(yield* store.newest(assistantId, 10), [kept])
+      assert.deepStrictEqual(yield* store.newest(another, 10), [])
+    })
   })
 
 const sampleOutcome = (fields: Partial<Outcome> = {}): Effect.Effect<Outcome> =>

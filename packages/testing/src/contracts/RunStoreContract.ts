@@ -44,77 +44,63 @@ export const runStoreContract = (test: ContractTest): void => {
 }
 
 const reading = (test: ContractTest): void => {
-  test(
-    "MUST give the messages of one run, the user's first",
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const { id } = yield* openThread
-      yield* settleTurn(yield* startTurn(id))
-      const turn = yield* continueTurn(yield* waitingTurn(id))
-      yield* settleTurn(turn)
-      yield* settleTurn(yield* startTurn(id))
-      assert.deepStrictEqual(yield* runs.messages(turn.runId), (yield* storedMessages(id)).slice(2, 5))
-    })
-  )
+  test("MUST give the messages of one run, the user's first", function* () {
+    const runs = yield* RunStore
+    const { id } = yield* openThread
+    yield* settleTurn(yield* startTurn(id))
+    const turn = yield* continueTurn(yield* waitingTurn(id))
+    yield* settleTurn(turn)
+    yield* settleTurn(yield* startTurn(id))
+    assert.deepStrictEqual(yield* runs.messages(turn.runId), (yield* storedMessages(id)).slice(2, 5))
+  })
 
-  test(
-    "MUST give nothing for an unknown run",
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const unknown = yield* newId(RunId)
-      assert.isTrue(Option.isNone(yield* runs.get(unknown)))
-      assert.deepStrictEqual(yield* runs.messages(unknown), [])
-      assert.deepStrictEqual(yield* runs.read(unknown, 0), [])
-      assert.isTrue(Option.isNone(yield* runs.findRepeated(unknown)))
-    })
-  )
+  test("MUST give nothing for an unknown run", function* () {
+    const runs = yield* RunStore
+    const unknown = yield* newId(RunId)
+    assert.isTrue(Option.isNone(yield* runs.get(unknown)))
+    assert.deepStrictEqual(yield* runs.messages(unknown), [])
+    assert.deepStrictEqual(yield* runs.read(unknown, 0), [])
+    assert.isTrue(Option.isNone(yield* runs.findRepeated(unknown)))
+  })
 
-  test(
-    "MUST answer another owner who knows every id as if the ids were unknown, and change nothing",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      yield* settleTurn(yield* startTurn(id))
-      const active = yield* startTurn(id)
-      const queued = yield* queueTurn(id)
-      const waiting = yield* waitingTurn((yield* openThread).id)
-      const turns = [active, queued, waiting]
-      const picture = Effect.forEach(turns, (turn) =>
-        Effect.all([storedRun(turn.runId), storedMessages(turn.threadId)])
-      )
-      const before = yield* picture
-      for (const turn of turns) {
-        const guess = { ...turn, runId: yield* newId(RunId), threadId: yield* newId(ThreadId) }
-        assert.deepStrictEqual(yield* asNewOwner(everyQuestion(turn)), yield* everyQuestion(guess))
-      }
-      assert.deepStrictEqual(yield* picture, before)
-    })
-  )
+  test("MUST answer another owner who knows every id as if the ids were unknown, and change nothing", function* () {
+    const { id } = yield* openThread
+    yield* settleTurn(yield* startTurn(id))
+    const active = yield* startTurn(id)
+    const queued = yield* queueTurn(id)
+    const waiting = yield* waitingTurn((yield* openThread).id)
+    const turns = [active, queued, waiting]
+    const picture = Effect.forEach(turns, (turn) => Effect.all([storedRun(turn.runId), storedMessages(turn.threadId)]))
+    const before = yield* picture
+    for (const turn of turns) {
+      const guess = { ...turn, runId: yield* newId(RunId), threadId: yield* newId(ThreadId) }
+      assert.deepStrictEqual(yield* asNewOwner(everyQuestion(turn)), yield* everyQuestion(guess))
+    }
+    assert.deepStrictEqual(yield* picture, before)
+  })
 
-  test.withCapability("signals")(
-    "MUST report changes of a run, and requests to cancel",
-    Effect.gen(function* () {
-      const runs = yield* RunStore
-      const { id } = yield* openThread
-      const told = yield* Effect.forEach([false, true], (cancel) => {
-        const mine = new Set<RunId>()
-        const makeChange = Effect.gen(function* () {
-          const turn = yield* startTurn(id)
-          mine.add(turn.runId)
-          if (cancel) yield* runs.requestCancel(turn.runId, moment(5))
-          yield* settleTurn(turn)
-        })
-        const signal = Stream.filter(runChanges(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
-        return Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
+  test.withCapability("signals")("MUST report changes of a run, and requests to cancel", function* () {
+    const runs = yield* RunStore
+    const { id } = yield* openThread
+    const told = yield* Effect.forEach([false, true], (cancel) => {
+      const mine = new Set<RunId>()
+      const makeChange = Effect.gen(function* () {
+        const turn = yield* startTurn(id)
+        mine.add(turn.runId)
+        if (cancel) yield* runs.requestCancel(turn.runId, moment(5))
+        yield* settleTurn(turn)
       })
-      assert.deepStrictEqual(
-        told.map((each) => Option.getOrThrow(each)).map(({ cancel, threadId }) => ({ cancel, threadId })),
-        [
-          { cancel: false, threadId: id },
-          { cancel: true, threadId: id }
-        ]
-      )
+      const signal = Stream.filter(runChanges(runs), (each) => mine.has(each.runId) && each.cancel === cancel)
+      return Effect.raceFirst(Stream.runHead(signal), Effect.forever(makeChange))
     })
-  )
+    assert.deepStrictEqual(
+      told.map((each) => Option.getOrThrow(each)).map(({ cancel, threadId }) => ({ cancel, threadId })),
+      [
+        { cancel: false, threadId: id },
+        { cancel: true, threadId: id }
+      ]
+    )
+  })
 }
 
 /** Calls every operation on a run and its thread, with the principal's rights. */

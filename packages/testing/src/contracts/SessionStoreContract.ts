@@ -91,327 +91,260 @@ const write = Effect.fnUntraced(function* (
 })
 
 export const sessionStoreContract = (test: ContractTest<SessionStore | Stores>): void => {
-  test(
-    "MUST open no more than `sessionsAtOnce` sessions of the principal, of ten at the same time, and count open ones only",
-    Effect.gen(function* () {
-      const store = yield* SessionStore
-      const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 3 }
-      const threads = yield* Effect.all(Array.from({ length: 10 }, () => openThread))
-      const outcomes = yield* Effect.forEach(
-        threads,
-        ({ id }) => Effect.flatMap(newId(RunId), (sessionId) => store.open(id, sessionId, options)),
-        { concurrency: "unbounded" }
-      )
-      assert.deepStrictEqual(tally(outcomes), { Opened: 3, OverLimit: 7 })
-      const open = outcomes.flatMap((each) => (each._tag === "Opened" ? [each.lease] : []))
-      const last = threads.find(({ id }) => !open.some(({ threadId }) => threadId === id)) ?? assert.fail()
-      const refused = expectTag(yield* store.open(last.id, yield* newId(RunId), options), "OverLimit")
-      assert.deepStrictEqual([refused.refusal.limit, refused.refusal.left], ["sessionsAtOnce", 0])
-      yield* store.close(open[0] ?? assert.fail())
-      expectTag(yield* store.open(last.id, yield* newId(RunId), options), "Opened")
-    })
-  )
+  test("MUST open no more than `sessionsAtOnce` sessions of the principal, of ten at the same time, and count open ones only", function* () {
+    const store = yield* SessionStore
+    const options = { lease: anHour, messages: 1, at: moment(3), sessionsAtOnce: 3 }
+    const threads = yield* Effect.all(Array.from({ length: 10 }, () => openThread))
+    const outcomes = yield* Effect.forEach(
+      threads,
+      ({ id }) => Effect.flatMap(newId(RunId), (sessionId) => store.open(id, sessionId, options)),
+      { concurrency: "unbounded" }
+    )
+    assert.deepStrictEqual(tally(outcomes), { Opened: 3, OverLimit: 7 })
+    const open = outcomes.flatMap((each) => (each._tag === "Opened" ? [each.lease] : []))
+    const last = threads.find(({ id }) => !open.some(({ threadId }) => threadId === id)) ?? assert.fail()
+    const refused = expectTag(yield* store.open(last.id, yield* newId(RunId), options), "OverLimit")
+    assert.deepStrictEqual([refused.refusal.limit, refused.refusal.left], ["sessionsAtOnce", 0])
+    yield* store.close(open[0] ?? assert.fail())
+    expectTag(yield* store.open(last.id, yield* newId(RunId), options), "Opened")
+  })
 
-  test(
-    "MUST give the newest messages, oldest first, and say how many the thread has",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      yield* settleTurn(yield* startTurn(id))
-      yield* settleTurn(yield* startTurn(id))
-      const opened = expectTag(yield* openSession(id, { messages: 3 }), "Opened")
-      assert.strictEqual(opened.total, 4)
-      assert.deepStrictEqual(opened.messages, (yield* storedMessages(id)).slice(1))
-    })
-  )
+  test("MUST give the newest messages, oldest first, and say how many the thread has", function* () {
+    const { id } = yield* openThread
+    yield* settleTurn(yield* startTurn(id))
+    yield* settleTurn(yield* startTurn(id))
+    const opened = expectTag(yield* openSession(id, { messages: 3 }), "Opened")
+    assert.strictEqual(opened.total, 4)
+    assert.deepStrictEqual(opened.messages, (yield* storedMessages(id)).slice(1))
+  })
 
-  test(
-    "MUST return the messages and changes of the session to a run that begins after it",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      yield* settleTurn(yield* startTurn(id))
-      const lease = yield* heldSession(id)
-      const message = yield* spoken(id)
-      yield* write(lease, [message])
-      yield* (yield* SessionStore).close(lease)
-      yield* settleTurn(yield* startTurn(id))
-      const next = yield* heldSession(id)
-      yield* write(next, [{ ...message, content: "Said otherwise" }])
-      yield* (yield* SessionStore).close(next)
-      const { history } = yield* startTurn(id)
-      assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(0, 6))
-    })
-  )
+  test("MUST return the messages and changes of the session to a run that begins after it", function* () {
+    const { id } = yield* openThread
+    yield* settleTurn(yield* startTurn(id))
+    const lease = yield* heldSession(id)
+    const message = yield* spoken(id)
+    yield* write(lease, [message])
+    yield* (yield* SessionStore).close(lease)
+    yield* settleTurn(yield* startTurn(id))
+    const next = yield* heldSession(id)
+    yield* write(next, [{ ...message, content: "Said otherwise" }])
+    yield* (yield* SessionStore).close(next)
+    const { history } = yield* startTurn(id)
+    assert.deepStrictEqual(history.messages, (yield* storedMessages(id)).slice(0, 6))
+  })
 
-  test(
-    "MUST let one of ten sessions have a thread, and answer Conflict to the others",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      assert.deepStrictEqual(tally(yield* tenTimes(openSession(id))), { Opened: 1, Conflict: 9 })
-    })
-  )
+  test("MUST let one of ten sessions have a thread, and answer Conflict to the others", function* () {
+    const { id } = yield* openThread
+    assert.deepStrictEqual(tally(yield* tenTimes(openSession(id))), { Opened: 1, Conflict: 9 })
+  })
 
-  test(
-    "MUST NOT open a session on a thread with a run in progress or queued",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const turn = yield* startTurn(id)
-      assert.deepStrictEqual(yield* openSession(id), { _tag: "Conflict", by: "run" })
-      yield* queueTurn(id)
-      yield* settleTurn(turn)
-      assert.deepStrictEqual(yield* openSession(id), { _tag: "Conflict", by: "run" })
-    })
-  )
+  test("MUST NOT open a session on a thread with a run in progress or queued", function* () {
+    const { id } = yield* openThread
+    const turn = yield* startTurn(id)
+    assert.deepStrictEqual(yield* openSession(id), { _tag: "Conflict", by: "run" })
+    yield* queueTurn(id)
+    yield* settleTurn(turn)
+    assert.deepStrictEqual(yield* openSession(id), { _tag: "Conflict", by: "run" })
+  })
 
-  test(
-    "MUST supersede a run that waits for its client",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const turn = yield* waitingTurn(id)
-      expectTag(yield* openSession(id), "Opened")
-      assert.strictEqual((yield* storedRun(turn.runId)).status, "CANCELLED")
-      assert.strictEqual((yield* storedMessages(id)).at(-1)?.status, "CANCELLED")
-    })
-  )
+  test("MUST supersede a run that waits for its client", function* () {
+    const { id } = yield* openThread
+    const turn = yield* waitingTurn(id)
+    expectTag(yield* openSession(id), "Opened")
+    assert.strictEqual((yield* storedRun(turn.runId)).status, "CANCELLED")
+    assert.strictEqual((yield* storedMessages(id)).at(-1)?.status, "CANCELLED")
+  })
 
-  test(
-    "MUST let RunStore.begin answer InSession while it is open, in every mode",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id)
-      const runs = yield* RunStore
-      for (const fields of [{ mode: "enqueue" }, { mode: "reject" }, { saves: true }] as const) {
-        const outcome = yield* runs.begin(yield* sampleBegin(id, fields))
-        assert.deepStrictEqual(outcome, { _tag: "InSession" })
-      }
-      assert.deepStrictEqual(yield* storedMessages(id), [])
-      yield* (yield* SessionStore).close(lease)
-      expectTag(yield* runs.begin(yield* sampleBegin(id)), "Started")
-    })
-  )
+  test("MUST let RunStore.begin answer InSession while it is open, in every mode", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    const runs = yield* RunStore
+    for (const fields of [{ mode: "enqueue" }, { mode: "reject" }, { saves: true }] as const) {
+      const outcome = yield* runs.begin(yield* sampleBegin(id, fields))
+      assert.deepStrictEqual(outcome, { _tag: "InSession" })
+    }
+    assert.deepStrictEqual(yield* storedMessages(id), [])
+    yield* (yield* SessionStore).close(lease)
+    expectTag(yield* runs.begin(yield* sampleBegin(id)), "Started")
+  })
 
-  test(
-    "MUST let a run begin, and another session open, when the lease has run out",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      yield* heldSession(id, noTime)
-      expectTag(yield* openSession(id, { lease: noTime }), "Opened")
-      yield* startTurn(id)
-    })
-  )
+  test("MUST let a run begin, and another session open, when the lease has run out", function* () {
+    const { id } = yield* openThread
+    yield* heldSession(id, noTime)
+    expectTag(yield* openSession(id, { lease: noTime }), "Opened")
+    yield* startTurn(id)
+  })
 
-  test(
-    "MUST NOT open a session while everything of the principal is being erased",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      yield* refusedWhileErasing(openSession(id))
-    })
-  )
+  test("MUST NOT open a session while everything of the principal is being erased", function* () {
+    const { id } = yield* openThread
+    yield* refusedWhileErasing(openSession(id))
+  })
 
-  test(
-    "MUST NOT open a thread of another owner, or one that does not exist",
-    Effect.gen(function* () {
-      const { id } = yield* asNewOwner(openThread)
-      expectTag(yield* openSession(id), "ThreadMissing")
-      expectTag(yield* openSession(yield* newId(ThreadId)), "ThreadMissing")
-      expectTag(yield* openSession(ThreadId.make("no such form of an id")), "ThreadMissing")
-    })
-  )
+  test("MUST NOT open a thread of another owner, or one that does not exist", function* () {
+    const { id } = yield* asNewOwner(openThread)
+    expectTag(yield* openSession(id), "ThreadMissing")
+    expectTag(yield* openSession(yield* newId(ThreadId)), "ThreadMissing")
+    expectTag(yield* openSession(ThreadId.make("no such form of an id")), "ThreadMissing")
+  })
 
-  test(
-    "MUST store messages behind those that are there, in the given order and equal in every field",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      yield* settleTurn(yield* startTurn(id))
-      const lease = yield* heldSession(id)
-      const said = yield* spoken(id, { role: "user", content: "a \0 b" })
-      const answered = yield* spoken(id, {
-        toolCalls: [sampleCall],
-        toolResults: [sampleResult],
-        steps: [{ text: "", toolCalls: [sampleCall], hostedResults: [], providerData: null }],
-        usage: sampleUsage(3, 4, 0.25),
-        metadata: awkwardJson
-      })
-      assert.isTrue(yield* write(lease, [said, answered]))
-      assert.deepStrictEqual((yield* storedMessages(id)).slice(2), [
-        { ...said, sequence: 3 },
-        { ...answered, sequence: 4 }
-      ])
+  test("MUST store messages behind those that are there, in the given order and equal in every field", function* () {
+    const { id } = yield* openThread
+    yield* settleTurn(yield* startTurn(id))
+    const lease = yield* heldSession(id)
+    const said = yield* spoken(id, { role: "user", content: "a \0 b" })
+    const answered = yield* spoken(id, {
+      toolCalls: [sampleCall],
+      toolResults: [sampleResult],
+      steps: [{ text: "", toolCalls: [sampleCall], hostedResults: [], providerData: null }],
+      usage: sampleUsage(3, 4, 0.25),
+      metadata: awkwardJson
     })
-  )
+    assert.isTrue(yield* write(lease, [said, answered]))
+    assert.deepStrictEqual((yield* storedMessages(id)).slice(2), [
+      { ...said, sequence: 3 },
+      { ...answered, sequence: 4 }
+    ])
+  })
 
-  test(
-    "MUST replace a message whose id is stored already",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id)
-      const [first, second] = [yield* spoken(id), yield* spoken(id, { content: "second" })]
-      yield* write(lease, [first, second])
-      const cut = {
-        ...first,
-        content: "Gesagt",
-        tokens: 2,
-        toolResults: [sampleResult],
-        metadata: { interrupted: true }
-      }
-      assert.isTrue(yield* write(lease, [cut]))
-      assert.deepStrictEqual(yield* storedMessages(id), [
-        { ...cut, sequence: 1 },
-        { ...second, sequence: 2 }
-      ])
-    })
-  )
+  test("MUST replace a message whose id is stored already", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    const [first, second] = [yield* spoken(id), yield* spoken(id, { content: "second" })]
+    yield* write(lease, [first, second])
+    const cut = {
+      ...first,
+      content: "Gesagt",
+      tokens: 2,
+      toolResults: [sampleResult],
+      metadata: { interrupted: true }
+    }
+    assert.isTrue(yield* write(lease, [cut]))
+    assert.deepStrictEqual(yield* storedMessages(id), [
+      { ...cut, sequence: 1 },
+      { ...second, sequence: 2 }
+    ])
+  })
 
-  test(
-    "MUST NOT write under the lease of a session that was replaced by another one",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const first = yield* heldSession(id, noTime)
-      const second = yield* heldSession(id)
-      assert.isFalse(yield* write(first, [yield* spoken(id)], [charge(first, 1)]))
-      assert.deepStrictEqual(yield* storedMessages(id), [])
-      assert.deepStrictEqual(yield* (yield* SessionStore).renew([first, second], anHour), [first.sessionId])
-      yield* (yield* SessionStore).close(first)
-      expectTag(yield* openSession(id), "Conflict")
-    })
-  )
+  test("MUST NOT write under the lease of a session that was replaced by another one", function* () {
+    const { id } = yield* openThread
+    const first = yield* heldSession(id, noTime)
+    const second = yield* heldSession(id)
+    assert.isFalse(yield* write(first, [yield* spoken(id)], [charge(first, 1)]))
+    assert.deepStrictEqual(yield* storedMessages(id), [])
+    assert.deepStrictEqual(yield* (yield* SessionStore).renew([first, second], anHour), [first.sessionId])
+    yield* (yield* SessionStore).close(first)
+    expectTag(yield* openSession(id), "Conflict")
+  })
 
-  test(
-    "MUST write under an expired lease while no other session has the thread",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id, noTime)
-      assert.isTrue(yield* write(lease, [yield* spoken(id)]))
-      assert.lengthOf(yield* storedMessages(id), 1)
-    })
-  )
+  test("MUST write under an expired lease while no other session has the thread", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id, noTime)
+    assert.isTrue(yield* write(lease, [yield* spoken(id)]))
+    assert.lengthOf(yield* storedMessages(id), 1)
+  })
 
-  test(
-    "MUST prevent the removal of a thread only while a session holds it",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id)
-      const threads = yield* ThreadStore
-      yield* write(lease, [yield* spoken(id)])
-      assert.strictEqual((yield* Effect.flip(threads.remove(id)))._tag, "ThreadInSession")
-      assert.isFalse(yield* asNewOwner(threads.remove(id)))
-      assert.lengthOf(yield* storedMessages(id), 1)
-      yield* (yield* SessionStore).close(lease)
-      assert.isTrue(yield* threads.remove(id))
-      const other = yield* openThread
-      yield* heldSession(other.id, noTime)
-      assert.isTrue(yield* threads.remove(other.id))
-    })
-  )
+  test("MUST prevent the removal of a thread only while a session holds it", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    const threads = yield* ThreadStore
+    yield* write(lease, [yield* spoken(id)])
+    assert.strictEqual((yield* Effect.flip(threads.remove(id)))._tag, "ThreadInSession")
+    assert.isFalse(yield* asNewOwner(threads.remove(id)))
+    assert.lengthOf(yield* storedMessages(id), 1)
+    yield* (yield* SessionStore).close(lease)
+    assert.isTrue(yield* threads.remove(id))
+    const other = yield* openThread
+    yield* heldSession(other.id, noTime)
+    assert.isTrue(yield* threads.remove(other.id))
+  })
 
-  test(
-    "MUST prevent the removal of an assistant only while a session holds one of its threads",
-    Effect.gen(function* () {
-      const { assistantId, id } = yield* openThread
-      const lease = yield* heldSession(id)
-      const assistants = yield* AssistantStore
-      yield* write(lease, [yield* spoken(id)])
-      assert.strictEqual((yield* Effect.flip(assistants.remove(assistantId)))._tag, "AssistantInSession")
-      assert.isFalse(yield* asNewOwner(assistants.remove(assistantId)))
-      assert.lengthOf(yield* storedMessages(id), 1)
-      yield* (yield* SessionStore).close(lease)
-      assert.isTrue(yield* assistants.remove(assistantId))
-      const other = yield* openThread
-      yield* heldSession(other.id, noTime)
-      assert.isTrue(yield* assistants.remove(other.assistantId))
-    })
-  )
+  test("MUST prevent the removal of an assistant only while a session holds one of its threads", function* () {
+    const { assistantId, id } = yield* openThread
+    const lease = yield* heldSession(id)
+    const assistants = yield* AssistantStore
+    yield* write(lease, [yield* spoken(id)])
+    assert.strictEqual((yield* Effect.flip(assistants.remove(assistantId)))._tag, "AssistantInSession")
+    assert.isFalse(yield* asNewOwner(assistants.remove(assistantId)))
+    assert.lengthOf(yield* storedMessages(id), 1)
+    yield* (yield* SessionStore).close(lease)
+    assert.isTrue(yield* assistants.remove(assistantId))
+    const other = yield* openThread
+    yield* heldSession(other.id, noTime)
+    assert.isTrue(yield* assistants.remove(other.assistantId))
+  })
 
-  test(
-    "MUST answer false for a thread that was deleted, and report it when renewing",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id, noTime)
-      yield* (yield* ThreadStore).remove(id)
-      assert.isFalse(yield* write(lease, [yield* spoken(id)]))
-      assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [lease.sessionId])
-    })
-  )
+  test("MUST answer false for a thread that was deleted, and report it when renewing", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id, noTime)
+    yield* (yield* ThreadStore).remove(id)
+    assert.isFalse(yield* write(lease, [yield* spoken(id)]))
+    assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [lease.sessionId])
+  })
 
-  test(
-    "MUST keep a thread by renewing",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id, noTime)
-      assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [])
-      expectTag(yield* openSession(id), "Conflict")
-    })
-  )
+  test("MUST keep a thread by renewing", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id, noTime)
+    assert.deepStrictEqual(yield* (yield* SessionStore).renew([lease], anHour), [])
+    expectTag(yield* openSession(id), "Conflict")
+  })
 
-  test(
-    "MUST store follow-ups in the same step, once, and none of a lost lease",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id, noTime)
-      const kind: string = yield* newId(RunId)
-      const followUp = yield* sampleFollowUp(kind, { key: "early" })
-      const followUps = yield* FollowUpStore
-      const found = (key: string) => Effect.map(followUps.find(kind, key), Option.isSome)
-      assert.isTrue(yield* write(lease, [yield* spoken(id)], [], [followUp]))
-      assert.isTrue(yield* write(lease, [], [], [followUp]))
-      assert.isTrue(yield* found(followUp.key))
-      const claimed = yield* followUps.claim([kind], 10, anHour)
-      assert.lengthOf(claimed, 1)
-      yield* heldSession(id)
-      const late = yield* sampleFollowUp(kind, { key: "late" })
-      assert.isFalse(yield* write(lease, [], [], [late]))
-      assert.isFalse(yield* found(late.key))
-    })
-  )
+  test("MUST store follow-ups in the same step, once, and none of a lost lease", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id, noTime)
+    const kind: string = yield* newId(RunId)
+    const followUp = yield* sampleFollowUp(kind, { key: "early" })
+    const followUps = yield* FollowUpStore
+    const found = (key: string) => Effect.map(followUps.find(kind, key), Option.isSome)
+    assert.isTrue(yield* write(lease, [yield* spoken(id)], [], [followUp]))
+    assert.isTrue(yield* write(lease, [], [], [followUp]))
+    assert.isTrue(yield* found(followUp.key))
+    const claimed = yield* followUps.claim([kind], 10, anHour)
+    assert.lengthOf(claimed, 1)
+    yield* heldSession(id)
+    const late = yield* sampleFollowUp(kind, { key: "late" })
+    assert.isFalse(yield* write(lease, [], [], [late]))
+    assert.isFalse(yield* found(late.key))
+  })
 
-  test(
-    "MUST NOT write for another owner",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id)
-      const { ownerId } = yield* Principal
-      const message = yield* spoken(id)
-      assert.isFalse(yield* asNewOwner(write(lease, [message])))
-      yield* asNewOwner(Effect.flatMap(SessionStore, (store) => store.close(lease)))
-      assert.strictEqual(lease.ownerId, ownerId)
-      expectTag(yield* openSession(id), "Conflict")
-    })
-  )
+  test("MUST NOT write for another owner", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    const { ownerId } = yield* Principal
+    const message = yield* spoken(id)
+    assert.isFalse(yield* asNewOwner(write(lease, [message])))
+    yield* asNewOwner(Effect.flatMap(SessionStore, (store) => store.close(lease)))
+    assert.strictEqual(lease.ownerId, ownerId)
+    expectTag(yield* openSession(id), "Conflict")
+  })
 
-  test(
-    "MUST count each charge once in the ledger, however often it is written",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id)
-      yield* write(lease, [], [charge(lease, 1)])
-      yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
-      const { days } = yield* (yield* UsageLedger).recent(firstPage)
-      assert.deepStrictEqual(
-        days.map(({ model, purpose, usage }) => ({ model, purpose, usage })),
-        [
-          {
-            model: "voice-model",
-            purpose: "realtime",
-            usage: { ...noUsage, ...sampleUsage(300, 30, 1) }
-          }
-        ]
-      )
-    })
-  )
+  test("MUST count each charge once in the ledger, however often it is written", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id)
+    yield* write(lease, [], [charge(lease, 1)])
+    yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
+    const { days } = yield* (yield* UsageLedger).recent(firstPage)
+    assert.deepStrictEqual(
+      days.map(({ model, purpose, usage }) => ({ model, purpose, usage })),
+      [
+        {
+          model: "voice-model",
+          purpose: "realtime",
+          usage: { ...noUsage, ...sampleUsage(300, 30, 1) }
+        }
+      ]
+    )
+  })
 
-  test(
-    "MUST keep charges until they are reported, and find them again when the thread is gone",
-    Effect.gen(function* () {
-      const { id } = yield* openThread
-      const lease = yield* heldSession(id, noTime)
-      const store = yield* SessionStore
-      yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
-      const mine = (charges: ReadonlyArray<SessionCharge>) =>
-        charges.filter((each) => each.sessionId === lease.sessionId)
-      assert.deepStrictEqual(mine(yield* store.unreported(moment(5), 1000)), [])
-      yield* (yield* ThreadStore).remove(id)
-      assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 1), charge(lease, 2)])
-      yield* store.reported([charge(lease, 1)])
-      assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 2)])
-    })
-  )
+  test("MUST keep charges until they are reported, and find them again when the thread is gone", function* () {
+    const { id } = yield* openThread
+    const lease = yield* heldSession(id, noTime)
+    const store = yield* SessionStore
+    yield* write(lease, [], [charge(lease, 1), charge(lease, 2)])
+    const mine = (charges: ReadonlyArray<SessionCharge>) => charges.filter((each) => each.sessionId === lease.sessionId)
+    assert.deepStrictEqual(mine(yield* store.unreported(moment(5), 1000)), [])
+    yield* (yield* ThreadStore).remove(id)
+    assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 1), charge(lease, 2)])
+    yield* store.reported([charge(lease, 1)])
+    assert.deepStrictEqual(mine(yield* store.unreported(moment(6), 1000)), [charge(lease, 2)])
+  })
 }

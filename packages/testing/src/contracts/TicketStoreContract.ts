@@ -28,41 +28,29 @@ const sampleTicket = Effect.fnUntraced(function* (fields: Partial<TicketRecord> 
 const redeem = (hash: string, now = moment(0)) => TicketStore.use((store) => store.redeem(hash, now))
 
 export const ticketStoreContract = (test: ContractTest<TicketStore | Stores>): void => {
-  test(
-    "MUST consume a ticket once under concurrent redemption, and give it equal in every field",
-    Effect.gen(function* () {
-      const ticket = yield* sampleTicket()
-      assert.isTrue(yield* (yield* TicketStore).insert(ticket))
-      const given = (yield* tenTimes(redeem(ticket.hash))).flatMap((each) => (Option.isSome(each) ? [each.value] : []))
-      assert.deepStrictEqual(given, [ticket])
-    })
-  )
+  test("MUST consume a ticket once under concurrent redemption, and give it equal in every field", function* () {
+    const ticket = yield* sampleTicket()
+    assert.isTrue(yield* (yield* TicketStore).insert(ticket))
+    const given = (yield* tenTimes(redeem(ticket.hash))).flatMap((each) => (Option.isSome(each) ? [each.value] : []))
+    assert.deepStrictEqual(given, [ticket])
+  })
 
-  test(
-    "MUST NOT give a ticket that has expired, nor an unknown one",
-    Effect.gen(function* () {
-      const ticket = yield* sampleTicket({ origin: null })
-      yield* (yield* TicketStore).insert(ticket)
-      assert.isTrue(Option.isNone(yield* redeem(ticket.hash, ticket.expiresAt)))
-      assert.isTrue(Option.isNone(yield* redeem(yield* newId(RunId))))
-    })
-  )
+  test("MUST NOT give a ticket that has expired, nor an unknown one", function* () {
+    const ticket = yield* sampleTicket({ origin: null })
+    yield* (yield* TicketStore).insert(ticket)
+    assert.isTrue(Option.isNone(yield* redeem(ticket.hash, ticket.expiresAt)))
+    assert.isTrue(Option.isNone(yield* redeem(yield* newId(RunId))))
+  })
 
-  test(
-    "MUST NOT keep a ticket while everything of the principal is being erased",
-    Effect.gen(function* () {
-      const ticket = yield* sampleTicket()
-      yield* refusedWhileErasing((yield* TicketStore).insert(ticket))
-      assert.isTrue(Option.isSome(yield* redeem(ticket.hash)))
-    })
-  )
+  test("MUST NOT keep a ticket while everything of the principal is being erased", function* () {
+    const ticket = yield* sampleTicket()
+    yield* refusedWhileErasing((yield* TicketStore).insert(ticket))
+    assert.isTrue(Option.isSome(yield* redeem(ticket.hash)))
+  })
 
-  test(
-    "MUST NOT keep a ticket for a thread of another owner",
-    Effect.gen(function* () {
-      const ticket = yield* asNewOwner(sampleTicket())
-      assert.isFalse(yield* (yield* TicketStore).insert(ticket))
-      assert.isTrue(Option.isNone(yield* redeem(ticket.hash)))
-    })
-  )
+  test("MUST NOT keep a ticket for a thread of another owner", function* () {
+    const ticket = yield* asNewOwner(sampleTicket())
+    assert.isFalse(yield* (yield* TicketStore).insert(ticket))
+    assert.isTrue(Option.isNone(yield* redeem(ticket.hash)))
+  })
 }
