@@ -154,6 +154,7 @@ export { type NewWebhook, Webhooks, type WebhookWithSecret } from "./webhooks/We
 export { type WebhookChange, WebhookStore } from "./webhooks/WebhookStore.ts"
 
 /** evals: cases of real turns, and what is expected of their answers. */
+export { askedFields, askedFromFields, fieldsFromAsked } from "./evals/AskedParts.ts"
 export {
   CaseName,
   CaseQuestion,

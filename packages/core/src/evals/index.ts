@@ -4,6 +4,7 @@ import { Evals as UseCases } from "./Evals.ts"
 import { layerEvals } from "./EvalsLayer.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 
+export { askedFields, askedFromFields, AskedParts, fieldsFromAsked } from "./AskedParts.ts"
 export {
   CaseChange,
   CaseMessage,
