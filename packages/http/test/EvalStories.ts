@@ -559,6 +559,57 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.deepStrictEqual(await listed(`?thread_id=${thread_id}`), [])
   })
 
+  it("what a person says is true of a judge's answer calibrates the judge, of results and of sampled turns", async () => {
+    const judged = [{ kind: "judge" as const, question: "Is it right?" }]
+    const otherwise = ({ messages }: { readonly messages: ReadonlyArray<unknown> }) =>
+      say(JSON.stringify(messages).includes("Is it right?") ? '{"Yes": 0.9, "No": 0.1}' : "Paris.")
+    const online = { share: 1, expectations: judged }
+    await using service = await open([], stores(), { otherwise }, { online })
+    await withoutCases(service)
+    const { run_id } = (await service.call("POST", "/threads/messages", { content: "Capital?" })).body
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const expectations = [{ kind: "contains", text: "Paris" }, ...judged]
+    const given = [{ question: "One?", assistant_id, expectations }]
+    const { case_ids } = (await service.call("POST", "/evals/cases/import", { cases: given })).body
+    const asked = { case_ids, variants: [{ name: "now" }] }
+    const { experiment_id } = (await service.call("POST", "/evals/experiments", asked)).body
+    const path = `/evals/experiments/${experiment_id}`
+    while ((await service.call("GET", path)).body.status === "running") await new Promise((next) => setImmediate(next))
+    const tell = (place: string, body: object, key = keys.ada) =>
+      service.call("POST", `${place}/outcomes`, body, { key })
+    const told = await tell(`${path}/results/0`, { score: 1, outcome: false })
+    assert.deepInclude(told.body, { expected: "Is it right? yes", value: 0.9, outcome: false })
+    // What is said later stands in its place.
+    assert.strictEqual((await tell(`${path}/results/0`, { score: 1, outcome: true })).status, 200)
+    const calibration = async () => (await service.call("GET", `${path}/summary`)).body.judges[0].outcomes
+    const [before, cases] = [await calibration(), (await calibration()).cases]
+    assert.isAtLeast(cases, 1)
+    const scored = `/evals/online/scores/${run_id}`
+    const isScored = async () => (await tell(scored, { score: 0, outcome: false })).status === 200
+    while (!(await isScored())) await new Promise((next) => setImmediate(next))
+    assert.strictEqual((await calibration()).cases, before.cases + 1)
+    const { judges } = (await service.call("GET", "/evals/online")).body
+    assert.strictEqual(judges[0].outcomes.cases, before.cases + 1)
+
+    assert.deepStrictEqual(refusedPlaces(await tell(`${path}/results/0`, { score: 1, outcome: "maybe" })), ["outcome"])
+    assert.deepStrictEqual(refusedPlaces(await tell(scored, { score: -1, outcome: 1, truth: 1 })), [
+      "truth",
+      "score",
+      "outcome"
+    ])
+    for (const [place, score] of [
+      [`${path}/results/0`, 0],
+      [`${path}/results/0`, 2],
+      [`${path}/results/1`, 0],
+      [`/evals/experiments/${unknown}/results/0`, 0],
+      [`/evals/online/scores/${unknown}`, 0]
+    ] as const)
+      assert.strictEqual((await tell(place, { score, outcome: true })).status, 404, `${place} ${score}`)
+    for (const place of [`${path}/results/0`, scored])
+      assert.strictEqual((await tell(place, { score: 1, outcome: true }, keys.bob)).status, 404)
+    await withoutCases(service)
+  })
+
   it("sampled turns are scored, read by day and one by one with their thumbs, exported, and other owners see none", async () => {
     const online = { share: 1, expectations: [{ kind: "contains" as const, text: "Paris" }] }
     await using service = await open([say("Paris."), say("Rome.")], stores(), {}, { online })

@@ -380,6 +380,22 @@ export const FeedbackList = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "FeedbackList" })
 
+export const JudgeOutcomeRequest = Schema.Struct({
+  /** The place of the judge's score among the scores, from 0. */
+  score: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  /** What is true: yes or no as true and false, or one of the judge's options. */
+  outcome: Schema.Union([Schema.Boolean, Schema.String])
+}).annotate({ identifier: "JudgeOutcomeRequest" })
+
+export const JudgeOutcome = Schema.Struct({
+  message: Schema.String,
+  /** The question and the expected answer, in a few words. */
+  expected: Schema.String,
+  /** The probability that the judge gave the expected answer. */
+  value: Schema.Finite,
+  outcome: Schema.Union([Schema.Boolean, Schema.String])
+}).annotate({ identifier: "JudgeOutcome" })
+
 const group = {
   assistant_id: Id,
   assistant_version: Schema.NullOr(Schema.Int),

@@ -481,7 +481,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
     )
 
     test(
-      "MUST keep the first online score of each run until its thread goes, and list the newest first with the feedback on them",
+      "MUST keep the first online score of each run until its thread goes, find it, and list the newest first with the feedback on them",
       Effect.gen(function* () {
         const { other, store, thread } = yield* twoThreads
         const one = yield* onlineScore(thread, {
@@ -506,8 +506,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         const two = yield* onlineScore(other)
         assert.isTrue(yield* store.putOnlineScore(two))
         assert.deepStrictEqual(
-          [yield* store.hasOnlineScore(one.runId), yield* store.hasOnlineScore(RunId.make("no id of ours"))],
-          [true, false]
+          [yield* store.getOnlineScore(one.runId), yield* store.getOnlineScore(RunId.make("no id of ours"))],
+          [Option.some(one), Option.none()]
         )
         const list = (page: Partial<OnlinePage> = {}) => store.listOnlineScores({ limit: 10, ...page })
         const [first, second] = [
@@ -535,7 +535,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
         yield* asNewOwner(
           Effect.gen(function* () {
             assert.deepStrictEqual(yield* list(), [])
-            assert.isFalse(yield* store.hasOnlineScore(one.runId))
+            assert.deepStrictEqual(yield* store.getOnlineScore(one.runId), Option.none())
             assert.isFalse(yield* store.putOnlineScore({ ...one, runId: yield* newId(RunId) }))
           })
         )
