@@ -154,6 +154,7 @@ export { type NewWebhook, Webhooks, type WebhookWithSecret } from "./webhooks/We
 export { type WebhookChange, WebhookStore } from "./webhooks/WebhookStore.ts"
 
 /** evals: cases of real turns, and what is expected of their answers. */
+export { askedFields, askedFromFields, fieldsFromAsked } from "./evals/AskedParts.ts"
 export {
   CaseName,
   CaseQuestion,
@@ -178,7 +179,7 @@ export { Score } from "./evals/Score.ts"
 export { Evals } from "./evals/Evals.ts"
 export { Feedback, FeedbackComment, type FeedbackRefused, FeedbackScore } from "./evals/Feedback.ts"
 export { EvalStore, type EvalStored, type OnlinePage } from "./evals/EvalStore.ts"
-export type { OnlineReport } from "./evals/Evals.ts"
+export type { OnlineReport, ScorePlace } from "./evals/Evals.ts"
 export type { JudgeCalibration } from "./evals/Calibrations.ts"
 export { OnlineScore, OnlineSettings, type RatedScore } from "./evals/OnlineScore.ts"
 export type { OnlineGroup } from "./evals/OnlineSummary.ts"

@@ -1,8 +1,10 @@
 /** Evals over HTTP and on every store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Kernel } from "@colloquy/core"
+import { Answers } from "@colloquy/core/answers"
 import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Evals } from "@colloquy/core/evals"
+import { Outputs } from "@colloquy/core/outputs"
 import { callTool, say, ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
@@ -16,7 +18,11 @@ const open = (
   settings: Parameters<typeof Evals.layer>[0] = {}
 ) =>
   serve(
-    Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis", ...settings }).pipe(
+    Layer.mergeAll(
+      Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis", ...settings }),
+      Answers.layer(),
+      Outputs.layer()
+    ).pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provideMerge(ScriptedModel.layer(steps, options)),
       Layer.provideMerge(stores),
@@ -96,6 +102,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       tags: ["weather"],
       tools: [{ name: "weather", arguments: tool_calls[0].function.arguments, output: "sun \0 \ud800" }],
       tool_definitions: [tool("weather")],
+      instructions: null,
       source: { thread_id, message_id: question.message_id }
     })
     const last = await service.call("POST", "/evals/cases", { thread_id, message_id: messages.at(-2).message_id })
@@ -207,6 +214,31 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       )
   })
 
+  it("a question that asked for a schema or for typed answers asks for them again, also when its record is sent back", async () => {
+    await using service = await open([say('{"name":"Ada"}'), say('{"name":"Bob"}')], stores())
+    const output_schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
+    const asked = { content: "Who?", output_schema, output_name: "person", system_prompt: "Be exact." }
+    const { message_id, thread_id } = (await service.call("POST", "/threads/messages", asked)).body
+    const made = (await service.call("POST", "/evals/cases", { thread_id, message_id })).body
+    const form = { output_schema, output_name: "person", instructions: "Be exact." }
+    assert.deepInclude(made, form)
+    const { case_ids } = (await service.call("POST", "/evals/cases/import", { cases: [made] })).body
+    assert.deepInclude((await service.call("GET", `/evals/cases/${case_ids[0]}`)).body, form)
+    const { experiment_id } = (
+      await service.call("POST", "/evals/experiments", { case_ids: [made.case_id], variants: [{ name: "now" }] })
+    ).body
+    const results = async () => (await service.call("GET", `/evals/experiments/${experiment_id}/results`)).body.results
+    while ((await results()).length < 1) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepInclude((await results())[0], { passed: true, content: '{"name":"Bob"}', error: null })
+    const [first, second] = service.model.requests
+    assert.deepStrictEqual([second?.system, second?.output], [first?.system, first?.output])
+    assert.strictEqual(second?.output?.name, "person")
+    const system_one = { questions: { urgent: { type: "noul", instructions: "Is it?" } }, state: "Fire" }
+    const typed = await service.call("POST", "/evals/cases", { question: "?", system_one })
+    assert.deepInclude(typed.body, { system_one })
+    await withoutCases(service)
+  })
+
   it("a case that is wrong is refused with every problem, and another owner's is as if it were not there", async () => {
     await using service = await open([say("Hi.")], stores())
     const { thread_id } = (await service.call("POST", "/threads/messages", { content: "Hello" })).body
@@ -214,11 +246,19 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const post = (body: object, key = keys.ada) => service.call("POST", "/evals/cases", body, { key })
     assert.deepStrictEqual(refusedPlaces(await post({})), ["question"])
     assert.deepStrictEqual(refusedPlaces(await post({ question: " " })), ["question"])
-    assert.deepStrictEqual(refusedPlaces(await post({ thread_id, question: "?", messages: [] })), [
-      "message_id",
-      "question",
-      "messages"
-    ])
+    assert.deepStrictEqual(
+      refusedPlaces(await post({ thread_id, question: "?", messages: [], output_schema: {}, instructions: "" })),
+      ["message_id", "question", "messages", "instructions", "output_schema"]
+    )
+    const formless = {
+      question: "?",
+      output_schema: { type: "objet" },
+      system_one: { questions: {} }
+    }
+    assert.deepStrictEqual(
+      refusedPlaces(await post(formless)).map((place) => place.split(".")[0]),
+      ["output_schema", "system_one"]
+    )
     const places = refusedPlaces(
       await post({
         question: "?",
@@ -517,6 +557,57 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.strictEqual((await service.call("POST", elsewhere, { score: 1 })).status, 404)
     await service.call("DELETE", `/threads/${thread_id}`)
     assert.deepStrictEqual(await listed(`?thread_id=${thread_id}`), [])
+  })
+
+  it("what a person says is true of a judge's answer calibrates the judge, of results and of sampled turns", async () => {
+    const judged = [{ kind: "judge" as const, question: "Is it right?" }]
+    const otherwise = ({ messages }: { readonly messages: ReadonlyArray<unknown> }) =>
+      say(JSON.stringify(messages).includes("Is it right?") ? '{"Yes": 0.9, "No": 0.1}' : "Paris.")
+    const online = { share: 1, expectations: judged }
+    await using service = await open([], stores(), { otherwise }, { online })
+    await withoutCases(service)
+    const { run_id } = (await service.call("POST", "/threads/messages", { content: "Capital?" })).body
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
+    const expectations = [{ kind: "contains", text: "Paris" }, ...judged]
+    const given = [{ question: "One?", assistant_id, expectations }]
+    const { case_ids } = (await service.call("POST", "/evals/cases/import", { cases: given })).body
+    const asked = { case_ids, variants: [{ name: "now" }] }
+    const { experiment_id } = (await service.call("POST", "/evals/experiments", asked)).body
+    const path = `/evals/experiments/${experiment_id}`
+    while ((await service.call("GET", path)).body.status === "running") await new Promise((next) => setImmediate(next))
+    const tell = (place: string, body: object, key = keys.ada) =>
+      service.call("POST", `${place}/outcomes`, body, { key })
+    const told = await tell(`${path}/results/0`, { score: 1, outcome: false })
+    assert.deepInclude(told.body, { expected: "Is it right? yes", value: 0.9, outcome: false })
+    // What is said later stands in its place.
+    assert.strictEqual((await tell(`${path}/results/0`, { score: 1, outcome: true })).status, 200)
+    const calibration = async () => (await service.call("GET", `${path}/summary`)).body.judges[0].outcomes
+    const [before, cases] = [await calibration(), (await calibration()).cases]
+    assert.isAtLeast(cases, 1)
+    const scored = `/evals/online/scores/${run_id}`
+    const isScored = async () => (await tell(scored, { score: 0, outcome: false })).status === 200
+    while (!(await isScored())) await new Promise((next) => setImmediate(next))
+    assert.strictEqual((await calibration()).cases, before.cases + 1)
+    const { judges } = (await service.call("GET", "/evals/online")).body
+    assert.strictEqual(judges[0].outcomes.cases, before.cases + 1)
+
+    assert.deepStrictEqual(refusedPlaces(await tell(`${path}/results/0`, { score: 1, outcome: "maybe" })), ["outcome"])
+    assert.deepStrictEqual(refusedPlaces(await tell(scored, { score: -1, outcome: 1, truth: 1 })), [
+      "truth",
+      "score",
+      "outcome"
+    ])
+    for (const [place, score] of [
+      [`${path}/results/0`, 0],
+      [`${path}/results/0`, 2],
+      [`${path}/results/1`, 0],
+      [`/evals/experiments/${unknown}/results/0`, 0],
+      [`/evals/online/scores/${unknown}`, 0]
+    ] as const)
+      assert.strictEqual((await tell(place, { score, outcome: true })).status, 404, `${place} ${score}`)
+    for (const place of [`${path}/results/0`, scored])
+      assert.strictEqual((await tell(place, { score: 1, outcome: true }, keys.bob)).status, 404)
+    await withoutCases(service)
   })
 
   it("sampled turns are scored, read by day and one by one with their thumbs, exported, and other owners see none", async () => {

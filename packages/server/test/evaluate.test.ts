@@ -63,6 +63,31 @@ describe("the command eval", () => {
       assert.deepInclude(record, { passed: false })
     }))
 
+  it("asks for what the question of a case asked for, and a variant's instructions replace those of a case", () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "formed.jsonl")
+      const schema = { type: "object", properties: { sun: { type: "boolean" } }, required: ["sun"] }
+      const expected = [{ kind: "contains", text: "told" }]
+      const lines = [
+        { question: "Sun?", output_schema: schema, expectations: [{ kind: "json_schema", schema }] },
+        { question: "Who?", instructions: "told", expectations: expected }
+      ]
+      await writeFile(file, lines.map((line) => JSON.stringify(line)).join("\n"))
+      const teller = scripted([], {
+        otherwise: ({ output, system }) => say(output === undefined ? (system ?? "") : '{"sun": true}')
+      })
+      const asked = async (...more: ReadonlyArray<string>) => {
+        const told: Array<string> = []
+        const options = { env: {}, print: (text: string) => void told.push(text) }
+        const named = { providers: [teller], defaults: providers.defaults }
+        return { status: await evaluateCommand([file, ...more], { ...options, providers: named }), text: told.join() }
+      }
+      assert.deepInclude(await asked(), { status: 0 })
+      const { status, text } = await asked("--variant", '{"name":"new","instructions":"other"}')
+      assert.strictEqual(status, 1)
+      assert.include(text, '"new" passes 1 of 2')
+    }))
+
   it("ends with 2 and a sentence when it cannot begin", () =>
     inFolder(async (folder) => {
       const file = join(folder, "cases.jsonl")

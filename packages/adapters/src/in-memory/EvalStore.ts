@@ -138,7 +138,8 @@ export const evalStore = (state: State): typeof EvalStore.Service => {
         state.onlineScores.set(score.runId, { ownerId, score })
         return true
       }),
-    hasOnlineScore: (runId) => ownedStep((ownerId) => allScores(ownerId).some(({ id }) => id === runId)),
+    getOnlineScore: (runId) =>
+      ownedStep((ownerId) => Option.fromNullishOr(allScores(ownerId).find(({ id }) => id === runId)?.score)),
     listOnlineScores: ({ after, assistantId, before, from, limit, rated = false }) =>
       ownedStep((ownerId) => {
         const rows = allScores(ownerId)

@@ -337,14 +337,15 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
         )
       ),
 
-    hasOnlineScore: (runId) =>
+    getOnlineScore: (runId) =>
       Principal.use(({ ownerId }) =>
         Effect.map(
-          query("EvalStore.hasOnlineScore", `select run_id from ${scores} where owner = $1 and run_id = $2`, [
-            toText(ownerId),
-            knownId(runId)
-          ]),
-          (rows) => rows.length > 0
+          query<PlacedBody>(
+            "EvalStore.getOnlineScore",
+            `select body, thread_id from ${scores} where owner = $1 and run_id = $2`,
+            [toText(ownerId), knownId(runId)]
+          ),
+          ([row]) => Option.map(Option.fromNullishOr(row), readScore)
         )
       ),
 
@@ -374,7 +375,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
           ),
           (rows) =>
             rows.map(({ body, feedback, thread_id }) => ({
-              score: placed(decodeScore(fromJson(body)), thread_id),
+              score: readScore({ body, thread_id }),
               feedback: feedback === null ? null : decodeFeedback(fromJson(feedback)).score
             }))
         )
@@ -423,6 +424,8 @@ const decodeFeedback = Schema.decodeUnknownSync(feedbackCodec, unchecked)
 const scoreCodec = Schema.toCodecJson(OnlineScore)
 const encodeScore = Schema.encodeSync(scoreCodec, unchecked)
 const decodeScore = Schema.decodeUnknownSync(scoreCodec, unchecked)
+
+const readScore = ({ body, thread_id }: PlacedBody): OnlineScore => placed(decodeScore(fromJson(body)), thread_id)
 
 const caseBody = (evalCase: EvalCase): string => JSON.stringify(encodeCase(evalCase))
 const readCase = ({ body }: Body): EvalCase => decodeCase(fromJson(body))

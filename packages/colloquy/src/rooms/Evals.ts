@@ -65,6 +65,9 @@ export interface ExperimentFields extends Omit<NewExperiment, "caseIds" | "varia
   readonly variants: ReadonlyArray<VariantFields>
 }
 
+/** A result of an experiment, or a sampled turn. */
+export type JudgedPlace = { readonly experimentId: string; readonly number: number } | { readonly runId: string }
+
 interface Once {
   readonly idempotency?: IdempotencyKey
 }
@@ -135,6 +138,11 @@ export interface EvalCalls {
     },
     options?: CallOptions
   ) => Promise<FeedbackList>
+  /** What a person says is true of the answer of a judge: `score` is its place among the scores of a result or of a sampled turn. */
+  readonly recordJudgeOutcome: (
+    asked: JudgedPlace & { readonly score: number; readonly outcome: boolean | string },
+    options?: CallOptions
+  ) => Promise<void>
   /** What the sampled turns scored, by day and by version of the assistant. Days are in UTC; the default is 30 of them, up to today. */
   readonly online: (
     range?: { readonly from?: Date; readonly to?: Date; readonly assistantId?: string },
@@ -251,6 +259,19 @@ const functions = Effect.gen(function* () {
             ...(after === undefined ? {} : { after: readId(RunId, after) }),
             ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
           }),
+        options
+      ),
+    recordJudgeOutcome: ({ outcome, score, ...place }, options) =>
+      run(
+        () =>
+          Effect.asVoid(
+            service.recordJudgeOutcome(
+              "runId" in place
+                ? { runId: readId(RunId, place.runId), score }
+                : { experimentId: readId(ExperimentId, place.experimentId), number: place.number, score },
+              outcome
+            )
+          ),
         options
       ),
     giveFeedback: ({ idempotency, messageId, threadId, ...feedback }, options) =>

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { AssistantId, CaseId, MessageId, ThreadId } from "../primitives/Ids.ts"
 import { ToolCall } from "../tools/ToolCall.ts"
 import { ToolList } from "../tools/ToolDefinition.ts"
+import { AskedParts } from "./AskedParts.ts"
 import { Expectations } from "./Expectation.ts"
 
 /** A message before the question, in the form in which threads are imported. */
@@ -41,6 +42,13 @@ export const CaseTags = Schema.Array(
   Schema.String.check(Schema.isMaxLength(100), Schema.isPattern(/^[^\r\n]+$/u, { expected: "one line" }))
 ).check(Schema.isMaxLength(20), Schema.isUnique())
 
+/** What the question asked for besides its text and its tools. */
+const asking = {
+  /** The system prompt that it brought in the place of the assistant's; empty: none. Absent: that of the assistant. */
+  instructions: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200_000))),
+  options: Schema.optionalKey(AskedParts)
+}
+
 /** A stored case: a conversation up to a question, and what is expected of the answer. */
 export const EvalCase = Schema.Struct({
   id: CaseId,
@@ -56,6 +64,7 @@ export const EvalCase = Schema.Struct({
   tools: Schema.Array(RecordedTool),
   /** The tools that the question brought in the place of the assistant's; absent: those of the assistant. */
   toolDefinitions: Schema.optionalKey(ToolList),
+  ...asking,
   /** The question's place when the case was made; null: it was written by hand. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ threadId: ThreadId, messageId: MessageId })),
   createdAt: Schema.Date,
@@ -80,7 +89,8 @@ export const NewCase = Schema.Struct({
   messages: Schema.optionalKey(Schema.Array(CaseMessage)),
   question: CaseQuestion,
   tools: Schema.optionalKey(Schema.Array(RecordedTool).check(Schema.isMaxLength(1000))),
-  toolDefinitions: Schema.optionalKey(ToolList)
+  toolDefinitions: Schema.optionalKey(ToolList),
+  ...asking
 })
 export type NewCase = typeof NewCase.Type
 

@@ -1,4 +1,5 @@
 /** Pure: stored messages as those of a case, and what the tools of a turn returned. Each step of an answer becomes a message, as a model reads it. */
+import { promptOutput } from "../prompts/PromptMessages.ts"
 import type { Message } from "../threads/Message.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
 import type { CaseMessage, RecordedTool } from "./Case.ts"
@@ -35,27 +36,21 @@ export const caseMessages = (messages: ReadonlyArray<Message>): ReadonlyArray<Ca
         { role: "assistant", content: text, toolCalls: calls.map(({ call }) => call) },
         ...calls.map(({ call, result }) => ({
           role: "tool" as const,
-          content: result?.output ?? unanswered,
+          content: result === undefined ? unanswered : promptOutput(result),
           toolCallId: call.id
         }))
       ]
     })
   })
 
-/** What tools returned in these answers, in the order of the calls. */
+/** What the model read as results of its calls in these answers, in the order of the calls. */
 export const recordedTools = (answers: ReadonlyArray<Message>): ReadonlyArray<RecordedTool> =>
   answers.flatMap((answer) =>
     saidSteps(answer).flatMap(({ calls }) =>
       calls.flatMap(({ call, result }) =>
         result === undefined || result.isPending === true
           ? []
-          : [
-              {
-                name: call.name,
-                arguments: result.decided?.arguments ?? call.arguments,
-                output: result.output
-              }
-            ]
+          : [{ name: call.name, arguments: call.arguments, output: promptOutput(result) }]
       )
     )
   )

@@ -7,19 +7,18 @@ import * as Schema from "effect/Schema"
 import { AssistantNotFound } from "../assistants/Assistant.ts"
 import { AssistantStore } from "../assistants/AssistantStore.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { CaseId, type MessageId, newId, ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, CaseId, type MessageId, newId, ThreadId } from "../primitives/Ids.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { IdempotencyKey } from "../runs/Idempotency.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ThreadNotFound } from "../threads/Thread.ts"
-import type { AnsweringAssistant } from "../threads/Message.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { hostedMark, type ToolDefinition } from "../tools/ToolDefinition.ts"
 import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/AnsweredBefore.ts"
 import { readImport } from "../turns/Import.ts"
 import { MessageNotFound } from "../turns/TurnErrors.ts"
-import { decodePlan, type TurnPlan } from "../turns/TurnPlan.ts"
+import { decodePlan, joinedSystemPrompt, type TurnPlan } from "../turns/TurnPlan.ts"
 import { TurnSettings } from "../turns/TurnSettings.ts"
 import {
   CaseChange,
@@ -31,6 +30,7 @@ import {
   NewCase,
   TooManyCases
 } from "./Case.ts"
+import { askedParts } from "./AskedParts.ts"
 import { caseMessages, recordedTools } from "./CaseFromTurn.ts"
 import { copyAsTest } from "./CopyAsTest.ts"
 import { EvalSettings } from "./EvalSettings.ts"
@@ -108,6 +108,8 @@ export const makeCases = Effect.gen(function* () {
       tags: asked.tags ?? [],
       tools: asked.tools ?? [],
       ...(asked.toolDefinitions === undefined ? {} : { toolDefinitions: asked.toolDefinitions }),
+      ...(asked.instructions === undefined ? {} : { instructions: asked.instructions }),
+      ...(asked.options === undefined ? {} : { options: asked.options }),
       source: null,
       createdAt: at,
       updatedAt: at
@@ -129,30 +131,36 @@ export const makeCases = Effect.gen(function* () {
     const nextQuestion = later.findIndex(({ role }) => role === "user")
     const answers = later.slice(0, nextQuestion === -1 ? later.length : nextQuestion)
     const run = question.runId === null ? undefined : Option.getOrUndefined(yield* runs.get(question.runId))
-    return { thread, question, earlier, answers, plan: run === undefined ? null : decodePlan(run.plan) }
+    const asked = run && { assistantId: run.assistantId, plan: decodePlan(run.plan) }
+    return { thread, question, earlier, answers, asked }
   })
 
-  /** The tools that a message brought in the place of the assistant's; undefined: it brought none. */
-  const broughtTools = Effect.fnUntraced(function* (
-    { hosted, tools }: TurnPlan,
-    answering: AnsweringAssistant | null | undefined
-  ) {
-    const found = answering && Option.getOrUndefined(yield* assistants.version(answering.id, answering.version))
-    const own = found?.assistant.tools ?? []
+  /** What a message brought in the place of what its assistant had. */
+  const brought = Effect.fnUntraced(function* (assistantId: AssistantId, plan: TurnPlan) {
+    const { assistantVersion: version, hosted, tools } = plan
+    const found = version === undefined ? Option.none() : yield* assistants.version(assistantId, version)
+    const assistant = Option.getOrUndefined(found)?.assistant
+    const own = assistant?.tools ?? []
     const had = [...tools, ...own.filter((tool) => hostedMark(tool) && hosted.includes(tool.name))]
-    return isSameTools(had, own) ? undefined : had
+    const isOwnPrompt = assistant === undefined || joinedSystemPrompt({ content: "" }, assistant) === plan.system
+    const options = askedParts(plan.asked)
+    return {
+      ...(isSameTools(had, own) ? {} : { toolDefinitions: had }),
+      ...(isOwnPrompt ? {} : { instructions: plan.system ?? "" }),
+      ...(options === undefined ? {} : { options })
+    }
   })
 
   const fromTurn = Effect.fnUntraced(function* ({ messageId, threadId, ...fields }: CaseOfTurn) {
-    const { answers, earlier, plan, question, thread } = yield* findTurn(threadId, messageId)
-    const toolDefinitions = plan === null ? undefined : yield* broughtTools(plan, answers.at(-1)?.assistant)
+    const { answers, asked, earlier, question, thread } = yield* findTurn(threadId, messageId)
     const made: EvalCase = {
       ...(yield* fromHand({
         ...fields,
         question: question.content ?? "",
-        ...(toolDefinitions === undefined ? {} : { toolDefinitions })
+        ...(asked === undefined ? {} : yield* brought(asked.assistantId, asked.plan))
       })),
-      assistantId: answers.at(-1)?.assistant?.id ?? thread.assistantId,
+      // The one that was asked: in a turn that was handed over, it is not the one that answered.
+      assistantId: asked?.assistantId ?? answers.at(-1)?.assistant?.id ?? thread.assistantId,
       messages: caseMessages(earlier),
       tools: recordedTools(answers),
       source: { threadId, messageId: question.id }
@@ -236,8 +244,8 @@ export const makeCases = Effect.gen(function* () {
       if (!(yield* store.removeCase(id))) return yield* new CaseNotFound({ caseId: id })
     }),
     copyTurn: tracedFn("Evals.copyTurn")(function* (threadId: ThreadId, messageId: MessageId) {
-      const { answers, earlier, plan, question } = yield* findTurn(threadId, messageId)
-      const given = { instructions: plan?.system, tools: plan?.tools }
+      const { answers, asked, earlier, question } = yield* findTurn(threadId, messageId)
+      const given = { instructions: asked?.plan.system, tools: asked?.plan.tools }
       const file = copyAsTest([...earlier, question, ...answers], question.id, given)
       return file ?? (yield* new MessageNotFound({ messageId }))
     })

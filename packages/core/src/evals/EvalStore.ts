@@ -169,8 +169,8 @@ export class EvalStore extends Context.Service<
      */
     readonly putOnlineScore: (score: OnlineScore) => Effect.Effect<boolean, StoreUnavailable, Principal>
 
-    /** Whether the principal has an online score of this run. */
-    readonly hasOnlineScore: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
+    /** MUST find the principal's online score of this run. */
+    readonly getOnlineScore: (runId: RunId) => Effect.Effect<Option.Option<OnlineScore>, StoreUnavailable, Principal>
 
     /**
      * Online scores MUST come in the reverse order of their storing, each with the score of the last feedback on one of its messages. Those

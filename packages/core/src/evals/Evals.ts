@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import type { OutcomeRefused } from "../answers/Outcome.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, CaseId, ExperimentId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -23,8 +24,10 @@ import type {
   VariantNotFound
 } from "./Experiment.ts"
 import type { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
+import type { JudgeScoreNotFound } from "./JudgeOutcomes.ts"
 import type { OnlineSettings, RatedScore } from "./OnlineScore.ts"
 import type { OnlineDay, OnlineGroup } from "./OnlineSummary.ts"
+import type { Score } from "./Score.ts"
 import type { VariantSummary } from "./Summary.ts"
 
 /** Cases, and where the next page begins. */
@@ -177,6 +180,24 @@ export interface OnlineCalls {
   readonly listOnlineScores: (page: OnlinePage) => Effect.Effect<OnlineScoreList, StoreUnavailable, Principal>
 }
 
-export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls & FeedbackCalls & OnlineCalls>()(
-  "@colloquy/core/evals/Evals"
-) {}
+/** A score of an experiment's result, or of online scoring: `score` is its place among the scores, from 0. */
+export type ScorePlace = { readonly score: number } & (
+  | { readonly experimentId: ExperimentId; readonly number: number }
+  | { readonly runId: RunId }
+)
+
+export interface JudgeOutcomeCalls {
+  /**
+   * Keeps what a person says is true of the answer that a judge gave: yes or no as true and false, or one of its options. What is said later
+   * replaces it. The calibration of the judge counts it. Gives the score.
+   */
+  readonly recordJudgeOutcome: (
+    place: ScorePlace,
+    truth: boolean | string
+  ) => Effect.Effect<Score, JudgeScoreNotFound | OutcomeRefused | Missing, Principal>
+}
+
+export class Evals extends Context.Service<
+  Evals,
+  CaseCalls & ExperimentCalls & FeedbackCalls & OnlineCalls & JudgeOutcomeCalls
+>()("@colloquy/core/evals/Evals") {}

@@ -160,9 +160,21 @@ const answerCase = async (testCase: TestCase, place: number, trying: Trying): Pr
   }
 }
 
+/** The question as its case has it, with what the variant asks for in its place. */
+const caseRequest = <Asked extends Omit<SendRequest, "content">>(
+  { instructions, options, question, toolDefinitions }: TestCase,
+  request: Asked
+): Asked & Pick<SendRequest, "content"> => ({
+  ...(toolDefinitions === undefined ? {} : { tools: toolDefinitions }),
+  ...(instructions === undefined ? {} : { systemPrompt: instructions }),
+  ...request,
+  ...(options === undefined ? {} : { options: Object.assign({}, options, request.options) }),
+  content: question
+})
+
 /** The answer of one variant, on a thread of its own. */
 const answerOnce = async (
-  { messages = [], question, toolDefinitions, tools = [] }: TestCase,
+  { messages = [], tools = [], ...asked }: TestCase,
   { name: _name, ...request }: Trying["request"],
   kernel: EvaluatedKernel
 ): Promise<JudgedTurn> => {
@@ -171,15 +183,15 @@ const answerOnce = async (
   const place = before === null ? {} : { threadId: before.id }
   let threadId: string | undefined = before?.id
   try {
-    const ofCase = toolDefinitions === undefined ? {} : { tools: toolDefinitions }
-    let reply = await kernel.send({ ...ofCase, ...variantRequest(request), ...place, content: question })
+    const sent = caseRequest(asked, variantRequest(request))
+    let reply = await kernel.send({ ...sent, ...place })
     threadId = reply.threadId
     const answers = recordedOutputs(tools)
     for (let outputs = answers(reply); outputs !== null; outputs = answers(reply)) {
       const next = await kernel.submitToolOutputs({ threadId, runId: reply.runId, outputs })
       reply = await next.reply()
     }
-    return await readTurn(kernel, reply, await instructionsFor(kernel, request))
+    return await readTurn(kernel, reply, await instructionsFor(kernel, { ...request, ...sent }))
   } finally {
     if (threadId !== undefined) await kernel.threads.remove(threadId)
   }

@@ -25,7 +25,8 @@ const Pattern = Schema.NonEmptyString.check(
   )
 )
 
-const CheckableSchema = Schema.Union([Schema.JsonObject, Schema.Boolean]).check(
+/** A JSON Schema by which values can be checked. */
+export const CheckableSchema = Schema.Union([Schema.JsonObject, Schema.Boolean]).check(
   Schema.makeFilter((schema) => {
     const read = checkedSchema(schema)
     return Result.isSuccess(read) ? undefined : read.failure.map(({ message, path }) => ({ path, issue: message }))

@@ -3,6 +3,7 @@
  * end of the turn, which waits for nothing of it.
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { RunId } from "../primitives/Ids.ts"
@@ -60,7 +61,7 @@ export const registerOnlineScoring = Effect.gen(function* () {
   yield* checkSettings
 
   const score = Effect.fnUntraced(function* ({ runId }: typeof Payload.Type, { attempts }: FollowUp) {
-    if (online.expectations.length === 0 || (yield* store.hasOnlineScore(runId))) return
+    if (online.expectations.length === 0 || Option.isSome(yield* store.getOnlineScore(runId))) return
     const found = yield* readTurn(runId)
     if (found === null) return
     const { endedAt, messages, run, turn } = found

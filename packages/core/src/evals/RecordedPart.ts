@@ -50,5 +50,7 @@ export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof P
   concerns: ({ options }) => options !== undefined,
   decide: ({ options }) => Effect.succeed(Option.getOrNull(Option.map(readPlan(options), (plan) => ({ plan })))),
   replaceTool: ({ caseId, searches = false }, tool) =>
-    searches && tool.definition.name === searchToolName ? tool : recordedTool(store, caseId, new Map(), tool)
+    tool.staysInTurn === true || (searches && tool.definition.name === searchToolName)
+      ? tool
+      : recordedTool(store, caseId, new Map(), tool)
 })

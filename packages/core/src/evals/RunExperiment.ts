@@ -172,7 +172,8 @@ export const registerAttempts = Effect.gen(function* () {
     const assistantId = variant.assistantId ?? evalCase.assistantId
     if (assistantId === null) return failed("Neither the variant nor the case names an assistant.")
     if (!(yield* openScratch(threadId, assistantId, evalCase))) return failed("The assistant was deleted.")
-    const { assistantVersion, instructions, model, modelOptions, provider, retrieval } = variant
+    const { assistantVersion, model, modelOptions, provider, retrieval } = variant
+    const systemPrompt = variant.instructions ?? evalCase.instructions
     const recorded = { caseId: evalCase.id, ...(retrieval === undefined ? {} : { searches: true }) }
     const begun = yield* turns
       .start({
@@ -181,11 +182,12 @@ export const registerAttempts = Effect.gen(function* () {
         idempotency: { key: `experiment:${threadId}`, fingerprint: experiment.id },
         ...(evalCase.toolDefinitions === undefined ? {} : { tools: evalCase.toolDefinitions }),
         ...(assistantVersion === undefined ? {} : { assistantVersion }),
-        ...(instructions === undefined ? {} : { systemPrompt: instructions }),
+        ...(systemPrompt === undefined ? {} : { systemPrompt }),
         ...(provider === undefined ? {} : { provider }),
         ...(model === undefined ? {} : { model }),
         ...(modelOptions === undefined ? {} : { modelOptions }),
         options: {
+          ...evalCase.options,
           ...(retrieval === undefined ? {} : { [documentsPartName]: retrieval }),
           ...(experiment.tools === "live" ? {} : { [recordedPartName]: recorded })
         }

@@ -6,8 +6,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Principal } from "../access/Principal.ts"
-import { Answers } from "../answers/Answers.ts"
+import { Answers, type OutcomeRequest } from "../answers/Answers.ts"
 import { answersLayer } from "../answers/AnswersLayer.ts"
+import type { OutcomeRefused } from "../answers/Outcome.ts"
 import type { OutcomeStore } from "../answers/OutcomeStore.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import type { Charge } from "../metering/Charge.ts"
@@ -188,6 +189,10 @@ export class Scoring extends Context.Service<
     /** Who judges and who embeds. */
     readonly judge: NonNullable<ScoringTools["judge"]>
     readonly embedding: ScoringTools["embedding"]
+    /** What a person says is true of a judge's answer. */
+    readonly recordOutcome: (
+      request: Pick<OutcomeRequest, "answer" | "question" | "outcome">
+    ) => Effect.Effect<void, OutcomeRefused | StoreUnavailable, Principal>
     /** The names of scorers of the host that these expectations name and that are not registered. */
     readonly unknown: (expectations: ReadonlyArray<Expectation>) => ReadonlyArray<string>
   }
@@ -217,6 +222,8 @@ export class Scoring extends Context.Service<
           judge,
           embedding,
           score: (expectations, turn) => scoreAll(tools, expectations, turn),
+          // The outcome names neither an assistant nor a thread, which could be gone.
+          recordOutcome: (request) => Effect.catchTag(answers.record(request), "OutcomePlaceNotFound", Effect.die),
           unknown: (expectations) => {
             const names = expectations.flatMap((each) => (each.kind === "custom" ? [each.name] : []))
             return [...new Set(names)].filter((name) => scorers.every((each) => each.name !== name))

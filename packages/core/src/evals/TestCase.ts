@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { ImportedMessage } from "../turns/Import.ts"
 import { type ToolDefinition, ToolName } from "../tools/ToolDefinition.ts"
+import { askedFields, askedFromFields, type AskedParts } from "./AskedParts.ts"
 import { Expectations, type Expectation } from "./Expectation.ts"
 
 /** What a tool returned when the question was answered. */
@@ -29,6 +30,10 @@ export interface TestCase {
   readonly tools?: ReadonlyArray<RecordedOutput>
   /** The client's tools in this case, unless the variant has some. */
   readonly toolDefinitions?: ReadonlyArray<ToolDefinition>
+  /** The system prompt of the question, unless the variant has one. */
+  readonly instructions?: string
+  /** A JSON Schema or typed questions, as options of a message; a variant's options replace them by name. */
+  readonly options?: AskedParts
 }
 
 const text = Schema.String
@@ -78,7 +83,9 @@ const CaseLine = Schema.Struct({
   expectations: Schema.optionalKey(Expectations),
   tags: Schema.optionalKey(Schema.Array(text)),
   tools: Schema.optionalKey(Schema.Array(Schema.Struct({ name: text, arguments: text, output: text }))),
-  tool_definitions: Schema.optionalKey(Schema.NullOr(Schema.Array(LineTool)))
+  tool_definitions: Schema.optionalKey(Schema.NullOr(Schema.Array(LineTool))),
+  instructions: Schema.optionalKey(Schema.NullOr(text)),
+  ...askedFields
 })
 const fields = new Set(Object.keys(CaseLine.fields))
 
@@ -146,9 +153,12 @@ const unknownFields = (parsed: unknown): ReadonlyArray<string> =>
     : []
 
 const fromLine = ({ messages, tool_definitions: tools = null, ...line }: typeof CaseLine.Type): TestCase => {
-  const { expectations, name, question, tags, tools: recorded } = line
+  const { expectations, instructions = null, name, question, tags, tools: recorded } = line
+  const options = askedFromFields(line)
   return {
     question,
+    ...(instructions === null ? {} : { instructions }),
+    ...(options === undefined ? {} : { options }),
     ...(name === undefined ? {} : { name }),
     ...(expectations === undefined ? {} : { expectations }),
     ...(tags === undefined ? {} : { tags }),

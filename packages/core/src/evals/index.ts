@@ -4,6 +4,7 @@ import { Evals as UseCases } from "./Evals.ts"
 import { layerEvals } from "./EvalsLayer.ts"
 import { EvalSettings } from "./EvalSettings.ts"
 
+export { askedFields, askedFromFields, AskedParts, fieldsFromAsked } from "./AskedParts.ts"
 export {
   CaseChange,
   CaseMessage,
@@ -27,7 +28,8 @@ export type {
   OnlineRange,
   OnlineReport,
   OnlineScoreList,
-  ResultList
+  ResultList,
+  ScorePlace
 } from "./Evals.ts"
 export {
   attemptsIn,
@@ -70,6 +72,7 @@ export { gate, type Gate, type GateOptions } from "./Gate.ts"
 export { OnlineScore, OnlineSettings, type RatedScore } from "./OnlineScore.ts"
 export type { OnlineDay, OnlineGroup } from "./OnlineSummary.ts"
 export { judgeCalibration, judgeOutcome } from "./Judge.ts"
+export { JudgeScoreNotFound } from "./JudgeOutcomes.ts"
 export { comparisonRecord, gateRecord, resultRecord, toJUnit, toMarkdown, variantRecord } from "./Reports.ts"
 export { isPassed, Score } from "./Score.ts"
 export { type Finding, isAnswered, scorePlain, toScore } from "./Scorers.ts"

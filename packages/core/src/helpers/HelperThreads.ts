@@ -16,6 +16,7 @@ import { FollowUps } from "../runs/FollowUps.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { childEndKind } from "../turns/ChildEnd.ts"
 import { ordered } from "../turns/PartFollowUps.ts"
+import { removeLater } from "../turns/ScratchThreads.ts"
 import { Removals } from "../threads/Removals.ts"
 import { Threads } from "../threads/Threads.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
@@ -44,7 +45,11 @@ export const helperThreads = Effect.gen(function* () {
   const make = Effect.fnUntraced(function* (id: ThreadId, parent: ThreadId, { assistantId, name }: Colleague) {
     const now = new Date(yield* Clock.currentTimeMillis)
     const metadata = { [parentField]: parent, helper: name }
-    const thread: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: now, updatedAt: now }
+    const made: Thread = { id, assistantId, metadata, assistantVersion: null, createdAt: now, updatedAt: now }
+    const above = Option.getOrUndefined(yield* store.get(parent))
+    const thread: Thread = above?.scratch === true ? { ...made, scratch: true } : made
+    // No list of threads names it, so nobody finds it when it is left behind by a deleted assistant.
+    if (thread.scratch === true) yield* removeLater(followUps, id, now)
     yield* store.mergeMetadata(parent, (before) => ({ [field]: { ...idsIn({ metadata: before }), [name]: id } }))
     const isStored = yield* store.insert(thread)
     return isStored ? Option.some(id) : Option.none()

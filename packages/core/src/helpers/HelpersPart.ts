@@ -186,6 +186,7 @@ const handOff = (name: string, description: string, to: Colleague["assistantId"]
     }
   },
   isNamedByOwner: true,
+  staysInTurn: true,
   run: Effect.fnUntraced(function* ({ reason }, call) {
     const why = typeof reason === "string" && reason.trim() !== "" ? reason : "None was given."
     const refusal = yield* Effect.mapError(call.handOver(to), failure)

@@ -97,6 +97,8 @@ export interface HostedTool {
   readonly yields?: boolean
   /** True: the owner chose its name, so a turn with another tool of this name is refused as the request's fault, not the server's. */
   readonly isNamedByOwner?: boolean
+  /** True: a call changes nothing but its own turn, so it also runs where tools are answered from a record. */
+  readonly staysInTurn?: boolean
   /** The time limit of a call; a function if it depends on the arguments. Absent: the kernel's `hostedToolTimeout`. */
   readonly timeout?: Duration.Input | ((args: Schema.JsonObject) => Duration.Input)
 }

@@ -27,6 +27,8 @@ export const casesBody: Body<typeof EvalCasesImport.Type> = {
   }
 }
 
+const asked = ["instructions", "output_schema", "output_name", "system_one"]
+
 /** A case is that of a stored turn, or it is written by hand. */
 const caseRules: BodyRules = ({ value }) => {
   if (!isRecord(value)) return []
@@ -34,7 +36,7 @@ const caseRules: BodyRules = ({ value }) => {
   const isTurn = isGiven("thread_id") || isGiven("message_id")
   const problem = (name: string, msg: string, type: string): ValidationError => ({ loc: ["body", name], msg, type })
   const needed = isTurn ? ["thread_id", "message_id"] : ["question"]
-  const others = isTurn ? ["question", "messages", "tools", "tool_definitions", "assistant_id"] : []
+  const others = isTurn ? ["question", "messages", "tools", "tool_definitions", "assistant_id", ...asked] : []
   return [
     ...needed.filter((name) => !isGiven(name)).map((name) => problem(name, "Field required", "missing")),
     ...others

@@ -1,10 +1,12 @@
 /** From records of evals to those of the wire, and back. */
 import { AssistantId } from "@colloquy/core"
 import {
+  askedFromFields,
   attemptsIn,
   type EvalCase,
   type ExperimentResult,
   type ExperimentState,
+  fieldsFromAsked,
   type Feedback,
   type JudgeCalibration,
   type NewCase,
@@ -52,6 +54,8 @@ export const caseToWire = (evalCase: EvalCase): Wire.EvalCase => ({
   tags: evalCase.tags,
   tools: evalCase.tools,
   tool_definitions: evalCase.toolDefinitions?.map(toolToWire) ?? null,
+  instructions: evalCase.instructions ?? null,
+  ...fieldsFromAsked(evalCase.options),
   source:
     evalCase.source === null ? null : { thread_id: evalCase.source.threadId, message_id: evalCase.source.messageId },
   created_at: writeTimestamp(evalCase.createdAt),
@@ -68,7 +72,9 @@ export const caseFromWire = (body: Wire.GivenCase): NewCase => ({
     expectations: given(body.expectations),
     tags: given(body.tags),
     tools: given(body.tools),
-    toolDefinitions: given(body.tool_definitions)?.map(toolFromWire)
+    toolDefinitions: given(body.tool_definitions)?.map(toolFromWire),
+    instructions: given(body.instructions),
+    options: askedFromFields(body)
   })
 })
 

@@ -35,7 +35,8 @@ export const evalBodies = {
   update: exactBody(Wire.EvalCaseUpdate),
   experiment: exactBody(Wire.ExperimentRequest),
   resume: exactBody(Schema.NullOr(Wire.ExperimentResume)),
-  feedback: exactBody(Wire.FeedbackRequest)
+  feedback: exactBody(Wire.FeedbackRequest),
+  judged: exactBody(Wire.JudgeOutcomeRequest)
 }
 
 export const EvalsApi = HttpApiGroup.make("evals")
@@ -169,6 +170,26 @@ export const EvalsApi = HttpApiGroup.make("evals")
       success: Wire.FeedbackList,
       error: [NotImplemented, ServiceUnavailable]
     }).annotateMerge(described("read", "List feedback, newest first")),
+    HttpApiEndpoint.post("recordResultOutcome", "/evals/experiments/:experiment_id/results/:number/outcomes", {
+      params: { ...ofExperiment, number: IntegerWord.check(Schema.isGreaterThanOrEqualTo(0)) },
+      payload: Wire.JudgeOutcomeRequest,
+      success: Wire.JudgeOutcome,
+      error: [...unreadable, ...errors]
+    }).annotateMerge(
+      described(
+        "write",
+        "Say what is true of a judge's answer about a result; a second outcome replaces the first",
+        evalBodies.judged
+      )
+    ),
+    HttpApiEndpoint.post("recordScoreOutcome", "/evals/online/scores/:run_id/outcomes", {
+      params: { run_id: Uuid },
+      payload: Wire.JudgeOutcomeRequest,
+      success: Wire.JudgeOutcome,
+      error: [...unreadable, ...errors]
+    }).annotateMerge(
+      described("write", "Say what is true of a judge's answer about a sampled turn", evalBodies.judged)
+    ),
     HttpApiEndpoint.get("onlineReport", "/evals/online", {
       query: { from: Schema.optionalKey(Day), to: Schema.optionalKey(Day), assistant_id: Schema.optionalKey(Uuid) },
       success: Wire.OnlineReport,

@@ -1,7 +1,7 @@
 /** Evals over HTTP. A host that has not installed `Evals.layer()` answers 501. */
 import { AssistantId, MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
 import { CaseId, ExperimentId } from "@colloquy/core/adapters"
-import { comparisonRecord, Evals, type NewExperiment, variantRecord } from "@colloquy/core/wings"
+import { comparisonRecord, Evals, type NewExperiment, type ScorePlace, variantRecord } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -37,6 +37,16 @@ export const layer = HttpApiBuilder.group(
     const evals = Option.match(yield* Effect.serviceOption(Evals), {
       onNone: () => Effect.fail(new NotImplemented({ detail })),
       onSome: (service) => Effect.succeed(service)
+    })
+
+    const recordOutcome = Effect.fnUntraced(function* (
+      raw: Parameters<typeof read>[1],
+      at: (score: number) => ScorePlace
+    ) {
+      const { recordJudgeOutcome } = yield* evals
+      const { outcome, score } = (yield* read(evalBodies.judged, raw)).value
+      const { expected, value } = yield* Effect.mapError(recordJudgeOutcome(at(score), outcome), toWireError)
+      return HttpServerResponse.jsonUnsafe({ message: "The outcome was recorded.", expected, value, outcome })
     })
 
     return handlers
@@ -218,6 +228,12 @@ export const layer = HttpApiBuilder.group(
           const { feedback, next } = yield* Effect.mapError(listFeedback({ limit, ...page }), toWireError)
           return { feedback: feedback.map(feedbackToWire), next_cursor: next }
         })
+      )
+      .handleRaw("recordResultOutcome", (raw) =>
+        recordOutcome(raw, (score) => ({ experimentId: idFrom(raw.params), number: raw.params.number, score }))
+      )
+      .handleRaw("recordScoreOutcome", (raw) =>
+        recordOutcome(raw, (score) => ({ runId: RunId.make(raw.params.run_id), score }))
       )
       .handle("onlineReport", ({ query: { assistant_id, from, to } }) =>
         Effect.gen(function* () {

@@ -194,6 +194,7 @@ const table = {
   CaseNotFound: notFound,
   FeedbackRefused: (error) => invalid(...error.problems.map(feedbackProblem)),
   ExperimentNotFound: notFound,
+  JudgeScoreNotFound: notFound,
   VariantNotFound: notFound,
   ExperimentRefused: (error) => invalid(...error.problems.map(experimentProblem)),
   TooManyExperiments: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),

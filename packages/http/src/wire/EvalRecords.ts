@@ -1,5 +1,6 @@
 /** Cases and experiments of evals on the wire. */
 import {
+  askedFields,
   CaseName,
   CaseQuestion,
   CaseTags,
@@ -64,7 +65,10 @@ const byHand = {
   /** What tools answer when they are answered from the record. */
   tools: maybe(Schema.Array(Recorded).check(Schema.isMaxLength(1000))),
   /** The tools that the question brings in the place of the assistant's, as `tools` of a message. */
-  tool_definitions: maybe(Schema.Array(Tool))
+  tool_definitions: maybe(Schema.Array(Tool)),
+  /** The system prompt that the question brings in the place of the assistant's; empty: none. */
+  instructions: maybe(Schema.String.check(Schema.isMaxLength(200_000))),
+  ...askedFields
 }
 
 const GivenCase = Schema.Struct({ ...byHand, question: CaseQuestion }).annotate({ identifier: "EvalCaseGiven" })
@@ -91,7 +95,11 @@ export const EvalCaseUpdate = Schema.Struct({
   messages: ofRecord,
   question: ofRecord,
   tools: ofRecord,
-  tool_definitions: ofRecord
+  tool_definitions: ofRecord,
+  instructions: ofRecord,
+  output_schema: ofRecord,
+  output_name: ofRecord,
+  system_one: ofRecord
 }).annotate({ identifier: "EvalCaseUpdate" })
 
 export const EvalCase = Schema.Struct({
@@ -112,6 +120,10 @@ export const EvalCase = Schema.Struct({
   tools: Schema.Array(Recorded),
   /** Null: those of the assistant. */
   tool_definitions: Schema.NullOr(Schema.Array(Tool)),
+  /** Null: those of the assistant. */
+  instructions: Schema.NullOr(Schema.String),
+  /** What the question asks for in the place of words, as a message does. */
+  ...askedFields,
   /** The question's place when the case was made of a stored turn. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ thread_id: Id, message_id: Id })),
   created_at: Timestamp,
@@ -367,6 +379,22 @@ export const FeedbackList = Schema.Struct({
   feedback: Schema.Array(Feedback),
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "FeedbackList" })
+
+export const JudgeOutcomeRequest = Schema.Struct({
+  /** The place of the judge's score among the scores, from 0. */
+  score: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  /** What is true: yes or no as true and false, or one of the judge's options. */
+  outcome: Schema.Union([Schema.Boolean, Schema.String])
+}).annotate({ identifier: "JudgeOutcomeRequest" })
+
+export const JudgeOutcome = Schema.Struct({
+  message: Schema.String,
+  /** The question and the expected answer, in a few words. */
+  expected: Schema.String,
+  /** The probability that the judge gave the expected answer. */
+  value: Schema.Finite,
+  outcome: Schema.Union([Schema.Boolean, Schema.String])
+}).annotate({ identifier: "JudgeOutcome" })
 
 const group = {
   assistant_id: Id,

@@ -446,7 +446,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       yield* refusedWhileErasing(store.putFeedback(one, null))
     })
 
-    test("MUST keep the first online score of each run until its thread goes, and list the newest first with the feedback on them", function* () {
+    test("MUST keep the first online score of each run until its thread goes, find it, and list the newest first with the feedback on them", function* () {
       const { other, store, thread } = yield* twoThreads
       const one = yield* onlineScore(thread, {
         passed: false,
@@ -470,8 +470,8 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       const two = yield* onlineScore(other)
       assert.isTrue(yield* store.putOnlineScore(two))
       assert.deepStrictEqual(
-        [yield* store.hasOnlineScore(one.runId), yield* store.hasOnlineScore(RunId.make("no id of ours"))],
-        [true, false]
+        [yield* store.getOnlineScore(one.runId), yield* store.getOnlineScore(RunId.make("no id of ours"))],
+        [Option.some(one), Option.none()]
       )
       const list = (page: Partial<OnlinePage> = {}) => store.listOnlineScores({ limit: 10, ...page })
       const [first, second] = [
@@ -499,7 +499,7 @@ export const evalStoreSuite = (name: string, stores: Layer.Layer<Needed, unknown
       yield* asNewOwner(
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* list(), [])
-          assert.isFalse(yield* store.hasOnlineScore(one.runId))
+          assert.deepStrictEqual(yield* store.getOnlineScore(one.runId), Option.none())
           assert.isFalse(yield* store.putOnlineScore({ ...one, runId: yield* newId(RunId) }))
         })
       )
