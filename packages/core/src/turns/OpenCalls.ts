@@ -5,7 +5,6 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
-import { type Amount, admissionRequest } from "../metering/Budget.ts"
+import { admissionRequest } from "../metering/Budget.ts"
 import { chatCredit, type InsufficientCredit, Metering } from "../metering/Metering.ts"
 import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
 import type { ProviderNotFound } from "../models/Provider.ts"
@@ -25,7 +24,6 @@ import type { ContextTooLong } from "../prompts/ContextTooLong.ts"
 import { promptOutput } from "../prompts/PromptMessages.ts"
 import { type Run, RunNotFound } from "../runs/Run.ts"
 import { RunLog } from "../runs/RunLog.ts"
-import type { Lease } from "../runs/LogRecords.ts"
 import type { Repeated } from "../runs/Idempotency.ts"
 import { type Continue, RunStore } from "../runs/RunStore.ts"
 import type { AnsweringAssistant, Message } from "../threads/Message.ts"
@@ -41,7 +39,6 @@ import type { PartError } from "./RegisteredPart.ts"
 import { type RepeatError, Repeats } from "./Repeats.ts"
 import { restedTurn } from "./PrunedLog.ts"
 import { unanswered } from "../threads/InnerCalls.ts"
-import { Resumption } from "./Resumption.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { missingGuard, refusedWithout, rewriteBy } from "./Rewriting.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
@@ -114,7 +111,7 @@ export class OpenCalls extends Context.Service<
   static readonly layer: Layer.Layer<
     OpenCalls,
     never,
-    RunStore | TurnModels | TurnParts | HandOvers | HostedTools | Repeats | Followers | RunLeg | Resumption
+    RunStore | TurnModels | TurnParts | HandOvers | HostedTools | Repeats | Followers | RunLeg
   > = Layer.effect(
     OpenCalls,
     Effect.gen(function* () {
@@ -240,7 +237,16 @@ export class OpenCalls extends Context.Service<
             if (continued._tag !== "Started") return Effect.void
             const { history, lease: held, reserved } = continued
             const place = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
-            const budget = readBudget(leg, { assistantId, run, child }, held, reserved)
+            const budget = turnBudget(findQuota, {
+              info: model.info,
+              assistantId,
+              counter,
+              store,
+              lease: held,
+              reserved,
+              before: run.usage,
+              above: child?.budget ?? null
+            })
             const answered = { calls, results: answers.results }
             const newLeg: NewLeg = { ...leg, ...place, apiKey, log, first, answered, budget, child }
             return legs.start(newLeg, stored, Effect.succeed(history))
@@ -261,55 +267,6 @@ export class OpenCalls extends Context.Service<
             )
         }
       })
-
-      const readBudget = (
-        { model }: PlannedLeg,
-        { assistantId, child, run }: Pick<AskedRun, "run" | "assistantId"> & Pick<NewLeg, "child">,
-        held: Lease,
-        reserved: Amount | null
-      ) =>
-        turnBudget(findQuota, {
-          info: model.info,
-          assistantId,
-          counter,
-          store,
-          lease: held,
-          reserved,
-          before: run.usage,
-          above: child?.budget ?? null
-        })
-
-      const resume = Effect.fnUntraced(function* (held: Lease, run: Run, events: ReadonlyArray<TurnEvent>) {
-        const asking = (yield* store.messages(run.id)).at(-1)
-        const [first] = events
-        const isApproved = asking?.toolResults.some(({ isPending }) => isPending === true) ?? false
-        if (asking === undefined || first === undefined || !isApproved) return false
-        const assistantId = asking.assistant?.id ?? run.assistantId
-        const leg = yield* plan({ assistantId, run }, {})
-        const apiKey = yield* keys.find(leg.plan.provider)
-        const child = yield* placeBelow(store, run)
-        const activated = yield* store.activate(held, Duration.fromInputUnsafe(lease), leg.room.forPrompt)
-        if (activated._tag !== "Started") return false
-        const log = new RunLog<TurnEvent>(first.sequence)
-        for (const event of events) log.push(() => event)
-        const { answerId, leg: number, stream } = run
-        const answered = { calls: asking.toolCalls, results: asking.toolResults }
-        // What the dead process had reserved is held until the leg ends. This one asks for its own.
-        const budget = readBudget(leg, { assistantId, run, child }, held, activated.reserved)
-        const place = { lease: held, assistantId, answerId, number, stream }
-        yield* legs.start(
-          { ...leg, ...place, apiKey, log, first, answered, budget, child },
-          events.length,
-          Effect.succeed(activated.history)
-        )
-        return true
-      })
-
-      yield* Deferred.succeed(yield* Resumption, (held, run, events) =>
-        Effect.catch(resume(held, run, events), (error) =>
-          error._tag === "StoreUnavailable" ? Effect.fail(error) : Effect.succeed(false)
-        )
-      )
 
       return OpenCalls.of({
         repeated: (key) => Effect.catchTag(repeats.find(key), "ThreadBusy", usedForMessage),

@@ -18,6 +18,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { LiveRun } from "../runs/LiveRuns.ts"
 import { LogTail } from "../runs/LogTail.ts"
+import { RunLog } from "../runs/RunLog.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import { type ActivateOutcome, type Begin, RunStore } from "../runs/RunStore.ts"
 import { type Draft, endCancelled, endRefused, waitedTooLong } from "./Draft.ts"
@@ -43,6 +44,15 @@ export class QueueTurn extends Context.Service<
   QueueTurn,
   {
     readonly queue: (leg: NewLeg) => Effect.Effect<TurnBegun, never, Principal>
+    /**
+     * Lets a queued run whose process died wait in this one, under a lease that was taken over. When its turn has come, its log can be read:
+     * `makeLeg` makes the leg of it. `room` is the room for the history.
+     */
+    readonly queueAgain: (
+      lease: Lease,
+      room: number,
+      makeLeg: Effect.Effect<NewLeg, StoreUnavailable, Principal>
+    ) => Effect.Effect<void, never, Principal>
     /**
      * Queues a message that is only saved. No process works on it, so if it is stopped before its turn, nothing of it is kept. `saved` is
      * its terminal event.
@@ -91,6 +101,43 @@ export class QueueTurn extends Context.Service<
         yield* legs.start(leg, waiting + 1, history)
         // A run that is cancelled while it waits ends without beginning. In that case the log grows, which ends this wait as well.
         return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
+      })
+
+      const queueAgain = Effect.fnUntraced(function* (
+        lease: Lease,
+        room: number,
+        makeLeg: Effect.Effect<NewLeg, StoreUnavailable, Principal>
+      ) {
+        // Followers who come while the run waits are sent back to the store when the leg begins.
+        const log = new RunLog<TurnEvent>(1)
+        const run: LiveRun<TurnEvent> = {
+          lease,
+          log,
+          tail: new LogTail(log, 0, settings.unwatchedLog, isKept),
+          stopped: null,
+          fiber: null
+        }
+        running.add(run)
+        const begin = Effect.fnUntraced(function* (outcome: ActivateOutcome) {
+          if (outcome._tag !== "Started") return
+          const leg = yield* makeLeg
+          yield* legs.start(leg, leg.log.events.length, Effect.succeed(outcome.history))
+        })
+        run.fiber = yield* Effect.interruptible(awaitTurn(lease, store.activate(lease, leaseTime, room))).pipe(
+          Effect.flatMap(begin),
+          Effect.catchCause((cause) => {
+            if (run.stopped === "cancelled") return Effect.ignore(recovery.endCancelled(lease.runId))
+            // Too late, lost or without its store: the next holder of its lease ends it.
+            return Cause.hasDies(cause) ? Effect.logError(`Run ${lease.runId} could not go on`, cause) : Effect.void
+          }),
+          Effect.ensuring(
+            Effect.sync(() => {
+              running.remove(run)
+              log.close("lost")
+            })
+          ),
+          Effect.forkIn(scope, { uninterruptible: true })
+        )
       })
 
       const queueSave = Effect.fnUntraced(function* (
@@ -180,7 +227,7 @@ export class QueueTurn extends Context.Service<
         return withdrawn || Option.isNone(yield* repeatWhileUnavailable(store.get(lease.runId), settings.settleTimeout))
       })
 
-      return QueueTurn.of({ queue, queueSave })
+      return QueueTurn.of({ queue, queueAgain, queueSave })
     })
   )
 }

@@ -1,7 +1,7 @@
 /**
  * Ends runs that no process works on: the process died (its lease expired), or it does not react to a cancel. Recovery takes the run over,
- * which ends the rights of the old holder, and settles it with the events in its log. It never calls a model again for such a run. One that has
- * only begun, with calls that were approved, is gone on with (`Resumption`).
+ * which ends the rights of the old holder, and settles it with the events in its log. It never calls a model again for such a run. One for which
+ * nothing was done yet goes on (`Resumption`): it waited in the queue, or had only begun with calls that were approved.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -16,7 +16,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { Run } from "../runs/Run.ts"
-import type { Lease, LogEvent } from "../runs/LogRecords.ts"
+import type { Lease } from "../runs/LogRecords.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { approvedResults } from "./ApprovedCalls.ts"
 import { endFollowUps } from "./ChildEnd.ts"
@@ -26,13 +26,13 @@ import { plannedParts } from "./PartDecisions.ts"
 import { partFollowUps } from "./PartFollowUps.ts"
 import { type LegEnd, makeSettlement, terminalEvent } from "./Settlement.ts"
 import { Settlements } from "./Settlements.ts"
-import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
-import { hasOnlyBegun, Resumption } from "./Resumption.ts"
+import { mayGoOn, Resumption } from "./Resumption.ts"
 import { fromLog, type TurnEvent } from "./TurnEvent.ts"
 import { TurnParts } from "./TurnParts.ts"
 import { answeringAssistant, decodePlan } from "./TurnPlan.ts"
 import { type RecordedLeg, recordLeg } from "./TurnRecorder.ts"
 import { TurnSettings } from "./TurnSettings.ts"
+import { readWholeLog } from "./WholeLog.ts"
 
 /**
  * Followers may have received events that their process did not store before it died. The terminal event gets a much higher number, so that
@@ -57,7 +57,9 @@ type Needs = RunStore | TurnParts | FollowUps | Settlements | Resumption
 export class Recovery extends Context.Service<
   Recovery,
   {
-    /** Ends a run whose lease has expired as FAILED. False if the lease has not expired, or if another process was faster. */
+    /**
+     * Ends a run whose lease has expired as FAILED, or lets it go on. False if the lease has not expired, or if another process was faster.
+     */
     readonly endExpired: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** Ends an active run as CANCELLED, although another process still holds its lease. */
     readonly endCancelled: (runId: RunId) => Effect.Effect<boolean, StoreUnavailable, Principal>
@@ -90,14 +92,14 @@ export class Recovery extends Context.Service<
         const plan = decodePlan(run.plan)
         // A message that is only to be saved and was not: no caller was told that it was kept, so nothing of it stays.
         if (run.status === "QUEUED" && plan.saves === true) return yield* store.withdraw(lease)
-        const log = yield* Effect.catchDefect(wholeLog(run), (defect) =>
+        const log = yield* Effect.catchDefect(readWholeLog(store, run, settings.settleTimeout), (defect) =>
           Effect.as(
             Effect.logError(`The log of abandoned run ${run.id} cannot be read; it ends without it`, defect),
             []
           )
         )
         const events = fromLog(log)
-        if (why.status === "FAILED" && hasOnlyBegun(run, events) && (yield* resumed(lease, run, events))) return true
+        if (why.status === "FAILED" && mayGoOn(run, events) && (yield* resumed(lease, run, events))) return true
         const leg = withCitations(withIdentity(recordLeg(events, counter), run), plan)
         const outcome = afterTools(why, leg, run.leg)
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
@@ -125,19 +127,6 @@ export class Recovery extends Context.Service<
 
       const resumed = (lease: Lease, run: Run, log: ReadonlyArray<TurnEvent>) =>
         Effect.flatMap(Deferred.await(resumption), (resume) => resume(lease, run, log))
-
-      const wholeLog = Effect.fnUntraced(function* (run: Run) {
-        const events: Array<LogEvent> = []
-        let after = run.legStart - 1
-        while (true) {
-          // This process has taken the run over. No other process recovers it until this lease expires too, so the read is repeated here.
-          const page = yield* repeatWhileUnavailable(store.read(run.id, after), settings.settleTimeout)
-          const last = page.at(-1)
-          if (last === undefined) return events
-          events.push(...page)
-          after = last.sequence
-        }
-      })
 
       const giveUp = (lease: Lease, defect: unknown) =>
         Effect.logError(

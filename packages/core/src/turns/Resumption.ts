@@ -1,6 +1,6 @@
 /**
- * A leg that began with approved calls, and whose process died before it began to run them, is gone on with: nothing was done yet, so nothing
- * is done twice. `Recovery` finds such legs, and `OpenCalls`, which is built later, knows how legs begin.
+ * A run for which its dead process had done nothing yet goes on in another process: it waited in the queue, or its leg began with approved calls
+ * and had not begun to run them. `Recovery` finds such runs, and `OpenCalls`, which is built later, knows how legs begin.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -12,7 +12,7 @@ import type { Run } from "../runs/Run.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 
-/** False: the leg cannot be gone on with, and nothing has happened. */
+/** False: the run cannot go on, and nothing has happened. */
 type Resume = (
   lease: Lease,
   run: Run,
@@ -28,6 +28,10 @@ export class Resumption extends Context.Service<Resumption, Deferred.Deferred<Re
 /** What a further leg begins with: the ends of runs inside are told before it does anything. */
 const beginnings: ReadonlySet<string> = new Set(["RunContinuing", "ChildBegan", "ChildEnded"])
 
-/** Whether the leg has done nothing but begin. Before it runs an approved call, it stores that it is about to. */
-export const hasOnlyBegun = (run: Run, log: ReadonlyArray<TurnEvent>): boolean =>
-  run.leg > 0 && !run.cancelRequested && log.length > 0 && log.every(({ _tag }) => beginnings.has(_tag))
+/**
+ * Whether nothing was done for the run, or for its further leg: before a leg runs an approved call, it stores that it is about to. Whether a first
+ * leg had asked its model is not in the log.
+ */
+export const mayGoOn = (run: Run, log: ReadonlyArray<TurnEvent>): boolean =>
+  !run.cancelRequested &&
+  (run.status === "QUEUED" || (run.leg > 0 && log.length > 0 && log.every(({ _tag }) => beginnings.has(_tag))))

@@ -34,6 +34,7 @@ import { QueueTurn } from "./QueueTurn.ts"
 import { Recall } from "./Recall.ts"
 import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
+import { resumedRuns } from "./ResumedRuns.ts"
 import { Resumption } from "./Resumption.ts"
 import { RunLeg } from "./RunLeg.ts"
 import { LegScope, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.ts"
@@ -79,15 +80,15 @@ const aroundRuns = Layer.mergeAll(Cancellation.layer, Repeats.layer).pipe(
 const beginnings = Layer.mergeAll(
   Places.layer.pipe(Layer.provideMerge(PlaceRecords.layer)),
   Drafts.layer.pipe(Layer.provide(EarlyStream.layer)),
-  WriteTurn.layer.pipe(Layer.provide(QueueTurn.layer)),
-  Layer.mergeAll(ToolOutputs.layer, Decisions.layer).pipe(
+  WriteTurn.layer,
+  Layer.mergeAll(ToolOutputs.layer, Decisions.layer, resumedRuns).pipe(
     Layer.provide(ChildAnswers.layer),
     Layer.provide(OpenCalls.layer)
   ),
   WaitingCalls.layer,
   Decide.layer,
   Instead.layer
-)
+).pipe(Layer.provide(QueueTurn.layer))
 
 export const turnServices = beginnings.pipe(
   Layer.provideMerge([leg, aroundRuns]),

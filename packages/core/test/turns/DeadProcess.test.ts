@@ -1,6 +1,15 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
-import { Crash, hang, say } from "@colloquy/testing"
-import { citationsIn, Principal, type ThreadId, Threads, type TurnPart, TurnParts, Turns } from "@colloquy/core"
+import { Crash, gate, hang, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
+import {
+  citationsIn,
+  Principal,
+  type ThreadId,
+  Threads,
+  type TurnPart,
+  TurnParts,
+  type TurnSettings,
+  Turns
+} from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -45,27 +54,6 @@ describe("whoever waits for a run sees that its process is dead, within its leas
     }).pipe(Principal.provide("ada"))
   )
 
-  it.effect("a repeat of a message that waits in the queue of the dead one", () =>
-    Effect.gen(function* () {
-      const state = InMemory.makeState()
-      const living = yield* openKernel([], {
-        stores: InMemory.layerFrom(state),
-        settings,
-        model: { otherwise: hang }
-      })
-      const first = yield* living.run(start())
-      const { doom, kernel } = yield* doomed(state, 1)
-      const idempotency = { key: "k", fingerprint: "f" }
-      const second = Turns.use((turns) => turns.send({ content: "2", threadId: first.threadId, idempotency }))
-      yield* Effect.forkChild(kernel.run(second), { startImmediately: true })
-      yield* doom.died
-      const repeat = yield* Effect.forkChild(living.run(second), { startImmediately: true })
-      yield* afterLease
-      assert.deepInclude((yield* Fiber.join(repeat)).fault, { code: "interrupted" })
-      yield* doom.bury
-    }).pipe(Principal.provide("ada"))
-  )
-
   it.effect("a kernel that starts, at once", () =>
     Effect.gen(function* () {
       const state = InMemory.makeState()
@@ -78,6 +66,128 @@ describe("whoever waits for a run sees that its process is dead, within its leas
       yield* TestClock.adjust("1 millis")
       assert.deepStrictEqual((yield* next.run(transcript(turn.threadId)))[1], ["assistant", "FAILED", "Half"])
       yield* doom.bury
+    }).pipe(Principal.provide("ada"))
+  )
+})
+
+/** A message that waits behind the run of a living process, in the queue of one that dies then. */
+const queued = Effect.fnUntraced(function* (script: ReadonlyArray<ScriptStep>, more: Partial<TurnSettings> = {}) {
+  const state = InMemory.makeState()
+  const stores = InMemory.layerFrom(state)
+  const living = yield* openKernel(script, { stores, settings: { ...settings, ...more } })
+  const first = yield* living.run(start())
+  const { doom, kernel } = yield* doomed(state, 1)
+  const idempotency = { key: "k", fingerprint: "f" }
+  const send = Turns.use((turns) => turns.send({ content: "2", threadId: first.threadId, idempotency }))
+  yield* Effect.forkChild(kernel.run(send), { startImmediately: true })
+  yield* doom.died
+  const repeat = yield* Effect.forkChild(living.run(send), { startImmediately: true })
+  yield* afterLease
+  yield* doom.bury
+  const [run] = (yield* living.run(Turns.use((turns) => turns.list(first.threadId, { limit: 1 })))).runs
+  const contents = Effect.map(living.run(transcript(first.threadId)), (all) => all.map(([, , content]) => content))
+  return { state, living, first, run: run!.run, repeat, contents, release: living.run(releaseGate) }
+})
+
+const releaseGate = ScriptedModel.use((model) => model.release())
+
+describe("a message that waited in the queue of a dead process", () => {
+  it.effect("waits in another process and is answered in its turn; a repeat gets the answer", () =>
+    Effect.gen(function* () {
+      const { contents, release, repeat, run } = yield* queued([[say("One."), gate()], say("Two.")])
+      assert.strictEqual(run.status, "QUEUED")
+      yield* release
+      yield* TestClock.adjust("2 seconds")
+      const reply = yield* Fiber.join(repeat)
+      assert.deepStrictEqual([reply.runId, reply.status, reply.content], [run.id, "COMPLETED", "Two."])
+      assert.deepStrictEqual(yield* contents, ["Hi", "One.", "2", "Two."])
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("is told as it would have been: its log is that of every turn", () =>
+    Effect.gen(function* () {
+      const { first, living, release, repeat, run } = yield* queued([[say("One."), gate()], say("Two.")])
+      yield* release
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(repeat)
+      const follow = Turns.use((turns) => turns.follow(first.threadId, run.id, 0))
+      const events = yield* living.run(Effect.flatMap(follow, Stream.runCollect))
+      assert.deepStrictEqual(
+        events.map(({ _tag, sequence }) => [sequence, _tag]),
+        [
+          [1, "UserMessage"],
+          [2, "RunStarted"],
+          [3, "StepStarted"],
+          [4, "TextDelta"],
+          [5, "StepEnded"],
+          [6, "RunEnded"]
+        ]
+      )
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("can be cancelled while it waits there, and asks no model", () =>
+    Effect.gen(function* () {
+      const { contents, first, living, release, repeat, run } = yield* queued([[say("One."), gate()]])
+      yield* living.run(Turns.use((turns) => turns.cancel(first.threadId, run.id)))
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(repeat)).status, "CANCELLED")
+      yield* release
+      yield* first.reply.pipe(Effect.provideService(Principal, yield* Principal))
+      assert.deepStrictEqual(yield* contents, ["Hi", "2", null, "One."])
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("is gone after the time for which a message may wait, as it would have been", () =>
+    Effect.gen(function* () {
+      const { contents, release, repeat } = yield* queued([[say("One."), gate()]], { queueTimeout: "20 seconds" })
+      yield* TestClock.adjust("25 seconds")
+      yield* Fiber.await(repeat)
+      yield* release
+      assert.deepStrictEqual(yield* contents, ["Hi", "One."])
+    }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("ends once, and asks a model at most once, whichever write is the last of the process that takes it", () =>
+    Effect.gen(function* () {
+      const ends = new Map<string, number>()
+      let at = 0
+      for (let isOver = false; !isOver;) {
+        at++
+        const state = InMemory.makeState()
+        const stores = InMemory.layerFrom(state)
+        const first = yield* doomed(state, 4)
+        const turn = yield* first.kernel.run(start())
+        yield* Effect.forkChild(first.kernel.run(start({ content: "2", threadId: turn.threadId })), {
+          startImmediately: true
+        })
+        yield* first.doom.died
+        yield* afterLease
+        const sweeping = { sweep: "1 second" } as const
+        const doom = yield* Crash.make({ at, hears: true })
+        const otherwise = [say("Two.")]
+        const second = yield* openKernel([], { stores: doom.stores(stores), settings: sweeping, model: { otherwise } })
+        yield* TestClock.adjust("5 seconds")
+        isOver = !doom.isDead()
+        const calls = yield* second.run(Effect.map(ScriptedModel, ({ requests }) => requests))
+        const third = yield* openKernel([], { stores, settings: sweeping, model: { otherwise } })
+        yield* TestClock.adjust("70 seconds")
+        const more = yield* third.run(Effect.map(ScriptedModel, ({ requests }) => requests))
+        const all = yield* third.run(transcript(turn.threadId))
+        assert.deepStrictEqual(
+          all.map(([role, , content]) => (role === "user" ? content : role)),
+          ["Hi", "assistant", "2", "assistant"]
+        )
+        const status = all[3]?.[1] ?? ""
+        ends.set(status, (ends.get(status) ?? 0) + 1)
+        assert.isAtMost(calls.length + more.length, 1, `write ${at}`)
+        if (status === "COMPLETED") assert.strictEqual(all[3]?.[2], "Two.")
+        yield* doom.bury
+        yield* first.doom.bury
+        yield* Effect.all([second.close, third.close, first.kernel.close])
+      }
+      assert.isAbove(ends.get("COMPLETED") ?? 0, 1)
+      assert.isAbove(at, 3)
     }).pipe(Principal.provide("ada"))
   )
 })

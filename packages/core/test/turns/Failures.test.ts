@@ -444,7 +444,7 @@ describe("a process that dies", () => {
 
   const queued = InMemory.makeState()
   story(
-    "keeps the messages that waited in its queue",
+    "keeps the messages that waited in its queue, also where nobody has their model",
     [say("Again.")],
     Effect.gen(function* () {
       const first = yield* dying(queued, 4)
