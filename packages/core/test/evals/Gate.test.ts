@@ -94,6 +94,13 @@ describe("reports", () => {
     assert.notInclude(text, "<img")
   })
 
+  it("write the name of a variant between tags as HTML, and elsewhere as Markdown", () => {
+    const named = [result("gpt_5*</summary>\n\n# @x", 0, false)]
+    const text = toMarkdown(gate(named))
+    assert.include(text, "<summary>Not passed by gpt_5*&lt;/summary&gt; # @\u200Bx: 1</summary>")
+    assert.include(text, "| gpt\\_5\\*&lt;/summary> \\# @\u200Bx |")
+  })
+
   it("of two variants name the cases that got worse", () => {
     const compared = gate([...variant("now", 8, () => true), ...variant("new", 8, (place) => place > 6)])
     assert.include(
