@@ -241,11 +241,11 @@ const reports = {
 const kinds = ["junit", "json", "markdown"] as const
 type Kind = (typeof kinds)[number]
 
-const writeAll = async (files: { readonly [kind in Kind]: string | undefined }, text: (kind: Kind) => string) => {
+const writeAll = async (files: { readonly [kind in Kind]: string | undefined }, report: (kind: Kind) => string) => {
   for (const kind of kinds) {
     const file = files[kind]
     if (file === undefined) continue
-    await writeFile(file, text(kind)).catch(() => {
+    await writeFile(file, report(kind)).catch(() => {
       throw new StartRefused({ message: `${file} cannot be written.` })
     })
   }
