@@ -45,6 +45,18 @@ describe("the gate", () => {
   })
 })
 
+describe("a gate without a share", () => {
+  it("is not passed by variants that pass nothing, however alike they are", () => {
+    const none = [...variant("a", 4, () => false), ...variant("b", 4, () => false)]
+    assert.deepStrictEqual(gate(none).reasons, [
+      '"a" passes 0 of 4 (0 %); more than none is needed.',
+      '"b" passes 0 of 4 (0 %); more than none is needed.'
+    ])
+    assert.isTrue(gate(none, { min: 0 }).passed)
+    assert.isTrue(gate([...variant("a", 4, () => false), ...variant("a", 5, () => true)]).passed)
+  })
+})
+
 describe("reports", () => {
   const hostile = result("new", 1, false, {
     caseName: 'say "<&>"\u0000 | @here\n# big',
