@@ -2,10 +2,12 @@
 import { noUsage } from "@colloquy/core/adapters"
 import { Colloquy, tool } from "colloquy"
 import { answers } from "colloquy/answers"
+import { documents } from "colloquy/documents"
 import { evals } from "colloquy/evals"
 import { helpers } from "colloquy/helpers"
 import { inMemory } from "colloquy/in-memory"
 import { images } from "colloquy/media"
+import { memory } from "colloquy/memory"
 import {
   callTool,
   callTools,
@@ -198,5 +200,76 @@ describe("a turn copied as a test", { timeout: 120_000 }, () => {
     assert.isTrue(isPassed, output + Object.values(files).join("\n"))
     assert.match(output, /Tests +4 passed/)
     assert.include(files["helped.test.ts"], "brief")
+  })
+
+  it("passes at once: documents, schemas that were repaired, handoffs, changed calls, pictures, forks, rewinds, edits, memory", async () => {
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      parameters: null,
+      needsApproval: true,
+      execute: () => "paid"
+    })
+    const handOver = callTool("hand_off_to_billing", { reason: "a bill" })
+    const provider = scripted(
+      [
+        say("At noon [d1]."),
+        say('{"name":1}'),
+        say('{"name":"Ada"}'),
+        [say("One moment."), handOver],
+        say("It is paid."),
+        callTool("pay", { cents: 1 }),
+        say("Paid 5."),
+        say("A pixel."),
+        say("On the fork."),
+        say("Again."),
+        say("Edited."),
+        callTools(["price", '{"of": "lamp"}'], ["price", "no json {"])
+      ],
+      { otherwise: say("[]") }
+    )
+    const rooms = [documents(), evals(), helpers(), memory()] as const
+    await using kernel = await Colloquy.open({
+      store: inMemory(),
+      providers: [provider],
+      model: "scripted-model",
+      rooms,
+      tools: [pay],
+      owner: "ada"
+    })
+    const billing = await kernel.assistants.create({ name: "Billing", systemPrompt: "Bills." })
+    const handoffs = [{ assistantId: billing.id, name: "billing", description: "Bills" }]
+    const { id: assistantId } = await kernel.assistants.create({ name: "Reader", systemPrompt: "Read.", handoffs })
+    const tea = new File(["Tea is served at noon."], "house.md")
+    await kernel.documents.indexed((await kernel.documents.upload({ assistantId, file: tea })).id)
+    const schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] } as const
+    const cited = await kernel.send({ assistantId, content: "When is tea?" })
+    const formed = await kernel.send({ assistantId, content: "Who?", output: schema })
+    const handed = await kernel.send({ assistantId, content: "My bill?" })
+    const changed = await kernel.send({ content: "Pay" })
+    for (const call of await kernel.approvals.list()) await kernel.approvals.approve(call, { arguments: { cents: 5 } })
+    const { threadId } = changed
+    const picture = new File([pixel], "pixel.png")
+    const seen = await kernel.send({ threadId, content: "What is it?", files: [{ file: picture }] })
+    const fork = await kernel.fork({ threadId, messageId: seen.messageId })
+    const forked = await kernel.send({ threadId: fork.id, content: "And here?", memory: "readonly" })
+    await (await kernel.regenerate({ threadId: fork.id, messageId: forked.messageId })).reply()
+    const { messages } = await kernel.threads.get(fork.id)
+    const question = messages.findLast(({ role }) => role === "user")!
+    const changing = await kernel.edit({ threadId: fork.id, messageId: question.id, content: "Otherwise?" })
+    const edited = await changing.reply()
+    const waiting = await kernel.send({ content: "Price?", tools: [price] })
+    const copies = { cited, formed, handed, changed, seen, edited, waiting }
+    const files = Object.fromEntries(
+      await Promise.all(
+        Object.entries(copies).map(
+          async ([name, { messageId, threadId: place }]) =>
+            [`${name}.test.ts`, await kernel.evals.copyTurn({ threadId: place, messageId })] as const
+        )
+      )
+    )
+    const { isPassed, output } = await runVitest(files)
+    assert.isTrue(isPassed, output + Object.values(files).join("\n"))
+    assert.match(output, /Tests +7 passed/)
   })
 })

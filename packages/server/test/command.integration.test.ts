@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { spawnServer } from "./ServerProcess.ts"
 
@@ -66,6 +67,22 @@ describe("colloquy", () => {
       await readFile(new URL("../package.json", import.meta.url), "utf8")
     )
     assert.strictEqual((await call(["--version"])).text, `${version}\n`)
+  })
+
+  it("gets its options through the scripts of npm", async () => {
+    const root = fileURLToPath(new URL("../../..", import.meta.url))
+    const run = (...words: ReadonlyArray<string>) =>
+      promisify(execFile)("npm", ["run", "--silent", ...words], { cwd: root }).then(
+        ({ stdout }) => ({ status: 0, text: stdout }),
+        ({ code, stderr, stdout }: { code: number; stderr: string; stdout: string }) => ({
+          status: code,
+          text: stdout + stderr
+        })
+      )
+    for (const name of ["eval", "retention"]) {
+      const { status, text } = await run(name, "--", "--no-such-option")
+      assert.deepStrictEqual([status, text.includes("--no-such-option")], [2, true], text)
+    }
   })
 
   it("migrates a folder, makes a key in it, and finds nothing wrong", async () => {

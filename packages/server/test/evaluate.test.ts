@@ -88,6 +88,23 @@ describe("the command eval", () => {
       assert.include(text, '"new" passes 1 of 2')
     }))
 
+  it("asks no model when a report cannot be written", () =>
+    inFolder(async (folder) => {
+      let asked = 0
+      const counted = scripted([], {
+        otherwise: () => {
+          asked++
+          return say("x")
+        }
+      })
+      const told: Array<string> = []
+      const argv = [join(folder, "cases.jsonl"), "--json", join(folder, "no/such/folder.json")]
+      const named = { providers: [counted], defaults: providers.defaults }
+      const options = { env: {}, print: (text: string) => void told.push(text), providers: named }
+      assert.strictEqual(await evaluateCommand(argv, options), 2)
+      assert.deepStrictEqual([asked, told.length], [0, 1])
+    }))
+
   it("ends with 2 and a sentence when it cannot begin", () =>
     inFolder(async (folder) => {
       const file = join(folder, "cases.jsonl")

@@ -33,6 +33,7 @@ const questions: Readonly<Record<string, ReadonlyArray<string>>> = {
   background: ["cron schedule", "webhook signature"],
   guards: ["redact personal data moderation"],
   evals: ["evaluate prompts in ci"],
+  complaint: ["turn a wrong answer into a test"],
   "mcp-server": ["expose assistants as mcp tools"],
   storage: ["which database postgres or pglite", "pgvector"],
   operations: ["deploy with docker"],

@@ -127,6 +127,32 @@ describe("evaluate", () => {
     await kernel.close()
   })
 
+  it("refuses what would check nothing: misspelled expectations, no repeats, nobody at work", async () => {
+    const kernel = await TestKernel.open([])
+    const refused = (testCase: object, options: object = {}) =>
+      evaluate([{ question: "a" }, { question: "b", ...testCase }], { kernel, ...options }).then(
+        () => assert.fail("it was evaluated"),
+        (error: unknown) => (error instanceof TypeError ? error.message : assert.fail(String(error)))
+      )
+    const misspelled = {
+      expectations: [
+        { kind: "contains", text: "x", nto: true },
+        { kind: "contians", text: "x" }
+      ]
+    }
+    const told = await refused(misspelled)
+    assert.include(told, "cases.1.expectations.0.nto:")
+    assert.include(told, "cases.1.expectations.1")
+    assert.include(
+      await refused({ expectations: [{ kind: "matches", pattern: "(?=x)" }] }),
+      "cases.1.expectations.0.pattern"
+    )
+    for (const repeats of [0, -1, 1.5, Number.NaN]) assert.include(await refused({}, { repeats }), "`repeats`")
+    for (const concurrency of [0, Number.NaN]) assert.include(await refused({}, { concurrency }), "`concurrency`")
+    assert.deepStrictEqual(await kernel.assistants.list(), [])
+    await kernel.close()
+  })
+
   it("asks the host's scorers and embedder", async () => {
     const kernel = await TestKernel.open([], { model: { otherwise: say("Good day.") } })
     const { results } = await evaluate(
@@ -244,6 +270,11 @@ describe("toPass", () => {
     await expect(reply).toPass({ kind: "contains", text: "noon" }, { kind: "calls", tool: "clock" })
     await expect(reply).not.toPass({ kind: "contains", text: "midnight" })
     await expect(reply).toPass(scorer({ name: "short", score: ({ content }) => content.length < 20 }))
+  })
+
+  it("is not passed by nothing that is expected", async () => {
+    const reply = await kernel.send({ content: "Hello" })
+    await expect(expect(reply).toPass()).rejects.toThrow("Say what is expected")
   })
 
   it("says what was expected and what was there", async () => {

@@ -1,4 +1,6 @@
 /** Pure: stored messages as those of a case, and what the tools of a turn returned. Each step of an answer becomes a message, as a model reads it. */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { promptOutput } from "../prompts/PromptMessages.ts"
 import type { Message } from "../threads/Message.ts"
 import type { ToolCall, ToolResult } from "../tools/ToolCall.ts"
@@ -43,14 +45,20 @@ export const caseMessages = (messages: ReadonlyArray<Message>): ReadonlyArray<Ca
     })
   })
 
+/** No tool was called with other arguments: the kernel said so itself, and says it again. */
+const isCallable = ({ call }: SaidStep["calls"][number]): boolean => Option.isSome(readArguments(call.arguments))
+const readArguments = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.JsonObject))
+
 /** What the model read as results of its calls in these answers, in the order of the calls. */
 export const recordedTools = (answers: ReadonlyArray<Message>): ReadonlyArray<RecordedTool> =>
   answers.flatMap((answer) =>
     saidSteps(answer).flatMap(({ calls }) =>
-      calls.flatMap(({ call, result }) =>
-        result === undefined || result.isPending === true
-          ? []
-          : [{ name: call.name, arguments: call.arguments, output: promptOutput(result) }]
-      )
+      calls
+        .filter(isCallable)
+        .flatMap(({ call, result }) =>
+          result === undefined || result.isPending === true
+            ? []
+            : [{ name: call.name, arguments: call.arguments, output: promptOutput(result) }]
+        )
     )
   )

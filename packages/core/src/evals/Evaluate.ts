@@ -3,6 +3,7 @@
  * of a test, so the same cases run live or scripted. Each attempt is a turn on a thread of its own, which is removed afterwards.
  */
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { AnswersUnusable, type TypedAnswers } from "../answers/Answer.ts"
@@ -18,10 +19,11 @@ import type { TurnReply } from "../turns/TurnReply.ts"
 import type { RunReport } from "../turns/TurnUseCases.ts"
 import { type Attempt, type CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
 import { compare, type Comparison } from "./Comparison.ts"
-import { shorten } from "./Expectation.ts"
+import { Expectations, shorten } from "./Expectation.ts"
 import { gate, type Gate, type GateOptions } from "./Gate.ts"
 import { type JudgedTurn, judgedTurn } from "./JudgedTurn.ts"
 import { promptHash } from "./PromptHash.ts"
+import { readerFor } from "./ReadGiven.ts"
 import type { Scored, ScoringTools } from "./Scorer.ts"
 import { scoreAll } from "./Scoring.ts"
 import { summarize, type VariantSummary } from "./Summary.ts"
@@ -91,9 +93,7 @@ export const evaluate = async <Case extends TestCase>(
   options: EvaluateOptions<Case>
 ): Promise<Evaluation> => {
   const { concurrency = 4, kernel, repeats = 1, signal, variants = [asItIs] } = options
-  const names = variants.map(({ name }) => name)
-  const twice = names.find((name, place) => names.indexOf(name) !== place)
-  if (twice !== undefined) throw new TypeError(`Two variants have the name "${twice}". Give each a name of its own.`)
+  checkAsked(cases, { concurrency, names: variants.map(({ name }) => name), repeats })
   const assistant = await kernel.assistants.create({ name: "Evaluation" })
   try {
     const attempts = variants.flatMap((variant) =>
@@ -115,6 +115,31 @@ export const evaluate = async <Case extends TestCase>(
   } finally {
     await kernel.assistants.remove(assistant.id)
   }
+}
+
+const readExpectations = readerFor(Schema.toType(Expectations))
+
+/** Callers in plain JavaScript may give anything, and a misspelled expectation would pass every answer. */
+const checkAsked = (
+  cases: ReadonlyArray<TestCase>,
+  {
+    names,
+    ...counts
+  }: { readonly names: ReadonlyArray<string>; readonly concurrency: number; readonly repeats: number }
+): void => {
+  const twice = names.find((name, place) => names.indexOf(name) !== place)
+  if (twice !== undefined) throw new TypeError(`Two variants have the name "${twice}". Give each a name of its own.`)
+  for (const [name, count] of Object.entries(counts))
+    if (!Number.isInteger(count) || count < 1)
+      throw new TypeError(`\`${name}\` is a whole number from 1, not ${count}.`)
+  const problems = cases.flatMap(({ expectations = [] }, index) =>
+    Result.match(readExpectations(expectations), {
+      onFailure: (found) =>
+        found.map(({ message, path }) => `${["cases", index, "expectations", ...path].join(".")}: ${message}`),
+      onSuccess: () => []
+    })
+  )
+  if (problems.length > 0) throw new TypeError(`These expectations cannot be checked. ${problems.join(" ")}`)
 }
 
 /** Runs so many at once, and gives the results in the order of the list. */

@@ -257,7 +257,9 @@ export const makeExperiments = Effect.gen(function* () {
       if (state.status !== "stopped" && state.status !== "cancelled") return state
       const budget = budgetUsd === undefined ? state.experiment.budgetUsd : budgetUsd
       if (budget !== null && !(budget > state.costUsd))
-        return yield* refuse([{ path: ["budgetUsd"], message: `${state.costUsd} USD are spent. Name more than that.` }])
+        return yield* refuse([
+          { path: ["budgetUsd"], message: `${Number(state.costUsd.toFixed(6))} USD are spent. Name more than that.` }
+        ])
       const experiment = { ...state.experiment, budgetUsd: budget }
       const done = new Set((yield* allResults(id)).map(({ number }) => number))
       const mark = yield* newId(FollowUpId)

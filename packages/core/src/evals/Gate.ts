@@ -5,7 +5,7 @@ import { summarize, type VariantSummary } from "./Summary.ts"
 
 /** The least share of passed cases, and the variant to compare with. */
 export interface GateOptions {
-  /** The share of attempts that every variant must pass, from 0 to 1. Absent: no share is asked for. */
+  /** The share of attempts that every variant must pass, from 0 to 1. Absent: at least one. */
   readonly min?: number | undefined
   /** The variant that all others are compared with. One that is likely worse does not pass. Absent: the first one. */
   readonly baseline?: string | undefined
@@ -31,21 +31,29 @@ export const gate = (results: ReadonlyArray<CaseResult>, { baseline, min }: Gate
   const reasons = [
     ...(variants.length === 0 ? ["No case was answered."] : []),
     ...(variants.length > 0 && !isKnown ? [`No case was answered by "${before}", the baseline.`] : []),
-    ...variants.flatMap(({ variant }) => {
-      const ofVariant = results.filter((result) => result.variant === variant)
-      const [first] = ofVariant
-      return ofVariant.every(({ error }) => error !== null)
-        ? [`"${variant}" could not be judged: ${first?.error ?? ""}`]
-        : []
-    }),
-    ...variants.flatMap((each) => {
-      // Figures of JSON and of command lines: 0.9 is reached by 27 of 30.
-      const isEnough = min === undefined || each.passRate >= min - 1e-9
-      return isEnough ? [] : [`"${each.variant}" passes ${passedInWords(each)}; ${inPercent(min)} is needed.`]
-    }),
+    ...variants.flatMap((each) => reasonOf(each, results, min)),
     ...comparisons.filter(({ judgement }) => judgement === "worse").map(({ words }) => words)
   ]
   return { passed: reasons.length === 0, reasons, variants, comparisons, results }
+}
+
+/** Figures of JSON and of command lines: 0.9 is reached by 27 of 30. */
+const tolerance = 1e-9
+
+const reasonOf = (
+  summary: VariantSummary,
+  results: ReadonlyArray<CaseResult>,
+  min: number | undefined
+): ReadonlyArray<string> => {
+  const { passRate, passed, variant } = summary
+  const ofVariant = results.filter((result) => result.variant === variant)
+  const isUnjudged = ofVariant.every(({ error }) => error !== null)
+  const isEnough = min === undefined ? passed > 0 || isUnjudged : passRate >= min - tolerance
+  const needed = min === undefined ? "more than none" : inPercent(min)
+  return [
+    ...(isUnjudged ? [`"${variant}" could not be judged: ${ofVariant[0]?.error ?? ""}`] : []),
+    ...(isEnough ? [] : [`"${variant}" passes ${passedInWords(summary)}; ${needed} is needed.`])
+  ]
 }
 
 export const passedInWords = ({ attempts, passed, passRate }: VariantSummary): string =>

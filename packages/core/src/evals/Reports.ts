@@ -170,7 +170,7 @@ const comparisonInMarkdown = (comparison: Comparison): string =>
 
 const worstInMarkdown = ({ variant, worst }: VariantSummary): string =>
   [
-    `<details><summary>Not passed by ${escapeMarkdown(variant)}: ${worst.length}</summary>`,
+    `<details><summary>Not passed by ${escapeHtml(variant)}: ${worst.length}</summary>`,
     ...listed(null, worst),
     "</details>"
   ].join("\n\n")
@@ -190,6 +190,9 @@ const listed = (
 }
 
 const row = (...cells: ReadonlyArray<string>): string => `| ${cells.map(escapeMarkdown).join(" | ")} |`
+
+/** Of a name between tags, where Markdown does not count. */
+const escapeHtml = (text: string): string => escapeXml(text.replaceAll(/\s+/gu, " ")).replaceAll("@", "@\u200B")
 
 /** What a model wrote must not end a cell, begin a tag, show a picture or mention a person. */
 const escapeMarkdown = (text: string): string =>

@@ -1,7 +1,8 @@
 /**
  * One attempt of an experiment, as a follow-up: a turn on a scratch thread, its scores, its result. The result is stored in one step with the
  * follow-up of the next attempt, so that as many chains of attempts go on as the experiment has attempts at once, in whatever process. A
- * process that dies in an attempt is followed by another one, which makes the attempt again on a new thread.
+ * process that dies in an attempt is followed by another one, which makes the attempt again on a new thread, or scores the answer if there is
+ * one.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Principal } from "../access/Principal.ts"
 import { documentsPartName } from "../documents/DocumentWork.ts"
+import type { SpentFor } from "../metering/ChargeOutside.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import { type AssistantId, ExperimentId, FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
@@ -150,12 +152,12 @@ export const registerAttempts = Effect.gen(function* () {
   const score = Effect.fnUntraced(function* (
     experiment: Experiment,
     evalCase: EvalCase,
-    place: { readonly attempt: Attempt; readonly started: StartedTurn; readonly mayRetry: boolean },
+    place: { readonly attempt: Attempt; readonly answered: SpentFor; readonly mayRetry: boolean },
     turn: JudgedTurn
   ) {
-    const { attempt, mayRetry, started } = place
+    const { answered, attempt, mayRetry } = place
     const expectations = [...evalCase.expectations, ...experiment.expectations]
-    const { costUsd: judgesCostUsd, error, retryable, scores } = yield* scorePaid(expectations, turn, started)
+    const { costUsd: judgesCostUsd, error, retryable, scores } = yield* scorePaid(expectations, turn, answered)
     if (error !== null && retryable && mayRetry)
       return yield* new FollowUpFailed({ message: "The answer could not be scored.", isRetryable: true })
     return { ...scoredResult(attempt, turn, scores, error), judgesCostUsd, toolCalls: turn.toolCalls }
@@ -202,7 +204,23 @@ export const registerAttempts = Effect.gen(function* () {
       yield* Effect.catchTag(turns.cancel(threadId, begun.runId), "RunNotFound", () => Effect.void)
     if (reply === null) return null
     if (turn === null) return failed("The turn has no answer.")
-    return yield* score(experiment, evalCase, { attempt, started: begun, mayRetry }, turn)
+    return yield* score(experiment, evalCase, { attempt, answered: begun, mayRetry }, turn)
+  })
+
+  /** An answer that an earlier try was given, and that has no result: its judge failed, or its process died. It is paid. */
+  const answeredEarlier = Effect.fnUntraced(function* (payload: typeof Payload.Type, { attempts }: FollowUp) {
+    for (let attempt = attempts - 1; attempt > 0; attempt--) {
+      const { runs: all } = yield* Effect.catchTag(
+        turns.list(yield* scratchId(payload, attempt), { limit: 1 }),
+        "ThreadNotFound",
+        () => Effect.succeed({ runs: [] })
+      )
+      const [newest] = all
+      const found = newest?.run.status === "COMPLETED" ? yield* readTurn(newest.run.id) : null
+      if (found !== null)
+        return { turn: found.turn, answered: { runId: found.run.id, assistantId: found.run.assistantId } }
+    }
+    return null
   })
 
   const planAttempt = (experiment: Experiment, number: number, evalCase: EvalCase | undefined) => {
@@ -230,10 +248,13 @@ export const registerAttempts = Effect.gen(function* () {
     const { attempt, variant } = found
     const threadId = yield* scratchId(payload, followUp.attempts)
     const mayRetry = followUp.attempts < settings.tries
+    const earlier = yield* answeredEarlier(payload, followUp)
     const came =
       evalCase === undefined
         ? { ...failedResult(attempt, "The case was deleted."), ...nothing }
-        : yield* answer(experiment, variant, evalCase, { attempt, threadId, mayRetry })
+        : earlier === null
+          ? yield* answer(experiment, variant, evalCase, { attempt, threadId, mayRetry })
+          : yield* score(experiment, evalCase, { attempt, answered: earlier.answered, mayRetry }, earlier.turn)
     if (came !== null) yield* record(experiment, { ...came, number, endedAt: yield* now }, payload)
   })
 

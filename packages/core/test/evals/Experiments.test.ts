@@ -2,7 +2,16 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Assistants, type HostedTool, HostedTools, Inbox, Kernel, Principal, Threads, Turns } from "@colloquy/core"
 import { Evals, ExperimentRefused, type NewCase, type NewExperiment } from "@colloquy/core/evals"
-import { callTool, fail, hang, say, ScriptedModel, type ScriptStep, uses } from "@colloquy/testing"
+import {
+  callTool,
+  fail,
+  hang,
+  say,
+  ScriptedModel,
+  type ScriptedOptions,
+  type ScriptStep,
+  uses
+} from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,7 +19,7 @@ import * as TestClock from "effect/testing/TestClock"
 
 interface World {
   readonly steps?: ReadonlyArray<ScriptStep>
-  readonly otherwise?: ScriptStep
+  readonly otherwise?: NonNullable<ScriptedOptions["otherwise"]>
   readonly hosted?: ReadonlyArray<HostedTool>
 }
 
@@ -217,6 +226,37 @@ it.live("a fault that passes is tried again, one that stays is the result, and s
     })
   )
 )
+
+it.live("an answer whose judge failed is scored again, and not asked for and paid again", () => {
+  const answer: ScriptStep = [say("Paris."), uses({ inputTokens: 1, outputTokens: 1, costUsd: 1 })]
+  const state = InMemory.makeState()
+  let failures = 8
+  const isForJudge = ({ messages }: Parameters<Extract<World["otherwise"], Function>>[0]) =>
+    JSON.stringify(messages).includes("Is it right?")
+  return inWorld(
+    {
+      otherwise: (request) => {
+        if (!isForJudge(request)) return answer
+        return failures-- > 0 ? fail("rate_limited") : say('{"Yes": 0.9, "No": 0.1}')
+      }
+    },
+    Effect.gen(function* () {
+      const { id } = yield* make([{ expectations: [{ kind: "judge", question: "Is it right?" }] }])
+      yield* pass
+      const { results, state: end } = yield* look(id)
+      assert.deepInclude(results[0], { passed: true, content: "Paris.", costUsd: 1 })
+      assert.deepInclude(end, { status: "completed", done: 1 })
+      const { requests } = yield* ScriptedModel
+      assert.lengthOf(
+        requests.filter((request) => !isForJudge(request)),
+        1
+      )
+      assert.isBelow(failures, 0)
+      assert.strictEqual(state.threads.size, 0)
+    }),
+    state
+  )
+})
 
 it.live("an experiment that cannot be is refused with every problem and its place", () =>
   inWorld(

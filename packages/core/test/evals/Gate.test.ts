@@ -45,6 +45,18 @@ describe("the gate", () => {
   })
 })
 
+describe("a gate without a share", () => {
+  it("is not passed by variants that pass nothing, however alike they are", () => {
+    const none = [...variant("a", 4, () => false), ...variant("b", 4, () => false)]
+    assert.deepStrictEqual(gate(none).reasons, [
+      '"a" passes 0 of 4 (0 %); more than none is needed.',
+      '"b" passes 0 of 4 (0 %); more than none is needed.'
+    ])
+    assert.isTrue(gate(none, { min: 0 }).passed)
+    assert.isTrue(gate([...variant("a", 4, () => false), ...variant("a", 5, () => true)]).passed)
+  })
+})
+
 describe("reports", () => {
   const hostile = result("new", 1, false, {
     caseName: 'say "<&>"\u0000 | @here\n# big',
@@ -92,6 +104,13 @@ describe("reports", () => {
     assert.include(text, '## Evaluation: not passed\n\n- "new" passes 2 of 4 (50 %); 100 % is needed.\n\n|')
     assert.include(text, '**say "&lt;&>"\uFFFD \\| @\u200Bhere \\# big**: contains x: \\]\\]> &lt;img src=x>')
     assert.notInclude(text, "<img")
+  })
+
+  it("write the name of a variant between tags as HTML, and elsewhere as Markdown", () => {
+    const named = [result("gpt_5*</summary>\n\n# @x", 0, false)]
+    const text = toMarkdown(gate(named))
+    assert.include(text, "<summary>Not passed by gpt_5*&lt;/summary&gt; # @\u200Bx: 1</summary>")
+    assert.include(text, "| gpt\\_5\\*&lt;/summary> \\# @\u200Bx |")
   })
 
   it("of two variants name the cases that got worse", () => {

@@ -58,10 +58,12 @@ export const evaluateCommand = async (
 ): Promise<0 | 1 | 2> => {
   try {
     const asked = await readArguments(argv)
+    // A report that cannot be written is told before anything is paid for.
+    await writeAll(asked.reports, () => "")
     const settings = await Effect.runPromise(readSettings(env))
     const gate = await run(asked, settings.mcpServers, providers ?? makeProviders(settings))
-    await write(asked.reports, gate)
     print(toMarkdown(gate))
+    await writeAll(asked.reports, (kind) => reports[kind](gate))
     return gate.passed ? 0 : 1
   } catch (error) {
     if (!isRefusal(error)) throw error
@@ -231,15 +233,19 @@ const embedder = (runEffect: Run, { providers }: ProvidersOptions): EvaluateOpti
   )
 }
 
-const write = async (reports: { readonly [kind in "junit" | "json" | "markdown"]: string | undefined }, gate: Gate) => {
-  const texts = [
-    [reports.junit, () => toJUnit(gate)],
-    [reports.json, () => `${JSON.stringify(gateRecord(gate), null, 2)}\n`],
-    [reports.markdown, () => toMarkdown(gate)]
-  ] as const
-  for (const [file, report] of texts) {
+const reports = {
+  junit: toJUnit,
+  json: (gate: Gate) => `${JSON.stringify(gateRecord(gate), null, 2)}\n`,
+  markdown: toMarkdown
+}
+const kinds = ["junit", "json", "markdown"] as const
+type Kind = (typeof kinds)[number]
+
+const writeAll = async (files: { readonly [kind in Kind]: string | undefined }, report: (kind: Kind) => string) => {
+  for (const kind of kinds) {
+    const file = files[kind]
     if (file === undefined) continue
-    await writeFile(file, report()).catch(() => {
+    await writeFile(file, report(kind)).catch(() => {
       throw new StartRefused({ message: `${file} cannot be written.` })
     })
   }

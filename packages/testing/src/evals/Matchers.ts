@@ -39,6 +39,7 @@ export const matchers = (
   options: MatcherOptions = {}
 ): { readonly toPass: (reply: Reply, ...expectations: ReadonlyArray<Passing>) => Promise<MatcherResult> } => ({
   toPass: async (reply, ...given) => {
+    if (given.length === 0) throw new TypeError("Say what is expected of the reply: toPass({ kind: … }).")
     const own = given.filter((each): each is HostScorer => !isExpectation(each))
     const expectations = given.map((each) => (isExpectation(each) ? decode(each) : named(each)))
     const { kernel } = options
