@@ -3,7 +3,6 @@
  * claimed last. A claim skips rows that another process is claiming at the same time.
  * Claims expire by the database's clock.
  */
-import { Principal } from "@colloquy/core"
 import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -37,12 +36,9 @@ export const followUpStore = (database: Database, { holder }: Presence): typeof 
 
   return FollowUpStore.of({
     add: (followUps) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), follow_ups: followUpsArgument(followUps) }
-        if (args.follow_ups === null) return Effect.void
-        return Effect.asVoid(
-          query("FollowUpStore.add", `select ${call(database, "add_follow_ups", args)}`, Object.values(args))
-        )
+      Effect.suspend(() => {
+        const follow_ups = followUpsArgument(followUps)
+        return follow_ups === null ? Effect.void : Effect.asVoid(own.call("add", "add_follow_ups", { follow_ups }))
       }),
 
     claim: (kinds, limit, duration, rules) =>
@@ -149,13 +145,11 @@ export const followUpStore = (database: Database, { holder }: Presence): typeof 
       ),
 
     cancel: (kind, key) =>
-      Principal.use(({ ownerId }) =>
-        changed(
-          "FollowUpStore.cancel",
-          `delete from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")} and ${isOpen("f")}
-           returning f.id`,
-          [toText(ownerId), toText(kind), toText(key)]
-        )
+      own.finds(
+        "cancel",
+        `delete from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")} and ${isOpen("f")}
+         returning f.id`,
+        [toText(kind), toText(key)]
       ),
 
     dead: ({ limit, skip }) =>

@@ -2,7 +2,7 @@
 import { OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import { call, type Database } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
@@ -51,17 +51,12 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
       ),
 
     endErasure: (id, status, at, keptKind) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), id: knownId(id), status, at, kept_kind: keptKind }
-        return Effect.map(
-          query<{ readonly has_ended: boolean }>(
-            "OwnerStore.endErasure",
-            `select ${call(database, "end_erasure", args)} as has_ended`,
-            Object.values(args)
-          ),
-          ([row]) => row?.has_ended === true
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<boolean>("endErasure", "end_erasure", { id: knownId(id), status, at, kept_kind: keptKind }),
+          (has_ended) => has_ended === true
         )
-      }),
+      ),
 
     unattended: (kind, limit) =>
       Effect.map(
@@ -92,29 +87,15 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
       ),
 
     eraseSome: (limit, keptKind) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), limit, kept_kind: keptKind }
-        return Effect.map(
-          query<{ readonly gone: number }>(
-            "OwnerStore.eraseSome",
-            `select ${call(database, "erase_some", args)} as gone`,
-            Object.values(args)
-          ),
-          ([row]) => row?.gone ?? 0
-        )
-      }),
+      Effect.suspend(() =>
+        Effect.map(own.call<number>("eraseSome", "erase_some", { limit, kept_kind: keptKind }), (gone) => gone ?? 0)
+      ),
 
     left: (keptKind) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), kept_kind: keptKind }
-        return Effect.map(
-          query<{ readonly found: string }>(
-            "OwnerStore.left",
-            `select ${call(database, "left_of_owner", args)} as found`,
-            Object.values(args)
-          ),
-          ([row]) => fromJson<{ readonly [table: string]: number }>(row?.found ?? "{}")
+      Effect.suspend(() =>
+        Effect.map(own.call<string>("left", "left_of_owner", { kept_kind: keptKind }), (found) =>
+          fromJson<{ readonly [table: string]: number }>(found ?? "{}")
         )
-      })
+      )
   })
 }

@@ -70,22 +70,16 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
     ),
 
     hold: (id, request, lifetime) =>
-      Principal.use(({ ownerId }) => {
-        const args = {
-          owner: toText(ownerId),
-          id: newRowId(id),
-          request: limitsArgument(request),
-          millis: Duration.toMillis(lifetime)
-        }
-        return Effect.map(
-          query<{ readonly granted: string }>(
-            "QuotaStore.hold",
-            `select ${call(database, "hold_budget", args)} as granted`,
-            Object.values(args)
-          ),
-          ([row]) => decodeGranted(row?.granted ?? "{}")
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<string>("hold", "hold_budget", {
+            id: newRowId(id),
+            request: limitsArgument(request),
+            millis: Duration.toMillis(lifetime)
+          }),
+          (granted) => decodeGranted(granted ?? "{}")
         )
-      }),
+      ),
 
     release: (id) =>
       Effect.asVoid(

@@ -4,8 +4,7 @@ import type { Metadata } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
 import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { type Database, type Parameter } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import { decodeRows } from "./DecodedRows.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeListed } from "./ListedRecord.ts"
@@ -18,8 +17,9 @@ import { fromJsonOrNull, toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const threadStore = (database: Database, histories: KnownHistories): typeof ThreadStore.Service => {
-  const { brief, query, schema } = database
+  const { brief, schema } = database
   const own = ownedStatements(database, "ThreadStore")
+  const briefly = ownedStatements(database, "ThreadStore", brief)
 
   return ThreadStore.of({
     insert: (thread) =>
@@ -42,31 +42,24 @@ export const threadStore = (database: Database, histories: KnownHistories): type
       ),
 
     get: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          brief<ThreadRow>(
-            "ThreadStore.get",
-            `select ${threadColumns} from ${schema}.threads t where t.id = $1 and t.owner = $2`,
-            [knownId(id), toText(ownerId)]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), decodeThread)
-        )
+      briefly.first(
+        "get",
+        `select ${threadColumns} from ${schema}.threads t where t.id = $2 and t.owner = $1`,
+        [knownId(id)],
+        decodeThread
       ),
 
     list: ({ limit, skip }, assistantId) =>
-      Principal.use(({ ownerId }) => {
-        const ofAssistant = assistantId === undefined ? "" : "and t.assistant_id = $4"
-        const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
-        return Effect.flatMap(
-          query<ThreadRow>(
-            "ThreadStore.list",
-            `select ${threadColumns} from ${schema}.threads t where t.owner = $1 and not t.scratch ${ofAssistant}
-             order by t.created_at, t.ordinal offset $2 limit $3`,
-            assistantId === undefined ? parameters : [...parameters, knownId(assistantId)]
-          ),
-          (rows) => decodeRows(rows, decodeThread)
-        )
-      }),
+      Effect.flatMap(
+        own.rows<ThreadRow>(
+          "list",
+          `select ${threadColumns} from ${schema}.threads t
+           where t.owner = $1 and not t.scratch ${assistantId === undefined ? "" : "and t.assistant_id = $4"}
+           order by t.created_at, t.ordinal offset $2 limit $3`,
+          [skip, limit, ...(assistantId === undefined ? [] : [knownId(assistantId)])]
+        ),
+        (rows) => decodeRows(rows, decodeThread)
+      ),
 
     messages: (ids) => readMessages(database, ids, decodeList),
 
