@@ -60,10 +60,10 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
         })
       ),
 
-    ownerOf: (id) =>
+    findAddressed: (id) =>
       Effect.map(
         query<{ readonly owner: string; readonly revoked_at: Date | null }>(
-          "DocumentStore.ownerOf",
+          "DocumentStore.findAddressed",
           `select d.owner, d.addresses_revoked_at as revoked_at from ${table} where d.id = $1`,
           [knownId(id)]
         ),
