@@ -53,8 +53,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
       Effect.flatMap(
         own.rows<ThreadRow>(
           "list",
-          `select ${threadColumns} from ${schema}.threads t
-           where t.owner = $1 and not t.scratch ${assistantId === undefined ? "" : "and t.assistant_id = $4"}
+          `select ${threadColumns} from ${schema}.threads t where t.owner = $1 and not t.scratch ${assistantId === undefined ? "" : "and t.assistant_id = $4"}
            order by t.created_at, t.ordinal offset $2 limit $3`,
           [skip, limit, ...(assistantId === undefined ? [] : [knownId(assistantId)])]
         ),

@@ -10,7 +10,7 @@ import { guideHome } from "./GuideHome.ts"
 /** Without files nothing below is found. */
 const root = guideHome ?? ""
 
-const inFolder = (folder: string): ReadonlyArray<string> =>
+export const filesIn = (folder: string): ReadonlyArray<string> =>
   guideHome !== null && existsSync(root + folder)
     ? readdirSync(root + folder)
         .filter((name) => !name.startsWith(".") && statSync(`${root}${folder}/${name}`).isFile())
@@ -76,14 +76,14 @@ export interface GuideFiles {
 /** Without `docs/` there is no guide, and nothing is found. */
 export const findFiles = (): GuideFiles => {
   const markdown = ["docs", "docs/decisions", reference]
-    .flatMap(inFolder)
+    .flatMap(filesIn)
     .filter((path) => path.endsWith(".md") && path !== index)
   const pages = markdown.includes(start)
     ? [start, ...markdown.filter((path) => path !== start), ...beside.filter((path) => existsSync(root + path))]
     : []
   const linked = pages.flatMap((page) => linksIn(page).flatMap((link) => linkTarget(page, link)?.path ?? []))
   const others = new Set(linked.filter((path) => !pages.includes(path) && existsSync(root + path)))
-  for (const folder of [...others].filter(isFolder)) for (const file of inFolder(folder)) others.add(file)
+  for (const folder of [...others].filter(isFolder)) for (const file of filesIn(folder)) others.add(file)
   const addresses = new Map([...pages, ...others].map((path) => [path, toAddress(path)]))
   return {
     pages,
@@ -93,5 +93,3 @@ export const findFiles = (): GuideFiles => {
 }
 
 export const isFolder = (path: string): boolean => statSync(root + path).isDirectory()
-
-export const filesIn = inFolder
