@@ -91,7 +91,7 @@ const notFound = (error: { readonly message: string }) => new NotFound(detailFro
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailFromError(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
-/** The pause after a refusal by a limit in which only the owner can make room. */
+/** The pause that a client is told after a refusal by a limit that ends only when the owner deletes something. */
 const secondsToMakeRoom = 60
 
 const overLimit = ({ limit, message, waitMillis }: OverLimit): PaymentRequired | TooManyRequests => {
