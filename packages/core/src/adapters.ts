@@ -158,7 +158,7 @@ export {
 export { isPlain, usualStop, type ListedMessage, type PlainMessage } from "./threads/ListedMessage.ts"
 export { type Supplement, makeSupplements } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
-export { type KeptTexts, RecalledTexts, type ShownOf, type TextsShown } from "./threads/RecalledTexts.ts"
+export { type KeptTexts, RecalledTexts, type ShownByPart, type TextsShown } from "./threads/RecalledTexts.ts"
 export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
 export { ThreadInSession } from "./threads/Thread.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
@@ -174,8 +174,8 @@ export {
   type ActivateOutcome,
   type Begin,
   type BeginOutcome,
-  type Answers,
-  type AnswersOutcome,
+  type CallAnswers,
+  type CallAnswersOutcome,
   type ApprovedResults,
   type Continue,
   type ContinueOutcome,

@@ -21,7 +21,7 @@ export interface Apps {
   readonly whenNeeded: () => Promise<App>
   /** After so many whole seconds, a request tries again to build the kernel. */
   readonly secondsToRetry: () => number
-  /** In milliseconds: so long a client may take to send the rest of a body. */
+  /** The milliseconds in which a client must send the rest of a body. */
   readonly bodyTimeout: number
 }
 

@@ -26,7 +26,7 @@ export interface HostRequest<Source = unknown> {
 /** Of a web request that `toNodeHandler` made, the message of Node is the source. */
 export const hostRequest = <Source>(request: Request): HostRequest<Source> => ({
   headers: Object.fromEntries(request.headers),
-  // Only the host knows in which framework it mounted what asks.
+  // Only the host knows this type: it depends on the framework in which the service is mounted.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   source: namedSource(request) as Source
 })

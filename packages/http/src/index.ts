@@ -16,7 +16,7 @@ export type { DocsPage } from "./docs-page/DocsRoutes.ts"
 export { type Cors, defaultHttpSettings, HttpSettings, type Limits } from "./HttpSettings.ts"
 export type { Authenticate, ClientAddress, HostCredentials } from "@colloquy/core/adapters"
 
-/** The definition of the surface: documents and clients are made from it. */
+/** The definition of the surface: the description of the API and the clients are made from it. */
 export { Api } from "./Api.ts"
 export * as ModelRecords from "./wire/ModelRecords.ts"
 export * as Records from "./wire/Records.ts"

@@ -64,7 +64,7 @@ export const documentStore = (state: State): typeof DocumentStore.Service => {
         storeFollowUps(state, ownerId, now, followUps)
         return true
       }),
-    ownerOf: (id) =>
+    findAddressed: (id) =>
       step(() =>
         Option.map(Option.fromNullishOr(state.documents.get(id)), ({ ownerId, revokedAt }) => ({ ownerId, revokedAt }))
       ),

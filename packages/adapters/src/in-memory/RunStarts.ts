@@ -3,8 +3,8 @@ import { type OwnerId, RunId } from "@colloquy/core"
 import type {
   ActivateOutcome,
   Amount,
-  Answers,
-  AnswersOutcome,
+  CallAnswers,
+  CallAnswersOutcome,
   Begin,
   BeginOutcome,
   Continue,
@@ -242,7 +242,7 @@ export const prolong = (row: RunRow, now: number, duration: Duration.Duration): 
   return { runId: row.run.id, threadId: row.run.threadId, ownerId: row.thread.ownerId, token: row.token }
 }
 
-const answer = (state: State, ownerId: OwnerId, answers: Answers, now: number): AnswersOutcome => {
+const answer = (state: State, ownerId: OwnerId, answers: CallAnswers, now: number): CallAnswersOutcome => {
   const row = findRun(state, ownerId, answers.runId)
   const repeated = answers.idempotency && findRepeated(state, ownerId, answers.idempotency.key, now)
   if (repeated) return repeated
@@ -258,7 +258,7 @@ const answer = (state: State, ownerId: OwnerId, answers: Answers, now: number): 
 }
 
 /** The results of the message whose calls are open; null when the run does not wait with that message. */
-const openCallResults = (row: RunRow | undefined, { messageId }: Answers) =>
+const openCallResults = (row: RunRow | undefined, { messageId }: CallAnswers) =>
   row?.run.status === "REQUIRES_ACTION" && row.run.answerId === messageId
     ? (row.thread.messages[(row.messages.at(-1) ?? 0) - 1]?.toolResults ?? null)
     : null

@@ -10,6 +10,7 @@ import { decodeDocument, documentColumns, type DocumentRow, insertArguments } fr
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { decodeGranted } from "./RunOutcomes.ts"
 import { allShelvesSql } from "./schema/Branches.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { isStoredId, knownId } from "./StoredId.ts"
 import { fromText, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -17,15 +18,9 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
   const { query, schema } = database
   const table = `${schema}.documents d`
 
-  /** The owner is the first parameter of every statement. */
-  const queryOwned = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-    Principal.use(({ ownerId }) =>
-      query<Row>(`DocumentStore.${operation}`, statement, [toText(ownerId), ...parameters])
-    )
+  const own = ownedStatements(database, "DocumentStore")
   const found = (operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-    Effect.flatMap(queryOwned<DocumentRow>(operation, statement, parameters), (rows) =>
-      decodeRows(rows, decodeDocument)
-    )
+    Effect.flatMap(own.rows<DocumentRow>(operation, statement, parameters), (rows) => decodeRows(rows, decodeDocument))
   /** Holds only for the newest attempt to index the document, while the document is still being processed. */
   const whileCurrent = `d.owner = $1 and d.id = $2 and d.attempts = $3 and d.status = 'processing'`
   const change = (
@@ -34,14 +29,11 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
     assignments: string,
     values: ReadonlyArray<Parameter>
   ) =>
-    Effect.map(
-      queryOwned(operation, `update ${table} set ${assignments} where ${whileCurrent} returning 1 as changed`, [
-        knownId(documentId),
-        number,
-        ...values
-      ]),
-      (rows) => rows.length > 0
-    )
+    own.finds(operation, `update ${table} set ${assignments} where ${whileCurrent} returning 1 as changed`, [
+      knownId(documentId),
+      number,
+      ...values
+    ])
 
   return DocumentStore.of({
     insert: (document, followUps, limits = null) =>
@@ -68,10 +60,10 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
         })
       ),
 
-    ownerOf: (id) =>
+    findAddressed: (id) =>
       Effect.map(
         query<{ readonly owner: string; readonly revoked_at: Date | null }>(
-          "DocumentStore.ownerOf",
+          "DocumentStore.findAddressed",
           `select d.owner, d.addresses_revoked_at as revoked_at from ${table} where d.id = $1`,
           [knownId(id)]
         ),
@@ -83,21 +75,21 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       ),
 
     revokeAddresses: (id, at) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "DocumentStore.revokeAddresses",
-            `update ${table} set addresses_revoked_at = $2 where d.owner = $1 and ($3 or d.id = $4) returning 1 as revoked`,
-            [toText(ownerId), at, id === null, id === null ? null : knownId(id)]
-          ),
-          ({ length }) => length
-        )
+      Effect.map(
+        own.rows(
+          "revokeAddresses",
+          `update ${table} set addresses_revoked_at = $2 where d.owner = $1 and ($3 or d.id = $4) returning 1 as revoked`,
+          [at, id === null, id === null ? null : knownId(id)]
+        ),
+        ({ length }) => length
       ),
 
     get: (id) =>
-      Effect.map(
-        found("get", `select ${documentColumns} from ${table} where d.owner = $1 and d.id = $2`, [knownId(id)]),
-        ([document]) => Option.fromNullishOr(document)
+      own.first(
+        "get",
+        `select ${documentColumns} from ${table} where d.owner = $1 and d.id = $2`,
+        [knownId(id)],
+        decodeDocument
       ),
 
     getMany: (ids) =>
@@ -119,7 +111,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     survey: (filters) =>
       Effect.map(
-        queryOwned<{
+        own.rows<{
           readonly id: DocumentId
           readonly filename: string | null
           readonly completed: bigint
@@ -151,7 +143,7 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
 
     shelves: (threadId) =>
       Effect.map(
-        queryOwned<{ readonly shelf: ThreadId }>(
+        own.rows<{ readonly shelf: ThreadId }>(
           "shelves",
           `select unnest(${allShelvesSql("t")}) as shelf from ${schema}.threads t where t.owner = $1 and t.id = $2`,
           [knownId(threadId)]
@@ -160,18 +152,13 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
       ),
 
     beginAttempt: (id, at) =>
-      Effect.map(
-        queryOwned<DocumentRow>(
-          "beginAttempt",
-          `update ${table} set attempts = d.attempts + 1, updated_at = $3,
-             processing_started_at = coalesce(d.processing_started_at, $3)
-           where d.owner = $1 and d.id = $2 and d.status = 'processing' returning ${documentColumns}`,
-          [knownId(id), at]
-        ),
-        ([row]) =>
-          row === undefined
-            ? Option.none()
-            : Option.some({ attempt: { documentId: id, number: row.attempts }, document: decodeDocument(row) })
+      own.first(
+        "beginAttempt",
+        `update ${table} set attempts = d.attempts + 1, updated_at = $3,
+           processing_started_at = coalesce(d.processing_started_at, $3)
+         where d.owner = $1 and d.id = $2 and d.status = 'processing' returning ${documentColumns}`,
+        [knownId(id), at],
+        (row: DocumentRow) => ({ attempt: { documentId: id, number: row.attempts }, document: decodeDocument(row) })
       ),
 
     report: (attempt, { chunkCount, statusMessage, totalTokens }, at) =>
@@ -205,22 +192,19 @@ export const documentStore = (database: Database): typeof DocumentStore.Service 
           ),
 
     setSummary: (id, summary, at) =>
-      Effect.map(
-        queryOwned(
-          "setSummary",
-          `update ${table} set summary = $3, updated_at = $4
-           where d.owner = $1 and d.id = $2 and d.status = 'completed' returning 1 as found`,
-          [knownId(id), toText(summary), at]
-        ),
-        (rows) => rows.length > 0
+      own.finds(
+        "setSummary",
+        `update ${table} set summary = $3, updated_at = $4
+         where d.owner = $1 and d.id = $2 and d.status = 'completed' returning 1 as found`,
+        [knownId(id), toText(summary), at]
       ),
 
     remove: (id) =>
-      Effect.map(
-        found("remove", `delete from ${table} where d.owner = $1 and d.id = $2 returning ${documentColumns}`, [
-          knownId(id)
-        ]),
-        ([document]) => Option.fromNullishOr(document)
+      own.first(
+        "remove",
+        `delete from ${table} where d.owner = $1 and d.id = $2 returning ${documentColumns}`,
+        [knownId(id)],
+        decodeDocument
       ),
 
     removeAll: (of) =>

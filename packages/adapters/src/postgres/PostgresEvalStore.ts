@@ -12,7 +12,6 @@ import {
   OnlineScore
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { call, type Database } from "./Database.ts"
 import { decodeRows } from "./DecodedRows.ts"
@@ -20,6 +19,7 @@ import { followUpsArgument } from "./FollowUpRecord.ts"
 import { drafts, onceArguments } from "./PostgresBranches.ts"
 import { discardDraft } from "./Removals.ts"
 import { isCompleteCase } from "./schema/Evals.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -52,6 +52,7 @@ const placed = <A extends { readonly threadId: ThreadId }>(record: A, threadId: 
 
 export const evalStore = (database: Database): typeof EvalStore.Service => {
   const { query, schema } = database
+  const own = ownedStatements(database, "EvalStore")
   const cases = `${schema}.eval_cases`
   const experiments = `${schema}.eval_experiments`
   const scores = `${schema}.eval_online_scores`
@@ -94,200 +95,143 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
       }),
 
     getCase: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<Body>(
-            "EvalStore.getCase",
-            `select body from ${cases} c where owner = $1 and id = $2 and ${isComplete}`,
-            [toText(ownerId), knownId(id)]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), readCase)
-        )
+      own.first(
+        "getCase",
+        `select body from ${cases} c where owner = $1 and id = $2 and ${isComplete}`,
+        [knownId(id)],
+        readCase
       ),
 
     listCases: ({ after, limit, tag }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.flatMap(
-          query<Body>(
-            "EvalStore.listCases",
-            `select body from ${cases} c where owner = $1 and ${isComplete}
+      Effect.flatMap(
+        own.rows<Body>(
+          "listCases",
+          `select body from ${cases} c where owner = $1 and ${isComplete}
                and ($3 or ordinal < (select ordinal from ${cases} where owner = $1 and id = $2))
                and ($4::text is null or position($4 in tags) > 0)
              order by ordinal desc limit $5`,
-            [
-              toText(ownerId),
-              after === undefined ? null : knownId(after),
-              after === undefined,
-              tag === undefined ? null : tagsText([tag]),
-              limit
-            ]
-          ),
-          (rows) => decodeRows(rows, readCase)
-        )
+          [
+            after === undefined ? null : knownId(after),
+            after === undefined,
+            tag === undefined ? null : tagsText([tag]),
+            limit
+          ]
+        ),
+        (rows) => decodeRows(rows, readCase)
       ),
 
     replaceCase: (evalCase) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "EvalStore.replaceCase",
-            `update ${cases} set tags = $3, body = $4 where owner = $1 and id = $2 returning id`,
-            [toText(ownerId), knownId(evalCase.id), tagsText(evalCase.tags), caseBody(evalCase)]
-          ),
-          (rows) => rows.length > 0
-        )
+      Effect.suspend(() =>
+        own.finds("replaceCase", `update ${cases} set tags = $3, body = $4 where owner = $1 and id = $2 returning id`, [
+          knownId(evalCase.id),
+          tagsText(evalCase.tags),
+          caseBody(evalCase)
+        ])
       ),
 
     removeCase: (id) =>
-      Principal.use(({ ownerId }) =>
+      own.finds("removeCase", `delete from ${cases} where owner = $1 and id = $2 returning id`, [knownId(id)]),
+
+    insertExperiment: (experiment, followUps, most, once) =>
+      Effect.suspend(() =>
         Effect.map(
-          query("EvalStore.removeCase", `delete from ${cases} where owner = $1 and id = $2 returning id`, [
-            toText(ownerId),
-            knownId(id)
-          ]),
-          (rows) => rows.length > 0
+          own.call<EvalStored>("insertExperiment", "insert_experiment", {
+            id: newRowId(experiment.id),
+            attempts: attemptsIn(experiment),
+            body: JSON.stringify(encodeExperiment(experiment)),
+            follow_ups: followUpsArgument(followUps),
+            most,
+            ...onceArguments(once)
+          }),
+          (outcome) => outcome ?? "repeated"
         )
       ),
 
-    insertExperiment: (experiment, followUps, most, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = {
-          owner: toText(ownerId),
-          id: newRowId(experiment.id),
-          attempts: attemptsIn(experiment),
-          body: JSON.stringify(encodeExperiment(experiment)),
-          follow_ups: followUpsArgument(followUps),
-          most,
-          ...onceArguments(once)
-        }
-        const [row] = yield* query<{ readonly outcome: EvalStored }>(
-          "EvalStore.insertExperiment",
-          `select ${call(database, "insert_experiment", args)} as outcome`,
-          Object.values(args)
-        )
-        return row?.outcome ?? "repeated"
-      }),
-
     getExperiment: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<ExperimentRow>(
-            "EvalStore.getExperiment",
-            `select ${experimentColumns} from ${experiments} where owner = $1 and id = $2`,
-            [toText(ownerId), knownId(id)]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), readExperiment)
-        )
+      own.first(
+        "getExperiment",
+        `select ${experimentColumns} from ${experiments} where owner = $1 and id = $2`,
+        [knownId(id)],
+        readExperiment
       ),
 
     listExperiments: ({ after, limit }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.flatMap(
-          query<ExperimentRow>(
-            "EvalStore.listExperiments",
-            `select ${experimentColumns} from ${experiments} where owner = $1
+      Effect.flatMap(
+        own.rows<ExperimentRow>(
+          "listExperiments",
+          `select ${experimentColumns} from ${experiments} where owner = $1
                and ($3 or ordinal < (select ordinal from ${experiments} where owner = $1 and id = $2))
              order by ordinal desc limit $4`,
-            [toText(ownerId), after === undefined ? null : knownId(after), after === undefined, limit]
-          ),
-          (rows) => decodeRows(rows, readExperiment)
-        )
+          [after === undefined ? null : knownId(after), after === undefined, limit]
+        ),
+        (rows) => decodeRows(rows, readExperiment)
       ),
 
     endExperiment: ({ at, id, reason, status }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "EvalStore.endExperiment",
-            `update ${experiments} set status = $3, reason = $4, ended_at = $5
+      own.finds(
+        "endExperiment",
+        `update ${experiments} set status = $3, reason = $4, ended_at = $5
              where owner = $1 and id = $2 and status = 'running' returning id`,
-            [toText(ownerId), knownId(id), status, toTextOrNull(reason), at]
-          ),
-          (rows) => rows.length > 0
-        )
+        [knownId(id), status, toTextOrNull(reason), at]
       ),
 
     resumeExperiment: (experiment, followUps, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = {
-          owner: toText(ownerId),
-          id: knownId(experiment.id),
-          body: JSON.stringify(encodeExperiment(experiment)),
-          follow_ups: followUpsArgument(followUps),
-          ...onceArguments(once)
-        }
-        const [row] = yield* query<{ readonly outcome: "resumed" | "kept" | "repeated" }>(
-          "EvalStore.resumeExperiment",
-          `select ${call(database, "resume_experiment", args)} as outcome`,
-          Object.values(args)
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<"resumed" | "kept" | "repeated">("resumeExperiment", "resume_experiment", {
+            id: knownId(experiment.id),
+            body: JSON.stringify(encodeExperiment(experiment)),
+            follow_ups: followUpsArgument(followUps),
+            ...onceArguments(once)
+          }),
+          (outcome) => outcome ?? "kept"
         )
-        return row?.outcome ?? "kept"
-      }),
+      ),
 
     recordResult: (id, result, next) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = {
-          owner: toText(ownerId),
-          id: knownId(id),
-          number: result.number,
-          body: JSON.stringify(encodeResult(result)),
-          cost: (result.costUsd ?? 0) + (result.judgesCostUsd ?? 0),
-          at: result.endedAt,
-          follow_ups: followUpsArgument(next === null ? [] : [next])
-        }
-        const [row] = yield* query<{ readonly stored: boolean }>(
-          "EvalStore.recordResult",
-          `select ${call(database, "record_eval_result", args)} as stored`,
-          Object.values(args)
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<boolean>("recordResult", "record_eval_result", {
+            id: knownId(id),
+            number: result.number,
+            body: JSON.stringify(encodeResult(result)),
+            cost: (result.costUsd ?? 0) + (result.judgesCostUsd ?? 0),
+            at: result.endedAt,
+            follow_ups: followUpsArgument(next === null ? [] : [next])
+          }),
+          (stored) => stored === true
         )
-        return row?.stored === true
-      }),
+      ),
 
     listResults: ({ after = -1, experimentId, limit }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.flatMap(
-          query<Body>(
-            "EvalStore.listResults",
-            `select body from ${schema}.eval_results where owner = $1 and experiment_id = $2 and number > $3
+      Effect.flatMap(
+        own.rows<Body>(
+          "listResults",
+          `select body from ${schema}.eval_results where owner = $1 and experiment_id = $2 and number > $3
              order by number limit $4`,
-            [toText(ownerId), knownId(experimentId), after, limit]
-          ),
-          (rows) => decodeRows(rows, ({ body }) => decodeResult(fromJson(body)))
-        )
+          [knownId(experimentId), after, limit]
+        ),
+        (rows) => decodeRows(rows, ({ body }) => decodeResult(fromJson(body)))
       ),
 
     removeExperiment: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query("EvalStore.removeExperiment", `delete from ${experiments} where owner = $1 and id = $2 returning id`, [
-            toText(ownerId),
-            knownId(id)
-          ]),
-          (rows) => rows.length > 0
-        )
-      ),
+      own.finds("removeExperiment", `delete from ${experiments} where owner = $1 and id = $2 returning id`, [
+        knownId(id)
+      ]),
 
     putFeedback: (feedback, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = {
-          owner: toText(ownerId),
-          thread: knownId(feedback.threadId),
-          message: newRowId(feedback.messageId),
-          assistant: newRowId(feedback.assistantId),
-          body: JSON.stringify(encodeFeedback(feedback)),
-          ...onceArguments(once)
-        }
-        const [row] = yield* query<{ readonly outcome: "stored" | "missing" | "repeated" }>(
-          "EvalStore.putFeedback",
-          `select ${call(database, "put_feedback", args)} as outcome`,
-          Object.values(args)
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<"stored" | "missing" | "repeated">("putFeedback", "put_feedback", {
+            thread: knownId(feedback.threadId),
+            message: newRowId(feedback.messageId),
+            assistant: newRowId(feedback.assistantId),
+            body: JSON.stringify(encodeFeedback(feedback)),
+            ...onceArguments(once)
+          }),
+          (outcome) => outcome ?? "missing"
         )
-        return row?.outcome ?? "missing"
-      }),
+      ),
 
     listFeedback: ({ after, assistantId, limit, threadId }) =>
       Principal.use(({ ownerId }) => {
@@ -315,46 +259,39 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
       }),
 
     putOnlineScore: (score) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "EvalStore.putOnlineScore",
-            `with thread as (select id from ${schema}.threads where owner = $1 and id = $3 for key share)
+      Effect.suspend(() =>
+        own.finds(
+          "putOnlineScore",
+          `with thread as (select id from ${schema}.threads where owner = $1 and id = $3 for key share)
              insert into ${scores} (owner, run_id, thread_id, assistant_id, message_ids, ended_at, body)
              select $1, $2::uuid, id, $4::uuid, $5::uuid[], $6::timestamptz, $7 from thread
              on conflict (owner, run_id) do nothing returning run_id`,
-            [
-              toText(ownerId),
-              newRowId(score.runId),
-              knownId(score.threadId),
-              newRowId(score.assistantId),
-              score.messageIds.map(newRowId),
-              score.endedAt,
-              JSON.stringify(encodeScore(score))
-            ]
-          ),
-          (rows) => rows.length > 0
+          [
+            newRowId(score.runId),
+            knownId(score.threadId),
+            newRowId(score.assistantId),
+            score.messageIds.map(newRowId),
+            score.endedAt,
+            JSON.stringify(encodeScore(score))
+          ]
         )
       ),
 
     getOnlineScore: (runId) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<PlacedBody>(
-            "EvalStore.getOnlineScore",
-            `select body, thread_id from ${scores} where owner = $1 and run_id = $2`,
-            [toText(ownerId), knownId(runId)]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), readScore)
-        )
+      Effect.map(
+        own.rows<PlacedBody>(
+          "getOnlineScore",
+          `select body, thread_id from ${scores} where owner = $1 and run_id = $2`,
+          [knownId(runId)]
+        ),
+        ([row]) => Option.map(Option.fromNullishOr(row), readScore)
       ),
 
     listOnlineScores: ({ after, assistantId, before, from, limit, rated = false }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<PlacedBody & { readonly feedback: string | null }>(
-            "EvalStore.listOnlineScores",
-            `select s.body, s.thread_id, f.body as feedback from ${scores} s ${rated ? "" : "left"} join lateral (
+      Effect.map(
+        own.rows<PlacedBody & { readonly feedback: string | null }>(
+          "listOnlineScores",
+          `select s.body, s.thread_id, f.body as feedback from ${scores} s ${rated ? "" : "left"} join lateral (
                select body from ${schema}.eval_feedback where owner = $1 and message_id = any(s.message_ids)
                order by ordinal desc limit 1) f on true
              where s.owner = $1
@@ -362,23 +299,21 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
                and ($5 or s.assistant_id = $4)
                and ($6::timestamptz is null or s.ended_at >= $6) and ($7::timestamptz is null or s.ended_at < $7)
              order by s.ordinal desc limit $8`,
-            [
-              toText(ownerId),
-              after === undefined ? null : knownId(after),
-              after === undefined,
-              assistantId === undefined ? null : knownId(assistantId),
-              assistantId === undefined,
-              from ?? null,
-              before ?? null,
-              limit
-            ]
-          ),
-          (rows) =>
-            rows.map(({ body, feedback, thread_id }) => ({
-              score: readScore({ body, thread_id }),
-              feedback: feedback === null ? null : decodeFeedback(fromJson(feedback)).score
-            }))
-        )
+          [
+            after === undefined ? null : knownId(after),
+            after === undefined,
+            assistantId === undefined ? null : knownId(assistantId),
+            assistantId === undefined,
+            from ?? null,
+            before ?? null,
+            limit
+          ]
+        ),
+        (rows) =>
+          rows.map(({ body, feedback, thread_id }) => ({
+            score: readScore({ body, thread_id }),
+            feedback: feedback === null ? null : decodeFeedback(fromJson(feedback)).score
+          }))
       )
   })
 }

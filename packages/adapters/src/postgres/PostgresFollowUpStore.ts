@@ -3,15 +3,14 @@
  * claimed last. A claim skips rows that another process is claiming at the same time.
  * Claims expire by the database's clock.
  */
-import { Principal } from "@colloquy/core"
 import { FollowUpStore } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { call, type Database } from "./Database.ts"
 import { decodeFollowUp, followUpColumns, type FollowUpRow, followUpsArgument } from "./FollowUpRecord.ts"
 import type { Presence } from "./Presence.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
@@ -26,6 +25,7 @@ const sameHash = (column: string, other: string): string =>
 
 export const followUpStore = (database: Database, { holder }: Presence): typeof FollowUpStore.Service => {
   const { query, schema } = database
+  const own = ownedStatements(database, "FollowUpStore")
   const table = `${schema}.follow_ups`
 
   const changed = (operation: string, statement: string, parameters: Parameters<Database["query"]>[2]) =>
@@ -36,12 +36,9 @@ export const followUpStore = (database: Database, { holder }: Presence): typeof 
 
   return FollowUpStore.of({
     add: (followUps) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), follow_ups: followUpsArgument(followUps) }
-        if (args.follow_ups === null) return Effect.void
-        return Effect.asVoid(
-          query("FollowUpStore.add", `select ${call(database, "add_follow_ups", args)}`, Object.values(args))
-        )
+      Effect.suspend(() => {
+        const follow_ups = followUpsArgument(followUps)
+        return follow_ups === null ? Effect.void : Effect.asVoid(own.call("add", "add_follow_ups", { follow_ups }))
       }),
 
     claim: (kinds, limit, duration, rules) =>
@@ -129,38 +126,30 @@ export const followUpStore = (database: Database, { holder }: Presence): typeof 
       ),
 
     find: (kind, key) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<FollowUpRow>(
-            "FollowUpStore.find",
-            `select ${followUpColumns} from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")}
+      own.first(
+        "find",
+        `select ${followUpColumns} from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")}
              order by f.ordinal desc limit 1`,
-            [toText(ownerId), toText(kind), toText(key)]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), decodeFollowUp)
-        )
+        [toText(kind), toText(key)],
+        decodeFollowUp
       ),
 
     list: (kind, { limit, skip }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<FollowUpRow>(
-            "FollowUpStore.list",
-            `select ${followUpColumns} from ${table} f where f.owner = $1 and f.kind = $2 order by f.ordinal desc offset $3 limit $4`,
-            [toText(ownerId), toText(kind), skip, limit]
-          ),
-          (rows) => rows.map(decodeFollowUp)
-        )
+      Effect.map(
+        own.rows<FollowUpRow>(
+          "list",
+          `select ${followUpColumns} from ${table} f where f.owner = $1 and f.kind = $2 order by f.ordinal desc offset $3 limit $4`,
+          [toText(kind), skip, limit]
+        ),
+        (rows) => rows.map(decodeFollowUp)
       ),
 
     cancel: (kind, key) =>
-      Principal.use(({ ownerId }) =>
-        changed(
-          "FollowUpStore.cancel",
-          `delete from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")} and ${isOpen("f")}
-           returning f.id`,
-          [toText(ownerId), toText(kind), toText(key)]
-        )
+      own.finds(
+        "cancel",
+        `delete from ${table} f where f.owner = $1 and f.kind = $2 and ${sameHash("f.key", "$3::text")} and ${isOpen("f")}
+         returning f.id`,
+        [toText(kind), toText(key)]
       ),
 
     dead: ({ limit, skip }) =>

@@ -1,9 +1,10 @@
 /** `KeyStore` on PostgreSQL. Only the look-up by hash has no owner as a condition, because it finds out the owner. */
-import { type KeyId, type KeyScope, OwnerId, Principal } from "@colloquy/core"
+import { type KeyId, type KeyScope, OwnerId } from "@colloquy/core"
 import { type KeyRecord, KeyStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
 
@@ -31,8 +32,10 @@ const decodeKey = (row: KeyRow): KeyRecord => ({
   revokedAt: row.revoked_at
 })
 
-export const keyStore = ({ brief, query, schema }: Database): typeof KeyStore.Service =>
-  KeyStore.of({
+export const keyStore = (database: Database): typeof KeyStore.Service => {
+  const { brief, query, schema } = database
+  const own = ownedStatements(database, "KeyStore")
+  return KeyStore.of({
     insert: (record) =>
       Effect.asVoid(
         Effect.suspend(() =>
@@ -67,26 +70,20 @@ export const keyStore = ({ brief, query, schema }: Database): typeof KeyStore.Se
         ([row]) => Option.map(Option.fromNullishOr(row), decodeKey)
       ),
 
-    list: Principal.use(({ ownerId }) =>
-      Effect.map(
-        query<KeyRow>(
-          "KeyStore.list",
-          `select ${columns} from ${schema}.keys k where k.owner = $1 order by k.created_at, k.ordinal`,
-          [toText(ownerId)]
-        ),
-        (rows) => rows.map(decodeKey)
-      )
+    list: Effect.map(
+      own.rows<KeyRow>(
+        "list",
+        `select ${columns} from ${schema}.keys k where k.owner = $1 order by k.created_at, k.ordinal`,
+        []
+      ),
+      (rows) => rows.map(decodeKey)
     ),
 
     revoke: (id, at) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "KeyStore.revoke",
-            `update ${schema}.keys k set revoked_at = coalesce(k.revoked_at, $3) where k.id = $1 and k.owner = $2 returning k.id`,
-            [knownId(id), toText(ownerId), at]
-          ),
-          (rows) => rows.length > 0
-        )
+      own.finds(
+        "revoke",
+        `update ${schema}.keys k set revoked_at = coalesce(k.revoked_at, $3) where k.id = $2 and k.owner = $1 returning k.id`,
+        [knownId(id), at]
       )
   })
+}

@@ -14,7 +14,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { encodeVector } from "./ChunkRecord.ts"
-import { type Arguments, call, type Database, type Parameter } from "./Database.ts"
+import { call, type Database } from "./Database.ts"
 import {
   besideArgument,
   changesArgument,
@@ -27,6 +27,7 @@ import {
 } from "./MemoryRow.ts"
 import { decodeRows } from "./DecodedRows.ts"
 import { searchArguments } from "./PostgresChunkIndex.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromTextOrNull, toText } from "./StoredText.ts"
 
@@ -41,23 +42,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
   const { query, schema } = database
   const table = `${schema}.memories m`
 
-  /** The owner is the first parameter of every statement. */
-  const queryOwned = <Row extends object>(operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
-    Principal.use(({ ownerId }) => query<Row>(`MemoryStore.${operation}`, statement, [toText(ownerId), ...parameters]))
-  /** Calls a function that returns one value. */
-  const callFunction = <A>(
-    operation: string,
-    name: string,
-    args: Arguments
-  ): Effect.Effect<A | null, StoreUnavailable, Principal> =>
-    Principal.use(({ ownerId }) => {
-      const all = { owner: toText(ownerId), ...args }
-      const statement = `select ${call(database, name, all)} as answer`
-      return Effect.map(
-        query<{ readonly answer: A | null }>(`MemoryStore.${operation}`, statement, Object.values(all)),
-        ([row]) => row?.answer ?? null
-      )
-    })
+  const own = ownedStatements(database, "MemoryStore")
   const ofAssistant = `m.owner = $1 and m.assistant_id = $2`
 
   return MemoryStore.of({
@@ -66,7 +51,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
     apply: ({ assistantId, at, beside, changes, learned, most = null }) =>
       Effect.suspend(() =>
         Effect.map(
-          callFunction<string>("apply", "apply_memory_changes", {
+          own.call<string>("apply", "apply_memory_changes", {
             assistant: knownId(assistantId),
             run: learned === null ? null : newRowId(learned.runId),
             ordered_at: learned?.orderedAt ?? null,
@@ -82,7 +67,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     applied: (runId) =>
       Effect.map(
-        queryOwned<{ assistant_id: AssistantId; outcomes: string; applied_at: Date; texts: string }>(
+        own.rows<{ assistant_id: AssistantId; outcomes: string; applied_at: Date; texts: string }>(
           "applied",
           `select r.assistant_id, r.outcomes, r.applied_at, (
              select coalesce(json_object_agg(m.id, m.content), '{}')::text from ${table}
@@ -108,7 +93,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     get: (assistantId, id) =>
       Effect.map(
-        queryOwned<MemoryRow>("get", `select ${memoryColumns} from ${table} where ${ofAssistant} and m.id = $3`, [
+        own.rows<MemoryRow>("get", `select ${memoryColumns} from ${table} where ${ofAssistant} and m.id = $3`, [
           knownId(assistantId),
           knownId(id)
         ]),
@@ -117,7 +102,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     existing: (ids) =>
       Effect.map(
-        queryOwned<{ readonly id: MemoryId }>(
+        own.rows<{ readonly id: MemoryId }>(
           "existing",
           `select m.id from ${table} where m.owner = $1 and m.id = any ($2::uuid[])`,
           [ids.filter(isStoredId)]
@@ -128,7 +113,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
     // A page after the last memory is one row that contains only the total.
     list: (assistantId, window) =>
       Effect.flatMap(
-        queryOwned<{ readonly total: bigint } & (MemoryRow | { readonly id: null })>(
+        own.rows<{ readonly total: bigint } & (MemoryRow | { readonly id: null })>(
           "list",
           `with page as (
              select m.ordinal, ${memoryColumns} from ${table} where ${ofAssistant} order by m.created_at, m.ordinal offset $3 limit $4
@@ -146,7 +131,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     history: (assistantId, id) =>
       Effect.map(
-        queryOwned<VersionRow>(
+        own.rows<VersionRow>(
           "history",
           `select v.content, v.metadata, v.source, v.confirmed_by, v.valid_from, v.valid_until, v.written_at, v.replaced_at
            from ${table} join ${schema}.memory_versions v on v.owner = m.owner and v.memory_id = m.id
@@ -159,14 +144,14 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
     beside: (assistantId, places, reach) => {
       const ofSession = `${ofAssistant} and m.session = p.session and m.source is null`
       const moment = `coalesce(m.said_at, m.created_at)`
-      const own = `(select o.ordinal from ${schema}.memories o where o.owner = $1 and o.id = p.id)`
-      const place = `(p.at, coalesce(${own}, ${lastOrdinal}))`
+      const written = `(select o.ordinal from ${schema}.memories o where o.owner = $1 and o.id = p.id)`
+      const place = `(p.at, coalesce(${written}, ${lastOrdinal}))`
       const side = (before: boolean) =>
         `(select ${moment} as moment, m.ordinal as place, ${memoryColumns} from ${table}
           where ${ofSession} and (${moment}, m.ordinal) ${before ? "<=" : ">"} ${place}
           order by moment ${before ? "desc" : "asc"}, m.ordinal ${before ? "desc" : "asc"} limit $4)`
       return Effect.map(
-        queryOwned<MemoryRow>(
+        own.rows<MemoryRow>(
           "beside",
           `select distinct on (s.moment, s.place) s.* from json_to_recordset($3::json) p (session text, at timestamptz, id uuid)
            cross join lateral (${side(true)} union all ${side(false)}) s order by s.moment, s.place`,
@@ -188,7 +173,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
 
     survey: (assistantId) =>
       Effect.map(
-        queryOwned<{ readonly total: bigint; readonly newest: Date | null }>(
+        own.rows<{ readonly total: bigint; readonly newest: Date | null }>(
           "survey",
           `select count(*) as total, max(m.updated_at) as newest from ${table} where ${ofAssistant}`,
           [knownId(assistantId)]
@@ -197,9 +182,8 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       ),
 
     removeAll: (assistantId, at) =>
-      Effect.map(
-        callFunction<string>("removeAll", "forget_memories", { assistant: knownId(assistantId), at }),
-        (removed) => (removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed))
+      Effect.map(own.call<string>("removeAll", "forget_memories", { assistant: knownId(assistantId), at }), (removed) =>
+        removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed)
       ),
 
     copyAll: (from, to) => {
@@ -207,7 +191,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       const copyAfter = (after: bigint): Effect.Effect<number, StoreUnavailable, Principal> =>
         Effect.gen(function* () {
           const args = { from: knownId(from), to: knownId(to), after, limit: copiedAtOnce }
-          const stored = yield* callFunction<string>("copyAll", "copy_memories", args)
+          const stored = yield* own.call<string>("copyAll", "copy_memories", args)
           if (stored === null) return 0
           const { copied, last, seen } = fromJson<CopiedPage>(stored)
           return copied + (seen < copiedAtOnce ? 0 : yield* copyAfter(BigInt(last)))
@@ -246,7 +230,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       !keepsVectors
         ? Effect.succeed([])
         : Effect.map(
-            queryOwned<MemoryRow>(
+            own.rows<MemoryRow>(
               "withoutVectors",
               `select ${memoryColumns} from ${table} where ${ofAssistant} and not exists (
                  select from ${schema}.search_entries e
@@ -263,7 +247,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
       !keepsVectors
         ? Effect.succeed(0)
         : Effect.map(
-            callFunction<number>("setVectors", "set_memory_vectors", {
+            own.call<number>("setVectors", "set_memory_vectors", {
               assistant: knownId(assistantId),
               model: toText(model.name),
               dimensions: model.dimensions,

@@ -1,61 +1,58 @@
 /** `OutcomeStore` on PostgreSQL. An outcome is stored as one JSON text, so that it is returned exactly as it was recorded. */
-import { Principal } from "@colloquy/core"
 import { Outcome, OutcomeStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId } from "./StoredId.ts"
-import { fromJson, toText } from "./StoredText.ts"
+import { fromJson } from "./StoredText.ts"
 
-export const outcomeStore = ({ query, schema }: Database): typeof OutcomeStore.Service =>
-  OutcomeStore.of({
+export const outcomeStore = (database: Database): typeof OutcomeStore.Service => {
+  const { schema } = database
+  const own = ownedStatements(database, "OutcomeStore")
+  return OutcomeStore.of({
     record: (outcome) =>
-      Principal.use(({ ownerId }) => {
+      Effect.suspend(() => {
         const { assistantId, threadId } = outcome
         // The locks prevent that the assistant or the thread is removed before the row is committed.
-        return Effect.map(
-          query(
-            "OutcomeStore.record",
-            `with assistant as (
-               select id from ${schema}.assistants where owner = $1 and id = $3 for key share
-             ), thread as (
-               select id from ${schema}.threads where owner = $1 and id = $4 for key share
-             )
-             insert into ${schema}.answer_outcomes (owner, answer_hash, assistant_id, thread_id, recorded_at, body)
-             select $1, $2, $3, $4, $5, $6
-             where ($7 or exists (select from assistant)) and ($8 or exists (select from thread))
-             on conflict (owner, answer_hash) do update set assistant_id = excluded.assistant_id,
-               thread_id = excluded.thread_id, recorded_at = excluded.recorded_at, body = excluded.body
-             returning owner`,
-            [
-              toText(ownerId),
-              outcomeHash(outcome),
-              assistantId === null ? null : knownId(assistantId),
-              threadId === null ? null : knownId(threadId),
-              outcome.recordedAt,
-              encode(outcome),
-              assistantId === null,
-              threadId === null
-            ]
-          ),
-          (rows) => rows.length > 0
+        return own.finds(
+          "record",
+          `with assistant as (
+             select id from ${schema}.assistants where owner = $1 and id = $3 for key share
+           ), thread as (
+             select id from ${schema}.threads where owner = $1 and id = $4 for key share
+           )
+           insert into ${schema}.answer_outcomes (owner, answer_hash, assistant_id, thread_id, recorded_at, body)
+           select $1, $2, $3, $4, $5, $6
+           where ($7 or exists (select from assistant)) and ($8 or exists (select from thread))
+           on conflict (owner, answer_hash) do update set assistant_id = excluded.assistant_id,
+             thread_id = excluded.thread_id, recorded_at = excluded.recorded_at, body = excluded.body
+           returning owner`,
+          [
+            outcomeHash(outcome),
+            assistantId === null ? null : knownId(assistantId),
+            threadId === null ? null : knownId(threadId),
+            outcome.recordedAt,
+            encode(outcome),
+            assistantId === null,
+            threadId === null
+          ]
         )
       }),
     newest: (assistantId, limit) =>
-      Principal.use(({ ownerId }) => {
-        const isOfAssistant = assistantId === null ? "assistant_id is null" : "assistant_id = $3"
-        return Effect.map(
-          query<{ readonly body: string }>(
-            "OutcomeStore.newest",
-            `select body from ${schema}.answer_outcomes where owner = $1 and ${isOfAssistant}
-             order by recorded_at desc, ordinal desc limit $2`,
-            [toText(ownerId), limit, ...(assistantId === null ? [] : [knownId(assistantId)])]
-          ),
-          (rows) => rows.map(({ body }) => decode(fromJson(body)))
-        )
-      })
+      Effect.map(
+        own.rows<{ readonly body: string }>(
+          "newest",
+          `select body from ${schema}.answer_outcomes
+           where owner = $1 and ${assistantId === null ? "assistant_id is null" : "assistant_id = $3"}
+           order by recorded_at desc, ordinal desc limit $2`,
+          [limit, ...(assistantId === null ? [] : [knownId(assistantId)])]
+        ),
+        (rows) => rows.map(({ body }) => decode(fromJson(body)))
+      )
   })
+}
 
 const outcomeHash = ({ answerSetId, question }: Outcome): string =>
   createHash("sha256")

@@ -2,8 +2,8 @@
 import { OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import { type Erasure, type ErasureId, OwnerStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { call, type Database } from "./Database.ts"
+import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
 
@@ -25,6 +25,7 @@ const columns = "id, status, created_at, ended_at"
 
 export const ownerStore = (database: Database): typeof OwnerStore.Service => {
   const { query, schema } = database
+  const own = ownedStatements(database, "OwnerStore")
   const erasures = `${schema}.erasures`
 
   return OwnerStore.of({
@@ -42,28 +43,20 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
       }),
 
     erasure: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<ErasureRow>("OwnerStore.erasure", `select ${columns} from ${erasures} where owner = $1 and id = $2`, [
-            toText(ownerId),
-            knownId(id)
-          ]),
-          ([row]) => Option.map(Option.fromNullishOr(row), decodeErasure)
-        )
+      own.first(
+        "erasure",
+        `select ${columns} from ${erasures} where owner = $1 and id = $2`,
+        [knownId(id)],
+        decodeErasure
       ),
 
     endErasure: (id, status, at, keptKind) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), id: knownId(id), status, at, kept_kind: keptKind }
-        return Effect.map(
-          query<{ readonly has_ended: boolean }>(
-            "OwnerStore.endErasure",
-            `select ${call(database, "end_erasure", args)} as has_ended`,
-            Object.values(args)
-          ),
-          ([row]) => row?.has_ended === true
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<boolean>("endErasure", "end_erasure", { id: knownId(id), status, at, kept_kind: keptKind }),
+          (has_ended) => has_ended === true
         )
-      }),
+      ),
 
     unattended: (kind, limit) =>
       Effect.map(
@@ -81,44 +74,28 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
       ),
 
     activeRuns: (limit) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<{ readonly run_id: RunId; readonly thread_id: ThreadId }>(
-            "OwnerStore.activeRuns",
-            `select active.run_id, active.thread_id from ${schema}.threads thread
+      Effect.map(
+        own.rows<{ readonly run_id: RunId; readonly thread_id: ThreadId }>(
+          "activeRuns",
+          `select active.run_id, active.thread_id from ${schema}.threads thread
              cross join lateral (
                select run_id, thread_id from ${schema}.active_runs where thread_id = thread.id and owner = thread.owner offset 0
              ) active where thread.owner = $1 and thread.active > 0 limit $2`,
-            [toText(ownerId), limit]
-          ),
-          (rows) => rows.map(({ run_id: runId, thread_id: threadId }) => ({ runId, threadId }))
-        )
+          [limit]
+        ),
+        (rows) => rows.map(({ run_id: runId, thread_id: threadId }) => ({ runId, threadId }))
       ),
 
     eraseSome: (limit, keptKind) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), limit, kept_kind: keptKind }
-        return Effect.map(
-          query<{ readonly gone: number }>(
-            "OwnerStore.eraseSome",
-            `select ${call(database, "erase_some", args)} as gone`,
-            Object.values(args)
-          ),
-          ([row]) => row?.gone ?? 0
-        )
-      }),
+      Effect.suspend(() =>
+        Effect.map(own.call<number>("eraseSome", "erase_some", { limit, kept_kind: keptKind }), (gone) => gone ?? 0)
+      ),
 
     left: (keptKind) =>
-      Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), kept_kind: keptKind }
-        return Effect.map(
-          query<{ readonly found: string }>(
-            "OwnerStore.left",
-            `select ${call(database, "left_of_owner", args)} as found`,
-            Object.values(args)
-          ),
-          ([row]) => fromJson<{ readonly [table: string]: number }>(row?.found ?? "{}")
+      Effect.suspend(() =>
+        Effect.map(own.call<string>("left", "left_of_owner", { kept_kind: keptKind }), (found) =>
+          fromJson<{ readonly [table: string]: number }>(found ?? "{}")
         )
-      })
+      )
   })
 }

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { makeSeal } from "./SealedText.ts"
 import { fromText, toText } from "./StoredText.ts"
 
@@ -39,11 +40,13 @@ interface SealedRow {
 const pageOfKeys = 100
 
 export const providerKeys = (
-  { query, schema }: Database,
+  database: Database,
   secret: Redacted.Redacted<string>,
   earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
 ): Effect.Effect<Context.Context<ProviderKeyVault>> =>
   Effect.map(makeSeal(secret, earlierSecrets), (seal) => {
+    const { query, schema } = database
+    const own = ownedStatements(database, "ProviderKeyVault")
     const sealingContext = (owner: string, provider: string) => JSON.stringify([owner, provider])
 
     /** A key that its owner has replaced meanwhile stays as it is. */
@@ -100,25 +103,17 @@ export const providerKeys = (
           )
         }),
       remove: (provider) =>
-        Principal.use(({ ownerId }) =>
-          Effect.map(
-            query(
-              "ProviderKeyVault.remove",
-              `delete from ${schema}.provider_keys where owner = $1 and provider = $2 returning provider`,
-              [toText(ownerId), toText(provider)]
-            ),
-            (rows) => rows.length > 0
-          )
+        own.finds(
+          "remove",
+          `delete from ${schema}.provider_keys where owner = $1 and provider = $2 returning provider`,
+          [toText(provider)]
         ),
-      list: Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<{ readonly provider: string }>(
-            "ProviderKeyVault.list",
-            `select provider from ${schema}.provider_keys where owner = $1 and provider not like '%:%' order by provider`,
-            [toText(ownerId)]
-          ),
-          (rows) => rows.map((row) => fromText(row.provider))
-        )
+      list: Effect.map(
+        own.rows<{ readonly provider: string }>(
+          "list",
+          `select provider from ${schema}.provider_keys where owner = $1 and provider not like '%:%' order by provider`
+        ),
+        (rows) => rows.map((row) => fromText(row.provider))
       )
     })
 

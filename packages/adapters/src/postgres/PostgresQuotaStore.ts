@@ -7,6 +7,7 @@ import { call, type Database } from "./Database.ts"
 import { decodeGranted } from "./RunOutcomes.ts"
 import { limitsArgument } from "./RunStarts.ts"
 import { countedCost } from "./schema/Quotas.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toText } from "./StoredText.ts"
 
@@ -26,6 +27,7 @@ interface UsedRow {
 
 export const quotaStore = (database: Database): typeof QuotaStore.Service => {
   const { query, schema } = database
+  const own = ownedStatements(database, "QuotaStore")
   const rate = (name: "requests" | "turns") => `left join lateral (
       select used, ceil(extract(epoch from ends_at - clock_timestamp()) * 1000)::double precision as left_over
       from ${schema}.owner_rates where owner = $1 and rate = '${name}' and ends_at > clock_timestamp()
@@ -58,43 +60,30 @@ export const quotaStore = (database: Database): typeof QuotaStore.Service => {
         )
       }),
 
-    memories: Principal.use(({ ownerId }) =>
-      Effect.map(
-        query<{ readonly count: bigint }>(
-          "QuotaStore.memories",
-          `select count(*) as count from ${schema}.memories where owner = $1`,
-          [toText(ownerId)]
-        ),
-        ([row]) => Number(row?.count ?? 0)
-      )
+    memories: Effect.map(
+      own.rows<{ readonly count: bigint }>(
+        "memories",
+        `select count(*) as count from ${schema}.memories where owner = $1`,
+        []
+      ),
+      ([row]) => Number(row?.count ?? 0)
     ),
 
     hold: (id, request, lifetime) =>
-      Principal.use(({ ownerId }) => {
-        const args = {
-          owner: toText(ownerId),
-          id: newRowId(id),
-          request: limitsArgument(request),
-          millis: Duration.toMillis(lifetime)
-        }
-        return Effect.map(
-          query<{ readonly granted: string }>(
-            "QuotaStore.hold",
-            `select ${call(database, "hold_budget", args)} as granted`,
-            Object.values(args)
-          ),
-          ([row]) => decodeGranted(row?.granted ?? "{}")
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<string>("hold", "hold_budget", {
+            id: newRowId(id),
+            request: limitsArgument(request),
+            millis: Duration.toMillis(lifetime)
+          }),
+          (granted) => decodeGranted(granted ?? "{}")
         )
-      }),
+      ),
 
     release: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.asVoid(
-          query("QuotaStore.release", `delete from ${schema}.budget_holds where owner = $1 and id = $2`, [
-            toText(ownerId),
-            knownId(id)
-          ])
-        )
+      Effect.asVoid(
+        own.rows("release", `delete from ${schema}.budget_holds where owner = $1 and id = $2`, [knownId(id)])
       ),
 
     used: ({ assistantId, assumedPrices, day, requestsPerMinute, turnsPerMinute }) =>

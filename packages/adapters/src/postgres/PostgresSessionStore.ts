@@ -8,6 +8,7 @@ import { call, type Database } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { messageText } from "./schema/Threads.ts"
 import { decodeMessages, messageArguments, type MessagesRow } from "./MessageRecord.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import type { Presence } from "./Presence.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromJson, toText } from "./StoredText.ts"
@@ -17,6 +18,7 @@ type Outcome = "Opened" | "session" | "run" | "sessionsAtOnce" | "ThreadMissing"
 
 export const sessionStore = (database: Database, { holder }: Presence): typeof SessionStore.Service => {
   const { query, schema } = database
+  const own = ownedStatements(database, "SessionStore")
   const sessions = `${schema}.realtime_sessions`
   const charges = `${schema}.realtime_charges`
 
@@ -72,27 +74,21 @@ export const sessionStore = (database: Database, { holder }: Presence): typeof S
       }),
 
     write: ({ sessionId, threadId }, write, at) =>
-      Principal.use(({ ownerId }) => {
-        const args = {
-          owner: toText(ownerId),
-          thread: knownId(threadId),
-          session: knownId(sessionId),
-          at,
-          messages: JSON.stringify(write.messages.map(insertMessage)),
-          numbers: write.charges.map(({ number }) => number),
-          charges: write.charges.map((charge) => JSON.stringify(charge)),
-          sums: write.charges.map((charge) => chargesArgument([charge]) ?? "[]"),
-          follow_ups: followUpsArgument(write.followUps)
-        }
-        return Effect.map(
-          query<{ readonly written: boolean }>(
-            "SessionStore.write",
-            `select ${call(database, "write_session", args)} as written`,
-            Object.values(args)
-          ),
-          ([row]) => row?.written === true
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<boolean>("write", "write_session", {
+            thread: knownId(threadId),
+            session: knownId(sessionId),
+            at,
+            messages: JSON.stringify(write.messages.map(insertMessage)),
+            numbers: write.charges.map(({ number }) => number),
+            charges: write.charges.map((charge) => JSON.stringify(charge)),
+            sums: write.charges.map((charge) => chargesArgument([charge]) ?? "[]"),
+            follow_ups: followUpsArgument(write.followUps)
+          }),
+          (written) => written === true
         )
-      }),
+      ),
 
     renew: (leases, duration) =>
       Effect.map(

@@ -4,8 +4,7 @@ import type { Metadata } from "@colloquy/core/adapters"
 import { Principal } from "@colloquy/core"
 import { ThreadInSession, ThreadStore } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { type Database, type Parameter } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import { decodeRows } from "./DecodedRows.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
 import { decodeListed } from "./ListedRecord.ts"
@@ -13,127 +12,99 @@ import { decodeList, type MessageRow, unfinishedText } from "./MessageRecord.ts"
 import { removeWith } from "./Removals.ts"
 import { messageText } from "./schema/Threads.ts"
 import { isStoredId, knownId, newRowId } from "./StoredId.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { fromJsonOrNull, toJson, toText } from "./StoredText.ts"
 import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const threadStore = (database: Database, histories: KnownHistories): typeof ThreadStore.Service => {
-  const { brief, query, schema } = database
+  const { brief, schema } = database
+  const own = ownedStatements(database, "ThreadStore")
+  const briefly = ownedStatements(database, "ThreadStore", brief)
 
   return ThreadStore.of({
     insert: (thread) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "ThreadStore.insert",
-            // The lock prevents that the assistant is removed before the thread is committed.
-            `with a as (select owner, id from ${schema}.assistants where id = $1 and owner = $2 for key share)
+      Effect.suspend(() =>
+        own.finds(
+          "insert", // The lock prevents that the assistant is removed before the thread is committed.
+          `with a as (select owner, id from ${schema}.assistants where id = $2 and owner = $1 for key share)
              insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version, scratch)
              select $3::uuid, owner, id, $4, $5::timestamptz, $6::timestamptz, $7::integer, $8::boolean from a returning id`,
-            [
-              knownId(thread.assistantId),
-              toText(ownerId),
-              newRowId(thread.id),
-              toJson(thread.metadata),
-              thread.createdAt,
-              thread.updatedAt,
-              thread.assistantVersion,
-              thread.scratch === true
-            ]
-          ),
-          (rows) => rows.length > 0
+          [
+            knownId(thread.assistantId),
+            newRowId(thread.id),
+            toJson(thread.metadata),
+            thread.createdAt,
+            thread.updatedAt,
+            thread.assistantVersion,
+            thread.scratch === true
+          ]
         )
       ),
 
     get: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          brief<ThreadRow>(
-            "ThreadStore.get",
-            `select ${threadColumns} from ${schema}.threads t where t.id = $1 and t.owner = $2`,
-            [knownId(id), toText(ownerId)]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), decodeThread)
-        )
+      briefly.first(
+        "get",
+        `select ${threadColumns} from ${schema}.threads t where t.id = $2 and t.owner = $1`,
+        [knownId(id)],
+        decodeThread
       ),
 
     list: ({ limit, skip }, assistantId) =>
-      Principal.use(({ ownerId }) => {
-        const ofAssistant = assistantId === undefined ? "" : "and t.assistant_id = $4"
-        const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
-        return Effect.flatMap(
-          query<ThreadRow>(
-            "ThreadStore.list",
-            `select ${threadColumns} from ${schema}.threads t where t.owner = $1 and not t.scratch ${ofAssistant}
-             order by t.created_at, t.ordinal offset $2 limit $3`,
-            assistantId === undefined ? parameters : [...parameters, knownId(assistantId)]
-          ),
-          (rows) => decodeRows(rows, decodeThread)
-        )
-      }),
+      Effect.flatMap(
+        own.rows<ThreadRow>(
+          "list",
+          `select ${threadColumns} from ${schema}.threads t where t.owner = $1 and not t.scratch ${assistantId === undefined ? "" : "and t.assistant_id = $4"}
+           order by t.created_at, t.ordinal offset $2 limit $3`,
+          [skip, limit, ...(assistantId === undefined ? [] : [knownId(assistantId)])]
+        ),
+        (rows) => decodeRows(rows, decodeThread)
+      ),
 
     messages: (ids) => readMessages(database, ids, decodeList),
 
     listed: (ids) => readMessages(database, ids, decodeListed),
 
     messagesBefore: (id, sequence, limit) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<MessageRow>(
-            "ThreadStore.messagesBefore",
-            `select message from (
+      Effect.map(
+        own.rows<MessageRow>(
+          "messagesBefore",
+          `select message from (
                select m.sequence, ${messageText("m")} as message from ${schema}.messages m
                where m.owner = $1 and m.thread_id = $2 and m.sequence > 0 and m.sequence < $3 and ${isThread(schema)} order by m.sequence desc limit $4) newest
              order by sequence`,
-            [toText(ownerId), knownId(id), sequence, limit]
-          ),
-          decodeList
-        )
+          [knownId(id), sequence, limit]
+        ),
+        decodeList
       ),
 
     mergeMetadata: (id, fields) => Principal.use(({ ownerId }) => mergeMetadata(database, ownerId, id, fields)),
 
     handOver: (id, assistantId) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "ThreadStore.handOver",
-            // The lock prevents that the assistant is removed before the thread is committed.
-            `with acting as (
-               select a.id from ${schema}.assistants a where a.id = $3 and a.owner = $2 and not a.draft for key share
+      own.finds(
+        "handOver", // The lock prevents that the assistant is removed before the thread is committed.
+        `with acting as (
+               select a.id from ${schema}.assistants a where a.id = $3 and a.owner = $1 and not a.draft for key share
              )
              update ${schema}.threads set acting_assistant_id = $3
-             where id = $1 and owner = $2 and ($3::uuid is null or exists (select from acting)) returning id`,
-            [knownId(id), toText(ownerId), assistantId === null ? null : knownId(assistantId)]
-          ),
-          (rows) => rows.length > 0
-        )
+             where id = $2 and owner = $1 and ($3::uuid is null or exists (select from acting)) returning id`,
+        [knownId(id), assistantId === null ? null : knownId(assistantId)]
       ),
 
     pin: (id, assistantVersion) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "ThreadStore.pin",
-            `update ${schema}.threads set assistant_version = $3 where id = $1 and owner = $2 returning id`,
-            [knownId(id), toText(ownerId), assistantVersion]
-          ),
-          (rows) => rows.length > 0
-        )
+      own.finds(
+        "pin",
+        `update ${schema}.threads set assistant_version = $3 where id = $2 and owner = $1 returning id`,
+        [knownId(id), assistantVersion]
       ),
 
     setSummary: (id, summary) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "ThreadStore.setSummary",
-            `update ${schema}.threads set summary = $3, summarized_through = $4
-             where id = $1 and owner = $2 and summarized_through < $4 and ($5::uuid is null or exists (
-               select from ${schema}.messages m where m.thread_id = $1 and m.owner = $2 and m.sequence = $4 and m.id = $5
+      own.finds(
+        "setSummary",
+        `update ${schema}.threads set summary = $3, summarized_through = $4
+             where id = $2 and owner = $1 and summarized_through < $4 and ($5::uuid is null or exists (
+               select from ${schema}.messages m where m.thread_id = $2 and m.owner = $1 and m.sequence = $4 and m.id = $5
              )) returning id`,
-            [knownId(id), toText(ownerId), toJson(summary), summary.throughSequence, summary.throughId ?? null]
-          ),
-          (rows) => rows.length > 0
-        )
+        [knownId(id), toJson(summary), summary.throughSequence, summary.throughId ?? null]
       ),
 
     remove: (id) =>

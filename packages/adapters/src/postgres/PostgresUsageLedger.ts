@@ -4,6 +4,7 @@ import { UsageLedger } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { call, type Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { fromText, toText } from "./StoredText.ts"
 import { chargesArgument, decodeUsage, type UsageRow } from "./UsageColumns.ts"
@@ -16,30 +17,28 @@ type LedgerRow = { readonly total: bigint } & (
 
 export const usageLedger = (database: Database): typeof UsageLedger.Service => {
   const { query, schema } = database
+  const own = ownedStatements(database, "UsageLedger")
   return UsageLedger.of({
     begin: (id, charges, assistantId) =>
-      Principal.use(({ ownerId }) => {
+      Effect.suspend(() => {
         const begun = chargesArgument(charges)
         if (begun === null) return Effect.void
         return Effect.asVoid(
-          query(
-            "UsageLedger.begin",
+          own.rows(
+            "begin",
             `insert into ${schema}.usage_receipts (owner, id, begun, assistant) values ($1, $2, $3, $4) on conflict do nothing`,
-            [toText(ownerId), newRowId(id), begun, assistantId && knownId(assistantId)]
+            [newRowId(id), begun, assistantId && knownId(assistantId)]
           )
         )
       }),
     add: (id, charges, assistantId) =>
-      Principal.use(({ ownerId }) => {
+      Effect.suspend(() => {
         const args = {
-          owner: toText(ownerId),
           id: newRowId(id),
           charges: chargesArgument(charges),
           assistant: assistantId && knownId(assistantId)
         }
-        return Effect.asVoid(
-          query("UsageLedger.add", `select ${call(database, "add_charges_once", args)}`, Object.values(args))
-        )
+        return Effect.asVoid(own.call("add", "add_charges_once", args))
       }),
     endBegun: (age, limit) => {
       const args = { millis: Duration.toMillis(age), limit }

@@ -1,14 +1,18 @@
 /** `WebhookStore` on PostgreSQL. A webhook is one JSON text; a delivery is two: what is sent, and what came of it. */
-import { OwnerId, Principal } from "@colloquy/core"
+import { OwnerId } from "@colloquy/core"
 import { Delivery, Webhook, type WebhookChange, WebhookStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type Arguments, call, type Database, type Parameter } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { onceArguments } from "./PostgresBranches.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId, newRowId } from "./StoredId.ts"
-import { fromJson, fromText, toText } from "./StoredText.ts"
+import { fromJson, fromText } from "./StoredText.ts"
+
+interface WebhookRow {
+  readonly body: string
+}
 
 interface DeliveryRow {
   readonly round: number
@@ -21,43 +25,28 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
   const webhooks = `${schema}.webhooks`
   const deliveries = `${schema}.webhook_deliveries`
 
-  /** The first value of a function's row. */
-  const calls = <Value>(operation: string, name: string, args: Arguments) =>
-    Effect.map(
-      query<{ readonly value: Value }>(operation, `select ${call(database, name, args)} as value`, Object.values(args)),
-      ([row]) => row?.value
-    )
-  const owned = <Row extends object>(operation: string, sql: string, args: ReadonlyArray<Parameter>) =>
-    Principal.use(({ ownerId }) => query<Row>(operation, sql, [toText(ownerId), ...args]))
-  const isFound = (rows: ReadonlyArray<object>) => rows.length > 0
+  const own = ownedStatements(database, "WebhookStore")
 
   return WebhookStore.of({
     insert: (webhook, most, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const outcome = yield* calls<"stored" | "too_many" | "repeated">("WebhookStore.insert", "insert_webhook", {
-          owner: toText(ownerId),
-          id: newRowId(webhook.id),
-          revision: webhook.revision,
-          body: textOfWebhook(webhook),
-          most,
-          ...onceArguments(once)
-        })
-        return outcome ?? "too_many"
-      }),
-    get: (id) =>
-      Effect.map(
-        owned<{ readonly body: string }>(
-          "WebhookStore.get",
-          `select body from ${webhooks} where owner = $1 and id = $2`,
-          [knownId(id)]
-        ),
-        ([row]) => Option.map(Option.fromNullishOr(row), toWebhook)
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<"stored" | "too_many" | "repeated">("insert", "insert_webhook", {
+            id: newRowId(webhook.id),
+            revision: webhook.revision,
+            body: textOfWebhook(webhook),
+            most,
+            ...onceArguments(once)
+          }),
+          (outcome) => outcome ?? "too_many"
+        )
       ),
+    get: (id) =>
+      own.first("get", `select body from ${webhooks} where owner = $1 and id = $2`, [knownId(id)], toWebhook),
     list: ({ after, limit }) =>
       Effect.map(
-        owned<{ readonly body: string }>(
-          "WebhookStore.list",
+        own.rows<WebhookRow>(
+          "list",
           `select body from ${webhooks} where owner = $1 and ($3 or ordinal < (
              select ordinal from ${webhooks} where owner = $1 and id = $2
            )) order by ordinal desc limit $4`,
@@ -66,24 +55,19 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
         (rows) => rows.map(toWebhook)
       ),
     replace: (webhook, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const outcome = yield* calls<WebhookChange>("WebhookStore.replace", "replace_webhook", {
-          owner: toText(ownerId),
-          id: knownId(webhook.id),
-          revision: webhook.revision,
-          body: textOfWebhook(webhook),
-          ...onceArguments(once)
-        })
-        return outcome ?? "changed"
-      }),
-    remove: (id) =>
-      Effect.map(
-        owned("WebhookStore.remove", `delete from ${webhooks} where owner = $1 and id = $2 returning id`, [
-          knownId(id)
-        ]),
-        isFound
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<WebhookChange>("replace", "replace_webhook", {
+            id: knownId(webhook.id),
+            revision: webhook.revision,
+            body: textOfWebhook(webhook),
+            ...onceArguments(once)
+          }),
+          (outcome) => outcome ?? "changed"
+        )
       ),
+    remove: (id) =>
+      own.finds("remove", `delete from ${webhooks} where owner = $1 and id = $2 returning id`, [knownId(id)]),
     owners: (after, limit) =>
       Effect.map(
         query<{ readonly owner: string; readonly ordinal: number }>(
@@ -94,34 +78,32 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
         (rows) => rows.map(({ ordinal, owner }) => ({ ownerId: OwnerId.make(fromText(owner)), mark: ordinal }))
       ),
     insertDelivery: (delivery, followUp, keep) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const isStored = yield* calls<boolean>("WebhookStore.insertDelivery", "insert_webhook_delivery", {
-          owner: toText(ownerId),
-          id: newRowId(delivery.id),
-          webhook: knownId(delivery.webhookId),
-          round: delivery.round,
-          at_rest: delivery.status !== "pending",
-          body: textOfDelivery(delivery),
-          outcome: textOfOutcome(delivery),
-          follow_ups: followUpsArgument([followUp]),
-          keep
-        })
-        return isStored === true
-      }),
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<boolean>("insertDelivery", "insert_webhook_delivery", {
+            id: newRowId(delivery.id),
+            webhook: knownId(delivery.webhookId),
+            round: delivery.round,
+            at_rest: delivery.status !== "pending",
+            body: textOfDelivery(delivery),
+            outcome: textOfOutcome(delivery),
+            follow_ups: followUpsArgument([followUp]),
+            keep
+          }),
+          (isStored) => isStored === true
+        )
+      ),
     getDelivery: (id) =>
-      Effect.map(
-        owned<DeliveryRow>(
-          "WebhookStore.getDelivery",
-          `select round, body, outcome from ${deliveries} where owner = $1 and id = $2`,
-          [knownId(id)]
-        ),
-        ([row]) => Option.map(Option.fromNullishOr(row), toDelivery)
+      own.first(
+        "getDelivery",
+        `select round, body, outcome from ${deliveries} where owner = $1 and id = $2`,
+        [knownId(id)],
+        toDelivery
       ),
     listDeliveries: ({ after, limit, webhookId }) =>
       Effect.map(
-        owned<DeliveryRow>(
-          "WebhookStore.listDeliveries",
+        own.rows<DeliveryRow>(
+          "listDeliveries",
           `select round, body, outcome from ${deliveries} where owner = $1 and webhook_id = $2 and ($4 or ordinal < (
              select ordinal from ${deliveries} where owner = $1 and id = $3
            )) order by ordinal desc limit $5`,
@@ -130,26 +112,23 @@ export const webhookStore = (database: Database): typeof WebhookStore.Service =>
         (rows) => rows.map(toDelivery)
       ),
     record: (outcome) =>
-      Effect.map(
-        owned(
-          "WebhookStore.record",
-          `update ${deliveries} set at_rest = $4, outcome = $5 where owner = $1 and id = $2 and round = $3 returning id`,
-          [knownId(outcome.id), outcome.round, outcome.status !== "pending", textOfOutcome(outcome)]
-        ),
-        isFound
+      own.finds(
+        "record",
+        `update ${deliveries} set at_rest = $4, outcome = $5 where owner = $1 and id = $2 and round = $3 returning id`,
+        [knownId(outcome.id), outcome.round, outcome.status !== "pending", textOfOutcome(outcome)]
       ),
     retry: ({ id, round }, followUp, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const outcome = yield* calls<WebhookChange>("WebhookStore.retry", "retry_webhook_delivery", {
-          owner: toText(ownerId),
-          id: knownId(id),
-          round,
-          follow_ups: followUpsArgument([followUp]),
-          ...onceArguments(once)
-        })
-        return outcome ?? "changed"
-      })
+      Effect.suspend(() =>
+        Effect.map(
+          own.call<WebhookChange>("retry", "retry_webhook_delivery", {
+            id: knownId(id),
+            round,
+            follow_ups: followUpsArgument([followUp]),
+            ...onceArguments(once)
+          }),
+          (outcome) => outcome ?? "changed"
+        )
+      )
   })
 }
 
@@ -157,7 +136,7 @@ const webhookCodec = Schema.toCodecJson(Webhook)
 const encodeWebhook = Schema.encodeSync(webhookCodec)
 const decodeWebhook = Schema.decodeUnknownSync(webhookCodec)
 const textOfWebhook = (webhook: Webhook): string => JSON.stringify(encodeWebhook(webhook))
-const toWebhook = ({ body }: { readonly body: string }): Webhook => decodeWebhook(fromJson(body))
+const toWebhook = ({ body }: WebhookRow): Webhook => decodeWebhook(fromJson(body))
 
 const Outcome = Schema.toCodecJson(
   Schema.Struct({

@@ -6,7 +6,7 @@
 import { type OwnerId, Principal, type ThreadId } from "@colloquy/core"
 import type {
   AdmissionRequest,
-  Answers,
+  CallAnswers,
   Begin,
   BudgetRequest,
   Continue,
@@ -323,7 +323,7 @@ const admissionArguments = (admission: AdmissionRequest | null, historyTokens: n
 })
 
 const answersArguments = (
-  { answered, idempotency, messageId, plan, results, runId, tokens }: Answers,
+  { answered, idempotency, messageId, plan, results, runId, tokens }: CallAnswers,
   ownerId: OwnerId
 ) => ({
   owner: toText(ownerId),

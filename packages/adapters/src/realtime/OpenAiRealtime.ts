@@ -54,7 +54,7 @@ const makeVendor = (prices?: OpenAiVoicePrices): VoiceVendor => ({
     asksAfterCommit: true,
     truncates: true,
     draftsOfUser: false,
-    usageOf: (message) => responseUsage(record(message["response"])["usage"], prices),
+    readUsage: (message) => responseUsage(record(message["response"])["usage"], prices),
     transcriptionUsage: (message) => transcriptionUsage(record(message["usage"]), prices)
   },
   defaults: {

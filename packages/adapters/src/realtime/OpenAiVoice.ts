@@ -38,7 +38,7 @@ export interface VoiceDialect {
   /** Whether the vendor sends the user's transcript repeatedly, each time as a whole. */
   readonly draftsOfUser: boolean
   /** The usage of a response. `billed` is what the session has been charged for so far; this function updates it. */
-  readonly usageOf: (message: WireRecord, billed: Billed) => Usage | null
+  readonly readUsage: (message: WireRecord, billed: Billed) => Usage | null
   readonly transcriptionUsage: (message: WireRecord) => Usage | null
 }
 
@@ -399,7 +399,7 @@ export const makeVoiceMapping = (sink: MappingSink, setup: VoiceSetup, dialect: 
       const isCurrent = response !== null && (id === undefined || id === response.id)
       if (isCurrent && done["status"] === "cancelled" && details["reason"] === "turn_detected") interrupt(now)
       if (done["status"] === "failed") sink.event({ _tag: "Failed", reason: errorReason(record(details["error"])) })
-      const usage = dialect.usageOf(message, billed)
+      const usage = dialect.readUsage(message, billed)
       if (usage !== null) sink.event({ _tag: "Used", usage })
       if (response !== null && isCurrent) endResponse(response)
       requestIfWanted()

@@ -51,7 +51,7 @@ const makeVendor = (prices?: XaiVoicePrices): VoiceVendor => ({
     asksAfterCommit: false,
     truncates: false,
     draftsOfUser: true,
-    usageOf: usageWith(prices?.minute),
+    readUsage: usageWith(prices?.minute),
     transcriptionUsage: () => null
   },
   defaults: {

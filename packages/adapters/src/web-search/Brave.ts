@@ -9,7 +9,7 @@ export const brave = (settings: EngineSettings = {}): WebSearchPort =>
     id: "brave",
     baseUrl: "https://api.search.brave.com",
     secrets: settings.apiKey === undefined ? {} : { "x-subscription-token": hidden(settings.apiKey) },
-    requestOf: ({ limit, text: query }) => ({
+    writeRequest: ({ limit, text: query }) => ({
       path: `/res/v1/web/search?${new URLSearchParams({ q: shortened(query), count: String(Math.min(limit, 20)) }).toString()}`,
       body: null
     }),

@@ -33,7 +33,7 @@ export interface EngineDialect {
   readonly baseUrl: string
   readonly secrets: Call["secrets"]
   /** The path below the base URL, and the body of a POST; null for a GET. */
-  readonly requestOf: (query: WebQuery) => { readonly path: string; readonly body: object | null }
+  readonly writeRequest: (query: WebQuery) => { readonly path: string; readonly body: object | null }
   readonly results: (body: WireRecord) => unknown
   readonly read: (entry: WireRecord) => Pick<WebResult, "text" | "publishedAt">
   /** The cost in US dollars, if the answer contains it. */
@@ -58,7 +58,7 @@ export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSea
     priceUsd,
     search: (query) =>
       Effect.suspend(() => {
-        const { body, path } = dialect.requestOf(query)
+        const { body, path } = dialect.writeRequest(query)
         const { headers = {} } = settings
         const call: Call = {
           provider: id,

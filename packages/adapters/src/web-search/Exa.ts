@@ -9,7 +9,7 @@ export const exa = (settings: EngineSettings = {}): WebSearchPort =>
     id: "exa",
     baseUrl: "https://api.exa.ai",
     secrets: settings.apiKey === undefined ? {} : { "x-api-key": hidden(settings.apiKey) },
-    requestOf: ({ limit, text: query }) => ({
+    writeRequest: ({ limit, text: query }) => ({
       path: "/search",
       body: { query, numResults: Math.min(limit, 100), type: "auto", contents: { text: { maxCharacters: 2_000 } } }
     }),

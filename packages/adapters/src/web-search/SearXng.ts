@@ -15,7 +15,7 @@ export const searXng = (settings: EngineSettings & { readonly baseUrl: string })
       baseUrl: settings.baseUrl,
       // SearXNG itself needs no key; a proxy in front of it may.
       secrets: bearer(settings.apiKey),
-      requestOf: ({ text: query }) => ({
+      writeRequest: ({ text: query }) => ({
         path: `/search?${new URLSearchParams({ q: query, format: "json" }).toString()}`,
         body: null
       }),

@@ -9,7 +9,7 @@ export const tavily = (settings: EngineSettings = {}): WebSearchPort =>
     id: "tavily",
     baseUrl: "https://api.tavily.com",
     secrets: bearer(settings.apiKey),
-    requestOf: ({ limit, text: query }) => ({ path: "/search", body: { query, max_results: Math.min(limit, 20) } }),
+    writeRequest: ({ limit, text: query }) => ({ path: "/search", body: { query, max_results: Math.min(limit, 20) } }),
     results: ({ results }) => results,
     read: ({ content, published_date }) => ({ text: string(content) ?? "", publishedAt: text(published_date) ?? null }),
     // 432: the limit of the plan is reached. 433: the limit of pay-as-you-go is reached.

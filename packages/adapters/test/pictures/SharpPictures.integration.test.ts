@@ -99,7 +99,7 @@ pictureConverterSuite(
         ["that is no picture", { mimeType: "image/png", bytes: new Uint8Array(100) }]
       ],
       limits: { bytes: 150_000, side: 1024 },
-      sideOf: (picture) => Effect.map(look(picture), ({ height, width }) => Math.max(width, height))
+      measureSide: (picture) => Effect.map(look(picture), ({ height, width }) => Math.max(width, height))
     }
   })
 )

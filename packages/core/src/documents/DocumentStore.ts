@@ -97,7 +97,7 @@ export class DocumentStore extends Context.Service<
      * The owner of a document, and when its addresses were revoked last; none for an unknown id. For readers with a signed address, where no
      * principal is known.
      */
-    readonly ownerOf: (id: DocumentId) => Effect.Effect<Option.Option<AddressedDocument>, StoreUnavailable>
+    readonly findAddressed: (id: DocumentId) => Effect.Effect<Option.Option<AddressedDocument>, StoreUnavailable>
     /**
      * MUST note that addresses of this document, or (null) of all documents of the principal, that were written before `at` are revoked, and
      * return the number of documents.

@@ -85,7 +85,7 @@ export class Documents extends Context.Service<
     readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, NoPlace | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
     /** The owner for whom a signed address of this document was made. */
-    readonly ownerOf: (id: DocumentId) => Effect.Effect<AddressedDocument, DocumentNotFound | StoreUnavailable>
+    readonly findAddressed: (id: DocumentId) => Effect.Effect<AddressedDocument, DocumentNotFound | StoreUnavailable>
     /**
      * Signed addresses of a document, or (null) of all documents of the principal, that were written until now are good no more. Returns the
      * moment.

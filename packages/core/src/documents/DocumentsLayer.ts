@@ -196,8 +196,8 @@ export const documentsLayer: Layer.Layer<
       }),
       ensurePlace: (place) => Effect.asVoid(findAssistant(place)).pipe(traced("Documents.ensurePlace")),
       get,
-      ownerOf: tracedFn("Documents.ownerOf")(function* (id: DocumentId) {
-        const found = yield* store.ownerOf(id)
+      findAddressed: tracedFn("Documents.findAddressed")(function* (id: DocumentId) {
+        const found = yield* store.findAddressed(id)
         return Option.isSome(found) ? found.value : yield* new DocumentNotFound({ documentId: id })
       }),
       revokeAddresses: tracedFn("Documents.revokeAddresses")(function* (id: DocumentId | null) {

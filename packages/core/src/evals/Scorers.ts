@@ -134,7 +134,7 @@ const fitsSchema = (schema: Schema.Json, { content, output }: JudgedTurn): Findi
   if (Result.isFailure(read)) return whether(false, "", "The schema cannot be checked.")
   const value = output === null ? readJson(content) : Option.some(output)
   if (Option.isNone(value)) return whether(false, "", `The answer is no JSON value: "${shorten(content, 200)}"`)
-  const problems = read.success.problemsOf(value.value)
+  const problems = read.success.findProblems(value.value)
   return {
     ...whether(problems.length === 0, "The value fits.", ""),
     ...(problems.length === 0

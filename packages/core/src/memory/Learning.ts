@@ -200,7 +200,7 @@ const makeLearner = Effect.gen(function* () {
       const ensured = credit(need, assistantId)
       yield* Effect.catchTag(ensured, "InsufficientCredit", withoutCredit("to learn from the turn"))
     }
-    const target = finder.targetOf(assistant)
+    const target = finder.findTarget(assistant)
     const [first] = messages
     const earlier =
       first === undefined ? [] : yield* threads.messagesBefore(threadId, first.sequence, settings.earlierMessages)
@@ -259,7 +259,7 @@ const makeLearner = Effect.gen(function* () {
     order: typeof EmbedOrder.Type
   ): Effect.fn.Return<void, FollowUpFailed | StoreUnavailable, Principal> {
     const assistant = Option.getOrNull(yield* assistants.get(order.assistantId))
-    const target = assistant === null ? null : finder.targetOf(assistant)
+    const target = assistant === null ? null : finder.findTarget(assistant)
     if (assistant === null || target === null) return
     let dimensions = order.dimensions ?? null
     while (true) {

@@ -96,7 +96,7 @@ export const memoriesLayer: Layer.Layer<
       assistant: Assistant,
       written: ReadonlyArray<MemoryRecord>,
       before: ReadonlyArray<MemoryRecord> = [],
-      target = finder.targetOf(assistant)
+      target = finder.findTarget(assistant)
     ) {
       const { id: assistantId, systemPrompt } = assistant
       const around = [written.map(({ content }) => content).join("\n"), systemPrompt ?? ""]
@@ -208,7 +208,7 @@ export const memoriesLayer: Layer.Layer<
       }),
       search: tracedFn("Memories.search")(function* (assistantId, query, limit, at = null) {
         const assistant = yield* findAssistant(assistantId)
-        const target = finder.targetOf(assistant)
+        const target = finder.findTarget(assistant)
         const asked = {
           assistantId,
           text: query,
@@ -237,7 +237,7 @@ export const memoriesLayer: Layer.Layer<
         yield* ensureRoom(lines.length)
         const memories = yield* Effect.forEach(lines, (line) => newMemory(assistantId, line, at))
         const outcomes: Array<MemoryOutcome> = []
-        let target = finder.targetOf(assistant)
+        let target = finder.findTarget(assistant)
         for (let from = 0; from < memories.length; from += mostAtOnce) {
           const written = yield* write(assistant, memories.slice(from, from + mostAtOnce), [], target)
           outcomes.push(...written.outcomes)

@@ -43,7 +43,7 @@ export interface Finder {
   readonly embeddings: typeof EmbeddingModel.Service
   readonly followUps: typeof FollowUps.Service
   /** The assistant's own model; if it has none that is registered, the host's. Null: memories are found by their words. */
-  readonly targetOf: (assistant: Assistant) => EmbeddingTarget | null
+  readonly findTarget: (assistant: Assistant) => EmbeddingTarget | null
   /** When the vectors of an assistant were last compared with a model. */
   readonly compared: Map<string, number>
 }
@@ -58,7 +58,7 @@ export const makeFinder = Effect.gen(function* () {
     store,
     embeddings,
     followUps,
-    targetOf: (assistant) =>
+    findTarget: (assistant) =>
       assistantEmbedding(assistant, providers) ?? assistantEmbedding({ embedding: hosts }, providers),
     compared: new Map()
   }

@@ -136,7 +136,7 @@ const makeMemoryPart = Effect.gen(function* () {
       // In an answer of a schema, markers would be part of its values.
       const mayCite = request.citations !== false && request.options?.[outputsPartName] === undefined
       const citation = decoded.citation === true && mayCite
-      const plan = { mode, pro, citation, embedding: finder.targetOf(assistant) }
+      const plan = { mode, pro, citation, embedding: finder.findTarget(assistant) }
       // A message that is only saved gets no answer, so the user's message keeps the supplement.
       const isSaved = request.sendToModel === false && mode === "Auto"
       const supplement: KeptMemories = { retrieved: [], learns: true }

@@ -80,7 +80,7 @@ const makeUnlearning = Effect.gen(function* () {
     if (assistant === null) return null
     const { confirmedBy, content, metadata, source, validFrom, validUntil } = version
     const written = { ...memory, content, metadata, source, confirmedBy, validFrom, validUntil, updatedAt: at }
-    const made = yield* indexMemories(finder, finder.targetOf(assistant), {
+    const made = yield* indexMemories(finder, finder.findTarget(assistant), {
       assistantId,
       written: [written],
       before: [memory],

@@ -82,7 +82,7 @@ const part = (counter: typeof TokenCounter.Service): TurnPart<OutputPlan> => ({
       const problems = Result.match(readOnce(schema), {
         // Another version of the kernel has taken this schema.
         onFailure: (found) => found,
-        onSuccess: ({ problemsOf }: CheckedSchema) => problemsOf(written.value)
+        onSuccess: ({ findProblems }: CheckedSchema) => findProblems(written.value)
       })
       if (problems.length > 0) return unfit(problems, isRepair)
       const method = isRepair ? "repaired" : isNative ? "native" : "instructed"

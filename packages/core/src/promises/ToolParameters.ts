@@ -97,7 +97,7 @@ const describe = ({ "~standard": standard }: DescribedSchema): Described => {
 
 /** A schema that cannot be checked wholly is refused here, so that no schema is checked only in part. */
 const describeJsonSchema = (jsonSchema: Schema.JsonObject): Described => {
-  const { problemsOf } = Result.getOrElse(checkedSchema(jsonSchema), (problems) => {
+  const { findProblems } = Result.getOrElse(checkedSchema(jsonSchema), (problems) => {
     const found = problems.map(({ message, path }) => `${path.join(".") || "the schema"}: ${message}`).join(" ")
     throw new TypeError(
       `Arguments cannot be checked against this JSON Schema. ${found} Change it, or give the parameters as a schema of a library.`
@@ -107,7 +107,7 @@ const describeJsonSchema = (jsonSchema: Schema.JsonObject): Described => {
     jsonSchema,
     validate: (args) => {
       const value = decodeJson(args)
-      const issues = problemsOf(value)
+      const issues = findProblems(value)
       return issues.length === 0 ? { value } : { issues }
     }
   }

@@ -135,7 +135,7 @@ export class RealtimeSession extends Context.Service<
           model,
           assistant: { id: opening.place.assistant.id, version: opening.place.assistant.version },
           source: relay,
-          followUpsOf: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
+          orderFollowUps: (id, messageIds) => opening.plan.followUps({ id, messageIds, assistantId, threadId }),
           storeSettings: (settings) => Effect.asVoid(threads.mergeMetadata(threadId, settingsFields(settings))),
           onSettings: () => relay.input({ _tag: "ChangeKept" }),
           onFollowUps: wakeFollowUps,

@@ -76,7 +76,7 @@ export interface KeeperSetup {
   readonly assistant: AnsweringAssistant
   readonly source: Unsaved
   /** The follow-ups of an exchange that ends with these messages. */
-  readonly followUpsOf: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
+  readonly orderFollowUps: (exchangeId: RunId, messageIds: ReadonlyArray<MessageId>) => ReadonlyArray<FollowUpOrder>
   /** Stores what the client has set. */
   readonly storeSettings: (settings: SessionSettings) => Effect.Effect<void, StoreUnavailable, Principal>
   /** Called for each change of the settings after it was stored. */
@@ -117,7 +117,7 @@ export const makeSessionKeeper = (setup: KeeperSetup): SessionKeeper => {
       if (entry.role === "user" || entryText(entry) === "") continue
       const exchange = unfinished
       unfinished = []
-      followUps = [...followUps, ...(yield* ordered(setup.followUpsOf(yield* newId(RunId), exchange)))]
+      followUps = [...followUps, ...(yield* ordered(setup.orderFollowUps(yield* newId(RunId), exchange)))]
     }
   })
 

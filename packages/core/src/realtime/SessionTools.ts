@@ -107,7 +107,7 @@ export class SessionTools extends Context.Service<
               ensureCredit: (need) => credit(need, assistantId)
             }
             const limits = { deadlines, settings }
-            const outputOf = ({ args, tool }: Pick<typeof answerer, "args" | "tool">) =>
+            const runTool = ({ args, tool }: Pick<typeof answerer, "args" | "tool">) =>
               Effect.map(runHosted(tool, args, from, limits), (output) =>
                 typeof output === "string" ? output : withoutAnswer
               )
@@ -116,12 +116,12 @@ export class SessionTools extends Context.Service<
               undecided.set(toolCallId, decided)
               input({ _tag: "ApprovalNeeded", toolCallId })
               return Effect.flatMap(Deferred.await(decided), ({ isApproved, reason }) =>
-                isApproved ? outputOf(answerer) : Effect.succeed(rejection(reason ?? undefined))
+                isApproved ? runTool(answerer) : Effect.succeed(rejection(reason ?? undefined))
               )
             })
             return Effect.flatMap(needsApproval(answerer, from, limits), (by) => {
               if (by._tag === "Approval") return request.approvals === true ? approved : Effect.succeed(withoutApproval)
-              return by._tag === "Refused" ? Effect.succeed(by.output) : outputOf(by)
+              return by._tag === "Refused" ? Effect.succeed(by.output) : runTool(by)
             })
           }
           const stop = (ids: ReadonlyArray<string>): void => {

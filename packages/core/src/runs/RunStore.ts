@@ -127,7 +127,7 @@ export type ActivateOutcome =
   | { readonly _tag: "Lost" }
 
 /** Answers to calls of a run that waits. */
-export interface Answers {
+export interface CallAnswers {
   readonly runId: RunId
   /** The message whose calls are answered. */
   readonly messageId: MessageId
@@ -142,14 +142,14 @@ export interface Answers {
 }
 
 /** Whether results of tools were stored. */
-export type AnswersOutcome =
+export type CallAnswersOutcome =
   | { readonly _tag: "Stored" }
   /** The run does not wait with this message, or the message has another number of results. Nothing was changed. */
   | { readonly _tag: "NotOpen" }
   | Repeated
 
 /** Results of tools, with which a waiting run goes on. */
-export interface Continue extends Answers {
+export interface Continue extends CallAnswers {
   readonly answerId: MessageId
   readonly stream: boolean
   /** The first entries of the new leg, from `lastSequence + 1`. */
@@ -165,10 +165,10 @@ export type ContinueOutcome =
   | Started
   /** A limit refuses the leg. Nothing was changed; the run waits on. */
   | RefusedByLimit
-  | Exclude<AnswersOutcome, { readonly _tag: "Stored" }>
+  | Exclude<CallAnswersOutcome, { readonly _tag: "Stored" }>
 
 /** What became of calls that were approved before a leg: all results of their message, and by how much it grows. */
-export type ApprovedResults = Pick<Answers, "results" | "tokens">
+export type ApprovedResults = Pick<CallAnswers, "results" | "tokens">
 
 /** Everything that is written when a leg ends. */
 export interface Settlement {
@@ -239,7 +239,7 @@ export class RunStore extends Context.Service<
      * Stores answers to some calls of a run in REQUIRES_ACTION, which waits on. Of concurrent callers, here and in `continue`, one MUST
      * succeed, and the others MUST get NotOpen or Repeated. A repeat with equal results MUST return Stored again and change nothing.
      */
-    readonly answer: (answers: Answers) => Effect.Effect<AnswersOutcome, StoreUnavailable, Principal>
+    readonly answer: (answers: CallAnswers) => Effect.Effect<CallAnswersOutcome, StoreUnavailable, Principal>
 
     /**
      * Stores the answers to the last open calls and starts the next leg. Of concurrent callers one MUST succeed, and the others MUST get

@@ -37,7 +37,7 @@ export interface TextsShown {
 }
 
 /** Undefined: the part keeps no such texts. */
-export type ShownOf = (part: string) => TextsShown | undefined
+export type ShownByPart = (part: string) => TextsShown | undefined
 
 /** The output of a tool that is not shown. */
 export const outputOfDeleted = "What was found here has been deleted since."
@@ -48,7 +48,7 @@ export class RecalledTexts extends Context.Service<
     readonly register: (texts: KeptTexts) => Effect.Effect<void, never, Scope.Scope>
     readonly parts: () => ReadonlyMap<string, KeptTexts>
     /** `read` gets what leaves out texts, and may be called twice. */
-    readonly reading: <A>(read: (shownOf: ShownOf) => A) => Effect.Effect<A, StoreUnavailable, Principal>
+    readonly reading: <A>(read: (shownByPart: ShownByPart) => A) => Effect.Effect<A, StoreUnavailable, Principal>
     readonly messages: <Each extends ListedMessage>(
       messages: ReadonlyArray<Each>
     ) => Effect.Effect<ReadonlyArray<Each>, StoreUnavailable, Principal>
@@ -59,7 +59,7 @@ export class RecalledTexts extends Context.Service<
   static readonly layer: Layer.Layer<RecalledTexts> = Layer.sync(RecalledTexts, () => {
     const parts = new Map<string, KeptTexts>()
 
-    const reading = Effect.fnUntraced(function* <A>(read: (shownOf: ShownOf) => A) {
+    const reading = Effect.fnUntraced(function* <A>(read: (shownByPart: ShownByPart) => A) {
       const sources = new Map<string, Set<string>>()
       const all = read(
         shownWith(parts, (part, source) => {
@@ -79,9 +79,9 @@ export class RecalledTexts extends Context.Service<
 
     const messages = <Each extends ListedMessage>(all: ReadonlyArray<Each>) =>
       all.some((message) => keepsTexts(message, parts))
-        ? reading((shownOf) =>
+        ? reading((shownByPart) =>
             all.map((message) =>
-              keepsTexts(message, parts) ? Object.assign({}, message, shownTexts(message, parts, shownOf)) : message
+              keepsTexts(message, parts) ? Object.assign({}, message, shownTexts(message, parts, shownByPart)) : message
             )
           )
         : Effect.succeed(all)
@@ -122,7 +122,7 @@ export class RecalledTexts extends Context.Service<
 type Exists = (part: string, source: string) => boolean
 
 const shownWith =
-  (parts: ReadonlyMap<string, KeptTexts>, exists: Exists): ShownOf =>
+  (parts: ReadonlyMap<string, KeptTexts>, exists: Exists): ShownByPart =>
   (name) => {
     const part = parts.get(name)
     if (part === undefined) return undefined
@@ -158,11 +158,11 @@ const keepsTexts = (message: ListedMessage, parts: ReadonlyMap<string, KeptTexts
   !isPlain(message) && message.supplements !== null && Object.keys(message.supplements).some((part) => parts.has(part))
 
 /** What of a message differs from what is stored. */
-const shownTexts = (message: Texts, parts: ReadonlyMap<string, KeptTexts>, shownOf: ShownOf): Texts => {
+const shownTexts = (message: Texts, parts: ReadonlyMap<string, KeptTexts>, shownByPart: ShownByPart): Texts => {
   const supplements: Record<string, Schema.Json> = { ...message.supplements }
   const hidden = new Set<string>()
   for (const name of Object.keys(supplements)) {
-    const shown = shownOf(name)
+    const shown = shownByPart(name)
     const kept = readSupplement(message, name)
     if (shown === undefined || kept === null) continue
     if (!shown.isWhole(kept.value)) for (const tool of parts.get(name)?.tools ?? []) hidden.add(tool)

@@ -11,6 +11,6 @@ export const argumentCheck = (parameters: Schema.JsonObject): NonNullable<Hosted
   return (args) =>
     Effect.sync(() => {
       read ??= checkedSchema(parameters)
-      return Result.isSuccess(read) ? read.success.problemsOf(args) : []
+      return Result.isSuccess(read) ? read.success.findProblems(args) : []
     })
 }

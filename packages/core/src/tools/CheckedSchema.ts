@@ -11,7 +11,7 @@ import { type Check, isDeeper, isJsonObject, mostProblems, Run, type SchemaProbl
 
 export interface CheckedSchema {
   /** Empty: the value fits. */
-  readonly problemsOf: (value: Schema.Json) => ReadonlyArray<SchemaProblem>
+  readonly findProblems: (value: Schema.Json) => ReadonlyArray<SchemaProblem>
 }
 
 export const mostSchemaBytes = 64 * 1024
@@ -30,7 +30,7 @@ export const checkedSchema = (schema: Schema.Json): Result.Result<CheckedSchema,
   const root = compiler.read()
   if (compiler.problems.length > 0) return Result.fail(compiler.problems.slice(0, mostProblems))
   return Result.succeed({
-    problemsOf: (value) => {
+    findProblems: (value) => {
       if (isDeeper(value, mostValueLevels)) return [{ path: [], message: "is nested too deep" }]
       const run = new Run()
       root.check(value, null, run)

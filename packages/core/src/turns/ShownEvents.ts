@@ -9,7 +9,7 @@ import {
   type KeptTexts,
   outputOfDeleted,
   type RecalledTexts,
-  type ShownOf,
+  type ShownByPart,
   type TextsShown
 } from "../threads/RecalledTexts.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
@@ -25,7 +25,7 @@ export const makeShownEvents = (
   return (events) => {
     const parts = texts.parts()
     return events.some((event) => mayKeepTexts(event, parts))
-      ? texts.reading((shownOf) => map(events, (event) => shownEvent(event, parts, shownOf, hidden)))
+      ? texts.reading((shownByPart) => map(events, (event) => shownEvent(event, parts, shownByPart, hidden)))
       : Effect.succeed(events)
   }
 }
@@ -36,25 +36,25 @@ const mayKeepTexts = (event: TurnEvent, parts: Parts): boolean =>
     : event._tag === "HostedResult" ||
       ("supplements" in event && Object.keys(event.supplements ?? {}).some((part) => parts.has(part)))
 
-const shownEvent = (event: TurnEvent, parts: Parts, shownOf: ShownOf, hidden: Set<string>): TurnEvent => {
+const shownEvent = (event: TurnEvent, parts: Parts, shownByPart: ShownByPart, hidden: Set<string>): TurnEvent => {
   switch (event._tag) {
     case "PartTold":
-      return { ...event, data: shownOf(event.part)?.value(event.data) ?? event.data }
+      return { ...event, data: shownByPart(event.part)?.value(event.data) ?? event.data }
     case "PartKept": {
-      const shown = shownOf(event.part)
+      const shown = shownByPart(event.part)
       if (shown === undefined) return event
       if (!shown.isWhole(event.value)) for (const tool of parts.get(event.part)?.tools ?? []) hidden.add(tool)
       return { ...event, value: shown.value(event.value) }
     }
     case "PartRecalled": {
-      const shown = shownOf(event.part)
+      const shown = shownByPart(event.part)
       return shown === undefined ? event : { ...event, prompt: event.prompt.map((part) => existing(part, shown)) }
     }
     case "HostedResult":
       return hidden.has(event.toolName) ? { ...event, output: outputOfDeleted } : event
     default:
       return "supplements" in event && event.supplements !== undefined
-        ? { ...event, supplements: shownValues(event.supplements, shownOf) }
+        ? { ...event, supplements: shownValues(event.supplements, shownByPart) }
         : event
   }
 }
@@ -64,5 +64,5 @@ const existing = (part: PromptPart, { exists }: TextsShown): PromptPart => ({
   items: part.items.filter(({ source }) => source !== undefined && exists(source))
 })
 
-const shownValues = (values: Schema.JsonObject, shownOf: ShownOf): Schema.JsonObject =>
-  Object.fromEntries(Object.entries(values).map(([part, value]) => [part, shownOf(part)?.value(value) ?? value]))
+const shownValues = (values: Schema.JsonObject, shownByPart: ShownByPart): Schema.JsonObject =>
+  Object.fromEntries(Object.entries(values).map(([part, value]) => [part, shownByPart(part)?.value(value) ?? value]))

@@ -10,7 +10,7 @@ const read = (schema: Schema.Json) =>
 
 const problemsOf = (schema: Schema.Json, value: Schema.Json) =>
   read(schema)
-    .problemsOf(value)
+    .findProblems(value)
     .map(({ message, path }) => `/${path.join("/")} ${message}`)
 
 const refusals = (schema: Schema.Json) =>
@@ -110,7 +110,7 @@ describe("a value", () => {
     for (const { other, own, schema } of others) {
       const expected = judged((each) => other(each), value)
       if (expected === null) continue
-      assert.strictEqual(own.problemsOf(value).length === 0, expected, JSON.stringify({ schema, value }))
+      assert.strictEqual(own.findProblems(value).length === 0, expected, JSON.stringify({ schema, value }))
     }
   })
 
@@ -137,7 +137,7 @@ describe("a value", () => {
     ]
     for (const value of values) {
       for (const { other, own, schema } of others) {
-        assert.strictEqual(own.problemsOf(value).length === 0, other(value), JSON.stringify({ schema, value }))
+        assert.strictEqual(own.findProblems(value).length === 0, other(value), JSON.stringify({ schema, value }))
       }
     }
   })
@@ -232,7 +232,7 @@ describe("work", () => {
   ])("is bounded for %s", (_name, schema, value) => {
     const checked = read(schema)
     let problems: ReadonlyArray<unknown> = []
-    const millis = took(() => (problems = checked.problemsOf(value)))
+    const millis = took(() => (problems = checked.findProblems(value)))
     assert.deepStrictEqual(problems, [{ path: [], message: "takes too long to be checked" }])
     // So little that nobody waits for it, and much more than it takes.
     assert.isBelow(millis, 500)

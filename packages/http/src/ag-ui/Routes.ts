@@ -116,7 +116,7 @@ const handlers = HttpApiBuilder.group(
           onFailure: (error) =>
             error._tag === "AgUiRefusal"
               ? Effect.succeed(refusal(error))
-              : Effect.fail(toWireError(error, wings.placeOf))
+              : Effect.fail(toWireError(error, wings.bodyPath))
         })
       })
     )

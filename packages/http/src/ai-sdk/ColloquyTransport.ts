@@ -82,7 +82,7 @@ export class ColloquyTransport implements ChatTransport<Message> {
     const threadId = this.knownThread(chatId)
     if (threadId !== undefined) {
       const isAgain = trigger === "regenerate-message" || messageId !== undefined
-      const place = isAgain ? await this.placeOf(client, threadId, message, options) : undefined
+      const place = isAgain ? await this.findPlace(client, threadId, message, options) : undefined
       if (place === undefined) return client.messages.stream(threadId, fields, { files })
       if (trigger === "regenerate-message")
         return client.messages.streamRegenerate(place, { ...this.options.message, ...body })
@@ -98,7 +98,7 @@ export class ColloquyTransport implements ChatTransport<Message> {
    * The stored message of a question in the chat: the one that this transport has sent, one with the chat's id, or the one at the same place
    * among the questions. Undefined: there is none, because the message was never stored.
    */
-  private async placeOf(client: Client, threadId: string, { id }: Message, { messages }: SendOptions) {
+  private async findPlace(client: Client, threadId: string, { id }: Message, { messages }: SendOptions) {
     const known = this.questions.get(id)
     if (known !== undefined) return { threadId, messageId: known }
     const stored = (await client.threads.get(threadId)).messages.filter(({ role }) => role === "user")

@@ -68,7 +68,7 @@ export class FormParts {
     return this.isWhole && this.queue.length === 0
   }
 
-  /** The parser has read no headers of a field that a body breaks off in. */
+  /** Without headers (`info`), the body broke off inside of the field. */
   private addField(info: MultipartParser.PartInfo | undefined, value: Uint8Array): void {
     if (info === undefined) {
       this.fault ??= malformed()

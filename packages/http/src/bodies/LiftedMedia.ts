@@ -102,7 +102,7 @@ export class MediaLifter {
     if (begin < at) this.keep(piece.slice(begin, at))
   }
 
-  /** What was read. Media that were cut off are those of a text that is not valid either. */
+  /** What was read. Where a medium was cut off, the text is not valid JSON, and is refused for that. */
   end(): LiftedBody {
     if (this.state._tag === "Head") this.keepAll(this.state.pieces)
     const text = new Uint8Array(this.textBytes)

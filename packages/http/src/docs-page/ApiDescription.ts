@@ -35,13 +35,13 @@ const withoutTrivialBounds = (record: JsonRecord): JsonRecord =>
       (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
   )
 
-/** One condition in a list of its own is that condition. */
+/** A list of one condition means that condition. */
 const withoutNesting = (record: JsonRecord): JsonRecord => {
   const { allOf, ...rest } = record
   return Array.isArray(allOf) && allOf.length === 1 ? { ...rest, ...recordOrEmpty(allOf[0]) } : record
 }
 
-/** A value of any type has all types, so that no field is without one. */
+/** Readers show the type of each field, so a field that takes any value names all types. */
 const anyType = { type: ["object", "array", "string", "number", "boolean", "null"] }
 
 const withTypes = (record: JsonRecord): JsonRecord => {

@@ -36,7 +36,7 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
       const { params } = yield* HttpRouter.RouteContext
       const documentId = params["document_id"] ?? ""
       if (!isGood(documentId, expires, signature)) return yield* new Unauthorized({ detail: outdated })
-      const { ownerId, revokedAt } = yield* use.ownerOf(DocumentId.make(documentId))
+      const { ownerId, revokedAt } = yield* use.findAddressed(DocumentId.make(documentId))
       return isRevoked(signature, revokedAt) ? yield* new Unauthorized({ detail: outdated }) : { ownerId }
     })
 

@@ -133,7 +133,7 @@ const tagged = (assistant: Assistant, more: Pick<AssistantCreated, "notes"> = {}
     { headers: { etag: `"${assistant.version}"` } }
   )
 
-/** What is no number of a version is none that an assistant has. */
+/** A text that is not the number of a version becomes 0, which no version has. */
 const readVersion = (text: string): number => (/^[1-9]\d{0,9}$/u.test(text) ? Math.min(Number(text), 2 ** 31 - 1) : 0)
 
 /** The versions that `If-Match` names; undefined: any. A weak tag matches none. */

@@ -25,8 +25,7 @@ import { canonicalJson } from "../wire/Json.ts"
 import type { MessageBody } from "../wire/MessageBody.ts"
 import { acceptance, delivery } from "./Delivery.ts"
 import { readIdempotency } from "./Idempotency.ts"
-import { commonRequest, findIgnored } from "./MessageFields.ts"
-import { routingFromWire } from "./TurnOptions.ts"
+import { wholeRequest } from "./MessageFields.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -62,12 +61,7 @@ export const layer = HttpApiBuilder.group(
       Effect.gen(function* () {
         const body = value ?? {}
         const request: TurnRequest = {
-          ...commonRequest(body),
-          ...compact({
-            options: wings.options(body, raw),
-            ignored: findIgnored(wings, body),
-            routing: routingFromWire(body.router)
-          }),
+          ...wholeRequest(wings, body, raw),
           threadId: ThreadId.make(params.thread_id),
           instead: {
             messageId: MessageId.make(params.message_id),

@@ -23,7 +23,7 @@ export const delivery = Effect.map(
       stream: boolean,
       discard: Effect.Effect<void> = Effect.void
     ) => {
-      const begun = Effect.mapError(start, (error) => toWireError(error, wings.placeOf))
+      const begun = Effect.mapError(start, (error) => toWireError(error, wings.bodyPath))
       return Effect.flatMap(
         Effect.onError(stream ? Effect.andThen(takePlace, begun) : begun, () => discard),
         (turn) => {
@@ -49,7 +49,7 @@ export const acceptance = Effect.map(
         const begun = yield* Effect.result(start)
         if (Result.isFailure(begun)) {
           const first = acceptedBefore(begun.failure)
-          return first === null ? yield* Effect.fail(toWireError(begun.failure, wings.placeOf)) : accepted(first)
+          return first === null ? yield* Effect.fail(toWireError(begun.failure, wings.bodyPath)) : accepted(first)
         }
         const { runId, threadId } = begun.success
         const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)

@@ -158,9 +158,9 @@ const threadScope = (params: { readonly thread_id: string }): DocumentScope => (
 const placeFromScope = (scope: DocumentScope): DocumentPlace =>
   scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
 
-/** A body that decodes has its file, and has it kept. */
+/** The rules of the body make sure that it has a file, and that the file is kept. */
 const keptFile = ({ files }: RawBody) => {
   const kept = files.find(({ field, outcome }) => field === "file" && outcome._tag === "Kept")?.outcome
-  if (kept?._tag !== "Kept") throw new Error("An upload without its file was taken for good.")
+  if (kept?._tag !== "Kept") throw new Error("A body without a kept file has passed the check of uploads.")
   return kept.file
 }

@@ -40,7 +40,7 @@ export const commonRequest = (body: MessageBody | StatelessMessageBody): TurnReq
   })
 })
 
-/** All that a message asks of the kernel but its place. */
+/** Everything that a message asks of the kernel, except its thread and its assistant. */
 export const wholeRequest = (wings: typeof Wings.Service, body: MessageBody, raw: RawBody): TurnRequest => ({
   ...commonRequest(body),
   ...compact({

@@ -59,7 +59,7 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const revoked = Effect.andThen(keys.revoke(KeyId.make(key_id)), keys.list)
           const found = (yield* Effect.mapError(revoked, toWireError)).find(({ id }) => id === key_id)
-          // A key that was revoked before has the time of then.
+          // A key that was revoked earlier keeps the time of its revocation.
           const at = found?.revokedAt ?? new Date(yield* Clock.currentTimeMillis)
           return { message: "The key is revoked.", key_id, revoked_at: writeTimestamp(at) }
         })

@@ -65,7 +65,7 @@ interface Placed extends Split {
   readonly developer: ReadonlyArray<string>
 }
 
-/** A conversation of nothing but instructions: the last of them is what is asked. */
+/** Where a conversation has only instructions, the last one is the question. */
 const placed = ({ developer, items }: AskedTurn): Placed | undefined => {
   const found = split(items)
   if (found !== undefined) return { ...found, developer }

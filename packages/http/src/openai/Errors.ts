@@ -16,7 +16,7 @@ export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError"
   /** The field that is wrong, as a path. */
   param: Schema.optional(Schema.NullOr(Schema.String)),
   code: Schema.optional(Schema.NullOr(Schema.String)),
-  /** Whether the client may send the same request again by itself. Absent: what it thinks of the status. */
+  /** Whether the client may send the same request again by itself. Absent: the client decides by the status. */
   mayRetry: Schema.optional(Schema.Boolean),
   /** Seconds. */
   retryAfter: Schema.optional(Schema.Number)

@@ -159,7 +159,7 @@ export interface AnswerFormat {
   readonly schema?: unknown
 }
 
-/** What the model is told so that its answer has this form. Null: as it likes. */
+/** The instruction by which the model's answer gets this form. Null: any form is right. */
 export const formatInstruction = ({ name, schema, type }: AnswerFormat): string | null => {
   if (type === "json_object") return "Answer with one JSON object and nothing else."
   if (type !== "json_schema" || !isRecord(schema)) return null

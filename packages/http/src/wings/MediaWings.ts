@@ -88,7 +88,7 @@ export const videoWing: Wing = {
     concerns: [...videoWords.concerns, "video_config"],
     problems: (fields, raw, installed) => {
       const found = videoWords.problems?.(fields, raw, installed) ?? []
-      // The part checks the options, and the model in the same go.
+      // The part checks the options together with the model.
       const isChecked = isOneOf(fields["video_generation"], "auto") && found.length === 0
       return isChecked ? found : [...found, ...aboutConfig(fields["video_config"])]
     }

@@ -6,7 +6,7 @@ import type { Kept, PartTold, Wing } from "./Wing.ts"
 
 const modes = ["Auto", "Readonly"]
 
-/** What was recalled stands with the answer; that a message which is only saved is learned from, with the message. */
+/** The answer keeps what was recalled. A message that is only saved keeps whether it is learned from. */
 const memoryFields = ({ answer, completedRun, userMessage }: Kept) => {
   const [kept, saved] = [readKept(answer), readKept(userMessage)]
   return {

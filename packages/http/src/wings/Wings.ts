@@ -11,7 +11,7 @@ import { type Installed, isBlank, notAvailable, type RawFields } from "../bodies
 import type { RawBody } from "../bodies/RequestBody.ts"
 import { Links, type UrlOf } from "../links/Links.ts"
 import type { ValidationError } from "../wire/Errors.ts"
-import type { PlaceOf } from "../wire/ErrorStatus.ts"
+import type { BodyPath } from "../wire/ErrorStatus.ts"
 import { isRecord } from "../wire/Json.ts"
 import { answersWing } from "./AnswersWing.ts"
 import { citationsWing } from "./CitationsWing.ts"
@@ -52,7 +52,7 @@ export class Wings extends Context.Service<
     /** Fields of wings that have no effect in this message, and why. */
     readonly ignored: (fields: RawFields, isOnlySaved: boolean) => ReadonlyArray<IgnoredOption>
     /** The field of the message that a refusal of this part is about. */
-    readonly placeOf: PlaceOf
+    readonly bodyPath: BodyPath
     /** An event of a part as it goes out, without the fields that all events have. */
     readonly event: (event: PartTold) => Schema.JsonObject
     /**
@@ -146,7 +146,7 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
       })
     },
 
-    placeOf: placeAmong(byPart),
+    bodyPath: pathAmong(byPart),
 
     event: (event) => {
       const encode = byPart.get(event.part)?.event
@@ -170,8 +170,8 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
   }
 }
 
-const placeAmong =
-  (wings: ReadonlyMap<string, Wing>): PlaceOf =>
+const pathAmong =
+  (wings: ReadonlyMap<string, Wing>): BodyPath =>
   (part, path) => {
     const place = wings.get(part)?.message?.place
     if (place !== undefined) return place(path)
@@ -179,7 +179,7 @@ const placeAmong =
   }
 
 /** For refusals of the kernel's own parts alone. */
-export const ownWingPlace = placeAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
+export const ownWingPlace = pathAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
 
 const isJsonObject = Schema.is(Schema.JsonObject)
 

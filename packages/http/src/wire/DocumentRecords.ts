@@ -108,7 +108,7 @@ const MetadataText = Schema.String.check(
 /** What an upload may carry beside its file. */
 export const DocumentFields = Schema.Struct({ metadata: maybe(MetadataText) })
 
-/** The form of an upload, for documents. */
+/** The form of an upload, for the description of the API. */
 export const DocumentUpload = Schema.Struct({
   file: Schema.String.annotate({ format: "binary" }),
   metadata: maybe(Schema.String.annotate({ contentMediaType: "application/json" }))

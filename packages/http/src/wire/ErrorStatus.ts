@@ -95,7 +95,7 @@ const notFound = (error: { readonly message: string }) => new NotFound(detailFro
 const unavailable = (error: { readonly message: string }) => new ServiceUnavailable(detailFromError(error))
 const invalid = (...detail: ReadonlyArray<ValidationError>) => new HTTPValidationError({ detail })
 
-/** The pause after a refusal by a limit in which only the owner can make room. */
+/** The pause that a client is told after a refusal by a limit that ends only when the owner deletes something. */
 const secondsToMakeRoom = 60
 
 const overLimit = ({ limit, message, waitMillis }: OverLimit): PaymentRequired | TooManyRequests => {
@@ -105,18 +105,18 @@ const overLimit = ({ limit, message, waitMillis }: OverLimit): PaymentRequired |
 }
 
 /** The field of a request that a part's problem is about: a part names its own options, a client knows the fields that became them. */
-export type PlaceOf = (part: string, path: ReadonlyArray<string | number>) => ReadonlyArray<string | number>
+export type BodyPath = (part: string, path: ReadonlyArray<string | number>) => ReadonlyArray<string | number>
 
-const samePlace: PlaceOf = (_, path) => path
+const samePath: BodyPath = (_, path) => path
 
-const refused = ({ message, part, problems, reason }: TurnRefused, placeOf: PlaceOf) => {
+const refused = ({ message, part, problems, reason }: TurnRefused, bodyPath: BodyPath) => {
   const detail = { detail: message }
   switch (reason) {
     case "invalid":
     case "absent":
       return invalid(
         ...problems.map((problem) => ({
-          loc: ["body", ...placeOf(part, problem.path)],
+          loc: ["body", ...bodyPath(part, problem.path)],
           msg: problem.message,
           type: reason === "absent" ? "not_available" : "value_error"
         }))
@@ -246,7 +246,7 @@ const table = {
     if (isErasing === true) throw new Conflict({ detail: message })
     return new ServiceUnavailable({ detail: "The store cannot be reached. Try again in a moment." })
   }
-} satisfies { readonly [T in Tag]: (error: Tagged<T>, placeOf: PlaceOf) => unknown }
+} satisfies { readonly [T in Tag]: (error: Tagged<T>, bodyPath: BodyPath) => unknown }
 
 const accessStatus: {
   readonly [reason in ToolAccessFailed["reason"]]: typeof BadRequest | typeof Forbidden | typeof BadGateway
@@ -365,9 +365,9 @@ const decisionProblem = ({ detail, index, path = [], problem, toolCallId }: Deci
 export type WireError<E extends KernelError> = ReturnType<(typeof table)[E["_tag"]]>
 
 /** The compiler does not follow that the entry under an error's tag takes that error; `satisfies` above has checked it. */
-const entries: { readonly [T in Tag]: (error: never, placeOf: PlaceOf) => unknown } = table
+const entries: { readonly [T in Tag]: (error: never, bodyPath: BodyPath) => unknown } = table
 
-/** For `Effect.mapError`. A turn is begun with fields that wings know: their `placeOf` names those in a refusal. */
-export const toWireError = <E extends KernelError>(error: E, placeOf = samePlace): WireError<E> =>
+/** For `Effect.mapError`. A turn is begun with fields that wings know: their `bodyPath` names those in a refusal. */
+export const toWireError = <E extends KernelError>(error: E, bodyPath = samePath): WireError<E> =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  entries[error._tag](error as never, placeOf) as WireError<E>
+  entries[error._tag](error as never, bodyPath) as WireError<E>

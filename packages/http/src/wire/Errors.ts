@@ -1,7 +1,7 @@
 /**
  * The error bodies of the wire, one class a status. All are `{"detail": …}`; the comments say which is used when, and `ErrorStatus.ts`
- * turns the kernel's errors into these. Endpoints declare those that they can answer with, so documents and clients know them.
- * `_tag`, `status` and `message` are for those who catch them; the wire has `detail` alone.
+ * turns the kernel's errors into these. Endpoints declare those that they can answer with, so the description of the API and the clients
+ * know them. `_tag`, `status` and `message` are for those who catch them; the wire has `detail` alone.
  */
 import * as Schema from "effect/Schema"
 

@@ -343,7 +343,7 @@ export const ExperimentComparison = Schema.Struct({
   words: Schema.String,
   cases: Schema.Int,
   unpaired: Schema.Array(Schema.String),
-  /** That so unequal numbers come by chance (McNemar, exact). */
+  /** The probability that chance alone makes the numbers as unequal as this (McNemar's exact test). */
   probability: Schema.Finite,
   better: Schema.Array(Compared),
   worse: Schema.Array(Compared),

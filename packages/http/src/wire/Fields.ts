@@ -8,11 +8,11 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 /** A field of a request that may be absent or null. */
 export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** The same, with the value that an absent field has: for documents; who reads the field applies it. */
+/** The same. The description of the API tells the value of an absent field; whoever reads the field applies it. */
 export const maybeOr = <S extends Schema.Top>(schema: S, value: string | number | boolean) =>
   Schema.optionalKey(Schema.NullOr(schema).annotate({ default: value }))
 
-/** The value of such a field, where only its presence counts. */
+/** The value of such a field; undefined where it is absent or null. */
 export const given = <A>(value: A | null | undefined): A | undefined => value ?? undefined
 
 /** The same for the name of a provider or a model: an empty text, which a form sends for a field left empty, names none. */
@@ -96,7 +96,7 @@ export const cursorPage = {
   )
 }
 
-/** Fields of queries as documents show them; the codecs above read them from text. */
+/** Fields of queries as the description of the API shows them; the codecs above read them from text. */
 export const queryShapes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   skip: { type: "integer", minimum: 0, maximum: 10_000, default: 0 },
   limit: { type: "integer", minimum: 1, maximum: 200, default: 100 },

@@ -277,7 +277,7 @@ const formStateless = {
 
 const uploads = { audio_file: maybe(File), files: maybe(Schema.Array(File)) }
 
-/** The same bodies as forms, for documents: what a form field holds is text. */
+/** The same bodies as forms, for the description of the API: what a form field holds is text. */
 export const MessageForm = Schema.Struct({ ...formText, router: JsonText }).annotate({ identifier: "MessageForm" })
 export const MessageUpload = Schema.Struct({ ...formText, router: JsonText, ...uploads }).annotate({
   identifier: "MessageUpload"

@@ -1,6 +1,6 @@
 /**
- * The events of a stream as the wire carries them, for documents and clients. The server does not encode with these (it writes each delta
- * as text, `Sse.ts`); a test decodes everything that it writes with them.
+ * The events of a stream as the wire carries them, for descriptions of the API and for clients. The server does not encode with these (it
+ * writes each delta as text, `Sse.ts`); a test decodes everything that it writes with them.
  */
 import * as Schema from "effect/Schema"
 import { citationFields, ContextUsage, GeneratedMedia, IgnoredOptions, RetrievedMemory, StopReason } from "./Records.ts"

@@ -184,7 +184,7 @@ const packages: { readonly [H in Host]: Readonly<Record<string, string>> } = {
   plain: {}
 }
 
-const typesOf: { readonly [H in Host]: Readonly<Record<string, string>> } = {
+const typePackages: { readonly [H in Host]: Readonly<Record<string, string>> } = {
   express: { "@types/express": "^5.0.0", "@types/node": "^24.0.0" },
   hono: { "@types/node": "^24.0.0" },
   next: { "@types/node": "^24.0.0", "@types/react": "^19.0.0", typescript: "^5.9.0" },
@@ -235,7 +235,7 @@ export const applicationFiles = (name: string, host: Host, version: string): Rea
           test: "node --test assistant.test.ts"
         },
         dependencies: { colloquy: `~${version}`, effect: "~4.1.0", ...packages[host] },
-        devDependencies: typesOf[host]
+        devDependencies: typePackages[host]
       })
     ],
     ["README.md", readme(name, host)],

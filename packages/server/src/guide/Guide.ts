@@ -3,7 +3,7 @@
  * request, so that it needs no memory before. The source of a page is at its address with `.md` appended, for programs.
  */
 import { readFileSync } from "node:fs"
-import { filesOf, findFiles, type GuideFiles, isFolder, isReference, linkTarget, read } from "./GuideFiles.ts"
+import { filesIn, findFiles, type GuideFiles, isFolder, isReference, linkTarget, read } from "./GuideFiles.ts"
 import { type Frame, layout, lostPage, type PageLink, searchResults, withPlaces } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch, splitSections } from "./GuideSearch.ts"
@@ -55,7 +55,7 @@ const makeBook = (files: GuideFiles): ReadonlyArray<Part> => {
       chapters: [...text.matchAll(/^\| \[([^\]]*)\]\(([^)]*)\) \| (.*) \|$/gmu)].flatMap(
         ([, words = "", link = "", about = ""]) => {
           const path = linkTarget(start, link)?.path
-          return path === undefined || files.addressOf(path) === undefined
+          return path === undefined || files.findAddress(path) === undefined
             ? []
             : { path, title: words.replaceAll("`", ""), about }
         }
@@ -79,7 +79,7 @@ const makeGuide = () => {
   )
 
   const makeFrame = ({ api, up }: Way, title: string, path: string | null, query = ""): Frame => {
-    const pageHref = (page: string) => up + (files.addressOf(page) ?? "")
+    const pageHref = (page: string) => up + (files.findAddress(page) ?? "")
     const contents = book.map(({ chapters, title: name }) => ({
       title: name,
       pages: chapters.map((chapter): PageLink => ({ title: chapter.title, href: pageHref(chapter.path) }))
@@ -91,7 +91,7 @@ const makeGuide = () => {
     const results = searchResults(
       query,
       search(query),
-      ({ anchor, page }) => way.up + (files.addressOf(page) ?? "") + anchor
+      ({ anchor, page }) => way.up + (files.findAddress(page) ?? "") + anchor
     )
     return { type: html, text: layout(makeFrame(way, "Search", null, query), results) }
   }
@@ -106,7 +106,7 @@ const makeGuide = () => {
     const content = toHtml(read(path), (link) => {
       const target = linkTarget(path, link)
       if (target === null) return /^https?:/u.test(link) ? link : null
-      const address = files.addressOf(target.path)
+      const address = files.findAddress(target.path)
       return address === undefined ? null : up + address + target.anchor
     })
     return withPlaces(content)
@@ -116,9 +116,9 @@ const makeGuide = () => {
   const fileContent = (path: string, up: string): string => {
     const heading = `<h1>${escaped(path)}</h1>`
     if (!isFolder(path)) return heading + codeBlock(read(path), /\.(\w+)$/u.exec(path)?.[1])
-    const items = filesOf(path).map((file) => {
+    const items = filesIn(path).map((file) => {
       const name = titles.get(file) ?? file.slice(path.length + 1)
-      return `<li><a href="${escaped(up + (files.addressOf(file) ?? ""))}">${escaped(name)}</a></li>`
+      return `<li><a href="${escaped(up + (files.findAddress(file) ?? ""))}">${escaped(name)}</a></li>`
     })
     return `${heading}<ul>${items.join("\n")}</ul>`
   }
@@ -151,7 +151,7 @@ const makeGuide = () => {
   const list = (): GuideAnswer | null => {
     if (files.pages.length === 0) return null
     const text = read("llms.txt").replaceAll(/\]\(([^)]*)\)/gu, (whole, link: string) => {
-      const address = files.addressOf(link)
+      const address = files.findAddress(link)
       return address === undefined ? whole : `](docs/guide/${address}.md)`
     })
     return { type: "text/plain; charset=utf-8", text }
@@ -165,7 +165,7 @@ const makeGuide = () => {
       .trim()
       .slice(0, 100)
     const hits = search(query).slice(0, 5)
-    const content = lostPage(hits, ({ anchor, page }) => way.up + (files.addressOf(page) ?? "") + anchor)
+    const content = lostPage(hits, ({ anchor, page }) => way.up + (files.findAddress(page) ?? "") + anchor)
     return { type: html, text: layout(makeFrame(way, "There is no such page", null, query), content) }
   }
 

@@ -10,7 +10,7 @@ import { guideHome } from "./GuideHome.ts"
 /** Without files nothing below is found. */
 const root = guideHome ?? ""
 
-const inFolder = (folder: string): ReadonlyArray<string> =>
+export const filesIn = (folder: string): ReadonlyArray<string> =>
   guideHome !== null && existsSync(root + folder)
     ? readdirSync(root + folder)
         .filter((name) => !name.startsWith(".") && statSync(`${root}${folder}/${name}`).isFile())
@@ -46,7 +46,7 @@ export const read = (path: string): string => {
 }
 
 /** `docs/storage.md` is `storage`, `docs/README.md` the beginning (an empty text), `examples/README.md` itself without its ending. */
-const addressOf = (path: string): string => (path === start ? "" : path.replace(/^docs\//u, "").replace(/\.md$/u, ""))
+const toAddress = (path: string): string => (path === start ? "" : path.replace(/^docs\//u, "").replace(/\.md$/u, ""))
 
 /** Links of a page to other files: the path in the repository and the anchor in it. Null: the link leads out of the repository. */
 export const linkTarget = (page: string, link: string): { readonly path: string; readonly anchor: string } | null => {
@@ -70,28 +70,26 @@ export interface GuideFiles {
   /** By their addresses below `/docs/guide`: pages, and the files and folders that pages link to. */
   readonly byAddress: ReadonlyMap<string, string>
   /** Undefined: not part of the guide. */
-  readonly addressOf: (path: string) => string | undefined
+  readonly findAddress: (path: string) => string | undefined
 }
 
 /** Without `docs/` there is no guide, and nothing is found. */
 export const findFiles = (): GuideFiles => {
   const markdown = ["docs", "docs/decisions", reference]
-    .flatMap(inFolder)
+    .flatMap(filesIn)
     .filter((path) => path.endsWith(".md") && path !== index)
   const pages = markdown.includes(start)
     ? [start, ...markdown.filter((path) => path !== start), ...beside.filter((path) => existsSync(root + path))]
     : []
   const linked = pages.flatMap((page) => linksIn(page).flatMap((link) => linkTarget(page, link)?.path ?? []))
   const others = new Set(linked.filter((path) => !pages.includes(path) && existsSync(root + path)))
-  for (const folder of [...others].filter(isFolder)) for (const file of inFolder(folder)) others.add(file)
-  const addresses = new Map([...pages, ...others].map((path) => [path, addressOf(path)]))
+  for (const folder of [...others].filter(isFolder)) for (const file of filesIn(folder)) others.add(file)
+  const addresses = new Map([...pages, ...others].map((path) => [path, toAddress(path)]))
   return {
     pages,
     byAddress: new Map([...addresses].map(([path, address]) => [address, path])),
-    addressOf: (path) => addresses.get(path)
+    findAddress: (path) => addresses.get(path)
   }
 }
 
 export const isFolder = (path: string): boolean => statSync(root + path).isDirectory()
-
-export const filesOf = inFolder

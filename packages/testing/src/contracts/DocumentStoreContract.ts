@@ -92,7 +92,8 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
       const { ofAssistant, ofThread } = yield* openScopes
       const [one, other] = [yield* insert(ofAssistant), yield* insert(ofThread)]
       const theirs = yield* asNewOwner(Effect.flatMap(openScopes, (scopes) => insert(scopes.ofThread)))
-      const revokedAt = (id: DocumentId) => Effect.map(store.ownerOf(id), (found) => Option.getOrThrow(found).revokedAt)
+      const revokedAt = (id: DocumentId) =>
+        Effect.map(store.findAddressed(id), (found) => Option.getOrThrow(found).revokedAt)
       assert.strictEqual(yield* store.revokeAddresses(one.id, moment(5)), 1)
       assert.strictEqual(yield* store.revokeAddresses(theirs.id, moment(5)), 0)
       assert.deepStrictEqual([yield* revokedAt(one.id), yield* revokedAt(other.id)], [moment(5), null])
@@ -212,12 +213,12 @@ export const documentStoreSuite = (name: string, stores: Layer.Layer<DocumentSto
           return { ownerId: (yield* Principal).ownerId, id: (yield* insert(scopes.ofAssistant)).id }
         })
       )
-      assert.deepStrictEqual(yield* store.ownerOf(id), Option.some({ ownerId, revokedAt: null }))
+      assert.deepStrictEqual(yield* store.findAddressed(id), Option.some({ ownerId, revokedAt: null }))
       const ofTheirs = Option.some({ ownerId: theirs.ownerId, revokedAt: null })
-      assert.deepStrictEqual(yield* store.ownerOf(theirs.id), ofTheirs)
+      assert.deepStrictEqual(yield* store.findAddressed(theirs.id), ofTheirs)
       yield* store.remove(id)
       for (const unknown of [id, yield* newId(DocumentId), DocumentId.make("no document")]) {
-        assert.isTrue(Option.isNone(yield* store.ownerOf(unknown)))
+        assert.isTrue(Option.isNone(yield* store.findAddressed(unknown)))
       }
     })
 

@@ -11,7 +11,7 @@ export interface PictureSamples {
   readonly unreadable: ReadonlyArray<readonly [what: string, picture: Picture]>
   readonly limits: PictureLimits
   /** The pixels of the longer side. */
-  readonly sideOf: (picture: Picture) => Effect.Effect<number>
+  readonly measureSide: (picture: Picture) => Effect.Effect<number>
 }
 
 const converted = Effect.fnUntraced(function* (picture: Picture, limits: PictureLimits) {
@@ -32,12 +32,12 @@ export const pictureConverterSuite = (
     (it) => {
       it.effect("MUST return a picture that models read, within the limits, with equal bytes for equal input", () =>
         Effect.gen(function* () {
-          const { convertible, limits, sideOf } = yield* samples
+          const { convertible, limits, measureSide } = yield* samples
           for (const [what, picture] of convertible) {
             const result = yield* converted(picture, limits)
             assert.include(["image/png", "image/jpeg", "image/webp", "image/gif"], result.mimeType, what)
             assert.isAtMost(result.bytes.length, limits.bytes, what)
-            assert.isAtMost(yield* sideOf(result), limits.side, what)
+            assert.isAtMost(yield* measureSide(result), limits.side, what)
             assert.deepStrictEqual(yield* converted(picture, limits), result, what)
           }
         })

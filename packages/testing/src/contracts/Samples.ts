@@ -19,7 +19,7 @@ import {
 import {
   type Begin,
   BlobId,
-  type Answers,
+  type CallAnswers,
   type Continue,
   DocumentId,
   type KeyRecord,
@@ -296,7 +296,7 @@ export const sampleResult: ToolResult = {
 }
 
 /** An answer to a call of a leg, of five tokens. */
-export const sampleAnswers = (leg: Leg, fields: Partial<Answers> = {}): Answers => ({
+export const sampleAnswers = (leg: Leg, fields: Partial<CallAnswers> = {}): CallAnswers => ({
   runId: leg.runId,
   messageId: leg.answerId,
   answered: 0,

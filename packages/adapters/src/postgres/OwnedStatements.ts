@@ -1,0 +1,39 @@
+/** Statements about records of the principal. The owner is the first parameter of each, so that no statement is sent without it. */
+import { Principal } from "@colloquy/core"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type Arguments, call as callOf, type Database, type Parameter } from "./Database.ts"
+import { toText } from "./StoredText.ts"
+
+type Parameters = ReadonlyArray<Parameter>
+
+/** Of one store, whose methods name the operations. `query` is another way to send them, such as `brief` of the database. */
+export const ownedStatements = (database: Database, store: string, query = database.query) => {
+  const rows = <Row extends object>(operation: string, statement: string, parameters: Parameters = []) =>
+    Principal.use(({ ownerId }) => query<Row>(`${store}.${operation}`, statement, [toText(ownerId), ...parameters]))
+
+  /** The first row, decoded. */
+  const first = <Row extends object, A>(
+    operation: string,
+    statement: string,
+    parameters: Parameters,
+    decode: (row: Row) => A
+  ) => Effect.map(rows<Row>(operation, statement, parameters), ([row]) => Option.map(Option.fromNullishOr(row), decode))
+
+  /** Whether the statement gives a row: of a change, whether there was something to change. */
+  const finds = (operation: string, statement: string, parameters: Parameters) =>
+    Effect.map(rows(operation, statement, parameters), ({ length }) => length > 0)
+
+  /** What a function of the schema gives. The owner is its argument `p_owner`. */
+  const call = <A>(operation: string, name: string, args: Arguments) =>
+    Principal.use(({ ownerId }) => {
+      const all = { owner: toText(ownerId), ...args }
+      const statement = `select ${callOf(database, name, all)} as answer`
+      return Effect.map(
+        query<{ readonly answer: A | null }>(`${store}.${operation}`, statement, Object.values(all)),
+        ([row]) => row?.answer ?? null
+      )
+    })
+
+  return { rows, first, finds, call }
+}
