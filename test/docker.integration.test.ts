@@ -15,6 +15,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, relative } from "node:path"
 import { promisify } from "node:util"
 import { parse } from "yaml"
+import { bareEnvironment } from "./environment.ts"
 
 const root = join(import.meta.dirname, "..")
 const read = (name: string) => readFileSync(join(root, name), "utf8")
@@ -194,7 +195,7 @@ describe("the image, built in a folder", () => {
     { timeout: 300_000 },
     async () => {
       const port = String(await freePort())
-      const env = { PATH: process.env["PATH"], ...environment, HOST: "127.0.0.1", PORT: port, COLLOQUY_DATA_DIR: data }
+      const env = { ...bareEnvironment, ...environment, HOST: "127.0.0.1", PORT: port, COLLOQUY_DATA_DIR: data }
       const [, ...parameters] = commandOf(lastOf("CMD"))
       const server = spawn(process.execPath, parameters, { cwd: app, env })
       let output = ""

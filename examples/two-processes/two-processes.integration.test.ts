@@ -6,13 +6,14 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import pg from "pg"
 import { onPostgres } from "../../test/databases.ts"
+import { bareEnvironment } from "../../test/environment.ts"
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url))
 
 /** A process of the example; `next` returns its output, line by line. */
 const run = (environment: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) => {
   const child: ChildProcess = spawn(process.execPath, ["--conditions=colloquy-source", main, ...words], {
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { ...bareEnvironment, ...environment },
     stdio: ["ignore", "pipe", "inherit"]
   })
   const lines = createInterface({ input: child.stdout ?? assert.fail() })[Symbol.asyncIterator]()

@@ -15,6 +15,7 @@ import { keyOf, startDemo } from "../../packages/server/test/TestServer.ts"
 import { onPostgres } from "../databases.ts"
 import { type Frame, frames } from "./Frames.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
+import { bareEnvironment } from "../environment.ts"
 
 /** One in JavaScript must be a file of the repository. */
 const programs = snippets.filter(({ language }) => ["ts", "tsx", "js"].includes(language))
@@ -69,7 +70,7 @@ interface Ended {
 const run = (command: ReadonlyArray<string>, cwd: string, environment: Readonly<Record<string, string>> = {}) =>
   new Promise<Ended>((resolve) => {
     const [program = "", ...parameters] = command
-    const env = { PATH: process.env["PATH"], HOME: work, ...environment }
+    const env = { ...bareEnvironment, HOME: work, ...environment }
     execFile(program, parameters, { cwd, env, maxBuffer: 2 ** 24 }, (error, said, problems) =>
       resolve({ ok: error === null, output: `${error?.message ?? ""}\n${said}\n${problems}` })
     )

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
+import { bareEnvironment } from "../../../test/environment.ts"
 
 export interface ServerProcess {
   readonly child: ChildProcess
@@ -23,7 +24,7 @@ export const spawnServer = (
 ): ServerProcess => {
   const [file = "main.ts", ...words] = command
   const child = spawn(process.execPath, ["--conditions=colloquy-source", pathOf(file), ...words], {
-    env: { PATH: process.env["PATH"], ...environment }
+    env: { ...bareEnvironment, ...environment }
   })
   let text = ""
   const ended = once(child, "close").then(() => child.exitCode)

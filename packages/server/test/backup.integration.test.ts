@@ -11,6 +11,7 @@ import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { scratchDatabase } from "./ScratchDatabase.ts"
 import { startServer } from "../src/Server.ts"
 import { readSettings } from "../src/Settings.ts"
+import { bareEnvironment } from "../../../test/environment.ts"
 
 const key = "key-of-ada-0123456"
 const secrets = { COLLOQUY_API_KEYS: `${key}=ada`, COLLOQUY_SIGNING_KEY: "0123456789abcdef", PORT: "0" }
@@ -26,7 +27,7 @@ const commandsOf = (heading: string): string =>
   assert.fail(`No commands: ${heading}`)
 
 const runCommands = async (heading: string, folder: string, environment: Readonly<Record<string, string>>) => {
-  const options = { cwd: folder, env: { PATH: process.env["PATH"], ...environment } }
+  const options = { cwd: folder, env: { ...bareEnvironment, ...environment } }
   await promisify(execFile)("bash", ["-euc", commandsOf(heading)], options)
 }
 

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { spawnServer } from "./ServerProcess.ts"
+import { bareEnvironment } from "../../../test/environment.ts"
 
 const call = async (words: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) => {
   const process = spawnServer({ COLLOQUY_DATA_DIR: "memory://", ...environment }, ["command/colloquy.ts", ...words])
@@ -212,7 +213,7 @@ describe("colloquy new", () => {
       assert.include(JSON.parse(told.text), { host })
       const ended = await run(process.execPath, [...node, "--test", "assistant.test.ts"], {
         cwd: join(folder.path, host),
-        env: { PATH: process.env["PATH"] }
+        env: bareEnvironment
       })
       assert.match(ended.stdout, /pass 1/u)
     }
@@ -243,7 +244,7 @@ describe("colloquy new", () => {
       assert.strictEqual((await call(["new", join(folder.path, "app"), "--host", host])).status, 0)
       const child = spawn(process.execPath, [...node, "server.ts"], {
         cwd: join(folder.path, "app"),
-        env: { PATH: process.env["PATH"], PORT: "0" }
+        env: { ...bareEnvironment, PORT: "0" }
       })
       const [line]: ReadonlyArray<unknown> = await once(child.stdout, "data")
       const [, url = ""] = /curl -N (\S+)/u.exec(String(line)) ?? []
