@@ -190,7 +190,10 @@ const givenCase = (text: string) => ({
   ]
 })
 
-const cases = (value: unknown) => casesBody.decode({ value, files: [], problems: [] }, noParts)
+const cases = (value: unknown) => {
+  const body = casesBody.decode({ value, files: [], problems: [] }, noParts)
+  return Result.isSuccess(body) && runSteps(body.success.cases())
+}
 
 const scored = (text: string) => {
   const turn = {

@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import { fileForm, readText } from "./DocumentService.ts"
 import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
 
-const open = (
+export const openEvals = (
   steps: ReadonlyArray<ScriptStep>,
   stores: Layer.Layer<InMemory.Stores>,
   options: ScriptedOptions = {},
@@ -72,7 +72,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       say("It is sunny."),
       say("Bye.")
     ]
-    await using service = await open(steps, stores())
+    await using service = await openEvals(steps, stores())
     const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
     const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body
     const send = (content: string) =>
@@ -139,7 +139,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
   })
 
   it("cases are made once for a key, imported whole, listed by tag, changed, exported, erased and deleted", async () => {
-    await using service = await open([], stores())
+    await using service = await openEvals([], stores())
     await withoutCases(service)
     const headers = { "idempotency-key": "case-of-1" }
     const given = { question: "Capital of France?", expectations: [{ kind: "contains", text: "Paris" }], tags: ["geo"] }
@@ -240,7 +240,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
   })
 
   it("a case that is wrong is refused with every problem, and another owner's is as if it were not there", async () => {
-    await using service = await open([say("Hi.")], stores())
+    await using service = await openEvals([say("Hi.")], stores())
     const { thread_id } = (await service.call("POST", "/threads/messages", { content: "Hello" })).body
     const [question] = (await service.call("GET", `/threads/${thread_id}`)).body.messages
     const post = (body: object, key = keys.ada) => service.call("POST", "/evals/cases", body, { key })
@@ -328,7 +328,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
   it("an experiment answers cases by two variants, tells how far it is, and gives results, a summary and a comparison", async () => {
     const otherwise = ({ system }: { readonly system: string | null }) =>
       say(system === "Be wrong." ? "Rome." : "Paris.")
-    await using service = await open([], stores(), { otherwise })
+    await using service = await openEvals([], stores(), { otherwise })
     await withoutCases(service)
     const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
     const expectations = [{ kind: "contains", text: "Paris" }]
@@ -510,7 +510,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       "variants.0.retrieval.tok_k",
       "variants.0.retrieval.excerpts"
     ])
-    await using other = await open([], stores())
+    await using other = await openEvals([], stores())
     assert.deepStrictEqual(refusedPlaces(await other.call("POST", "/evals/experiments", asked)), [
       "variants.1.retrieval",
       "variants.2.retrieval",
@@ -519,7 +519,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
   })
 
   it("feedback of a user is kept with the answer, replaced, listed, exported, and goes with the thread", async () => {
-    await using service = await open([say("Hi.")], stores())
+    await using service = await openEvals([say("Hi.")], stores())
     const { assistant_id, message_id, thread_id } = (
       await service.call("POST", "/threads/messages", { content: "Hello" })
     ).body
@@ -612,7 +612,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
 
   it("sampled turns are scored, read by day and one by one with their thumbs, exported, and other owners see none", async () => {
     const online = { share: 1, expectations: [{ kind: "contains" as const, text: "Paris" }] }
-    await using service = await open([say("Paris."), say("Rome.")], stores(), {}, { online })
+    await using service = await openEvals([say("Paris."), say("Rome.")], stores(), {}, { online })
     const first = (await service.call("POST", "/threads/messages", { content: "Capital?" })).body
     const { assistant_id, message_id, thread_id } = first
     const second = (await service.call("POST", `/threads/${thread_id}/messages`, { content: "Capital?" })).body

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import { longestStretch } from "../../../test/LongestStretch.ts"
 import { openai } from "../src/openai/index.ts"
 import { openWithDocuments } from "./DocumentService.ts"
+import { openEvals } from "./EvalStories.ts"
 import { farClient } from "./FarClient.ts"
 import { keys, openRemembering, type Service } from "./Service.ts"
 import { listen } from "./Sockets.ts"
@@ -172,6 +173,25 @@ describe("a large body leaves others their turn:", () => {
       })
       assert.isAtMost(least, most, all)
     }
+  })
+
+  it.each([
+    { what: "more cases than one import may have", line: '{"question":"a"}\n', size: 7.9, status: 422 },
+    { what: "as many cases", line: `{"question":"${"a".repeat(830)}"}\n`, size: 7.9, status: 429 },
+    { what: "lines that are no cases", line: "[]\n", size: 7.9, status: 422 },
+    { what: "more bytes of cases than it takes", line: '{"question":"a"}\n', size: 9, status: 413 }
+  ])("$what on lines", { timeout: 120_000 }, async ({ line, size, status }) => {
+    await using service = await openEvals([], InMemory.layer)
+    const server = await listen(createServer(service.node))
+    await using _server = server
+    await using client = farClient()
+    const sent = megabytes(size, line)
+    const headers = { "x-api-key": keys.ada, "content-type": lines, "idempotency-key": "cases" }
+    const least = await quietest(async () => {
+      const answer = await client.post(`${server.url}/evals/cases/import`, sent, headers)
+      assert.strictEqual(answer.status, status, answer.text)
+    })
+    assert.isAtMost(least, most)
   })
 
   it("a picture of 30 MB for a conversation that is kept", { timeout: 120_000 }, async () => {

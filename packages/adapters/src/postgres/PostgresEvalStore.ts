@@ -12,6 +12,7 @@ import {
   OnlineScore
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { call, type Database } from "./Database.ts"
 import { decodeRows } from "./DecodedRows.ts"

@@ -47,6 +47,17 @@ onEmbedded("PGlite", () => {
         )
       )
       assert.isTrue(analyzed?.known)
+      const columns = yield* PgClient.use((client) =>
+        client.unsafe<{ readonly attname: string }>("select attname from pg_stats where tablename like 'search\\_%'")
+      )
+      const names = columns.map(({ attname }) => attname)
+      assert.includeMembers(names, ["ordinal", "term", "scope_key"])
+      // These are large: to read them for statistics would hold the thread longer with each document.
+      const content = ["body", "place", "offsets", "impacts"]
+      assert.deepStrictEqual(
+        names.filter((name) => content.includes(name)),
+        []
+      )
     }).pipe(asNewOwner, Effect.provide(Postgres.layerChunkIndex().pipe(Layer.provideMerge(Pglite.layerClient()))))
   )
 })

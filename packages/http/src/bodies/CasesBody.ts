@@ -1,29 +1,59 @@
-/** The body of an import of cases: JSON, or a case on each line. Both are checked as one list, so that a problem names its index. */
+/**
+ * The body of an import of cases: JSON, or a case on each line. Lines are many, so they are decoded in steps. A problem names the index of its
+ * case.
+ */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { runSteps } from "@colloquy/core/adapters"
-import { EvalCaseRequest, EvalCasesImport } from "../wire/EvalRecords.ts"
-import { isRecord, parsingJson } from "../wire/Json.ts"
+import type { Steps } from "@colloquy/core/adapters"
+import { EvalCaseRequest, EvalCasesImport, GivenCase } from "../wire/EvalRecords.ts"
+import { isRecord, maximumValues } from "../wire/Json.ts"
 import type { ValidationError } from "../wire/Errors.ts"
-import { type Body, type BodyRules, exactBody } from "./RequestBody.ts"
+import { readJsonLines } from "./JsonLines.ts"
+import { type Body, type BodyRules, exactBody, mostTold, type ServerParts } from "./RequestBody.ts"
+
+/** The cases, or what is wrong with them. */
+type ReadCases = Result.Result<ReadonlyArray<GivenCase>, ReadonlyArray<ValidationError>>
 
 const list = exactBody(EvalCasesImport)
+const single = exactBody(GivenCase)
 const isPieces = Schema.is(Schema.Array(Schema.String))
 
-/** A line that is no JSON is no case. */
-const parseLine = (line: string): unknown =>
-  Result.match(runSteps(parsingJson(line)), { onFailure: () => null, onSuccess: (value): unknown => value })
+/** As many as a body of JSON can hold. */
+const mostCases = maximumValues
 
-export const casesBody: Body<typeof EvalCasesImport.Type> = {
+const tooMany: ValidationError = {
+  loc: ["body", "cases"],
+  msg: `One import has at most ${mostCases} cases. Send the others in another one.`,
+  type: "too_long"
+}
+
+function* readLines(pieces: ReadonlyArray<string>, server: ServerParts): Steps<ReadCases> {
+  const cases: Array<GivenCase> = []
+  const problems: Array<ValidationError> = []
+  const all = yield* readJsonLines(pieces, (value, index) => {
+    if (index >= mostCases || problems.length >= mostTold) return
+    const read = single.decode({ value, files: [], problems: [] }, server)
+    if (Result.isSuccess(read)) cases.push(read.success)
+    else
+      problems.push(...read.failure.map((each) => ({ ...each, loc: ["body", "cases", index, ...each.loc.slice(1)] })))
+  })
+  if (all.length > mostCases) return Result.fail([tooMany])
+  return problems.length > 0 ? Result.fail(problems) : Result.succeed(cases)
+}
+
+/** JSON as a whole has few values. */
+function* inOneStep(cases: ReadonlyArray<GivenCase>): Steps<ReadCases> {
+  yield
+  return Result.succeed(cases)
+}
+
+export const casesBody: Body<{ readonly cases: () => Steps<ReadCases> }> = {
   ...list,
-  // It is decoded at once.
   most: 8 * 1024 * 1024,
   decode: (raw, server) => {
     const { value } = raw
-    if (!isPieces(value)) return list.decode(raw, server)
-    const lines = value.join("").split("\n")
-    const cases = lines.filter((line) => line.trim() !== "").map(parseLine)
-    return list.decode({ ...raw, value: { cases } }, server)
+    if (isPieces(value)) return Result.succeed({ cases: () => readLines(value, server) })
+    return Result.map(list.decode(raw, server), ({ cases }) => ({ cases: () => inOneStep(cases) }))
   }
 }
 

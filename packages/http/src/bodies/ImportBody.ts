@@ -6,7 +6,8 @@ import { type Steps } from "@colloquy/core/adapters"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ValidationError } from "../wire/Errors.ts"
-import { isRecord, parsingJson } from "../wire/Json.ts"
+import { isRecord } from "../wire/Json.ts"
+import { readJsonLines } from "./JsonLines.ts"
 import type { Body } from "./RequestBody.ts"
 
 export interface ImportBody {
@@ -16,9 +17,6 @@ export interface ImportBody {
 }
 
 const isJsonObject = Schema.is(Schema.JsonObject)
-
-/** A line that is no JSON: the kernel tells that it is no message. */
-const notJson = null
 
 const isPieces = (value: unknown): value is ReadonlyArray<string> =>
   Array.isArray(value) && value.every((piece) => typeof piece === "string")
@@ -30,7 +28,8 @@ const problem = (loc: ReadonlyArray<string>, msg: string): ReadonlyArray<Validat
 export const importBody: Body<ImportBody> = {
   files: {},
   decode: ({ value }) => {
-    if (isPieces(value)) return Result.succeed({ metadata: null, scratch: false, messages: () => parseLines(value) })
+    if (isPieces(value))
+      return Result.succeed({ metadata: null, scratch: false, messages: () => readJsonLines(value, fromWire) })
     if (!isRecord(value)) return Result.fail(problem([], "Expected an object with messages"))
     const { messages, metadata = null, scratch = null } = value
     const wrong = [
@@ -55,33 +54,6 @@ function* renamed(messages: ReadonlyArray<unknown>): Steps<ReadonlyArray<unknown
   for (const message of messages) {
     read.push(fromWire(message))
     if (read.length % atOnce === 0) yield
-  }
-  return read
-}
-
-/** Empty lines are left out. The pieces of a text may break anywhere. */
-function* parseLines(pieces: ReadonlyArray<string>): Steps<ReadonlyArray<unknown>> {
-  const read: Array<unknown> = []
-  let rest = ""
-  for (const piece of [...pieces, "\n"]) {
-    const lines = piece.split("\n")
-    // Only the piece is searched: a line may have as many pieces as the body.
-    const last = lines.pop() ?? ""
-    const [first = null, ...others] = lines
-    if (first === null) {
-      rest += last
-      yield
-      continue
-    }
-    const whole = [rest + first, ...others]
-    rest = last
-    for (const line of whole) {
-      if (line.trim() === "") continue
-      const parsed = yield* parsingJson(line)
-      read.push(Result.isSuccess(parsed) ? fromWire(parsed.success) : notJson)
-      if (read.length % atOnce === 0) yield
-    }
-    yield
   }
   return read
 }

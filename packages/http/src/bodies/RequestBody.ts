@@ -67,7 +67,7 @@ export type Accepts = Pick<ReadonlyMap<string, unknown>, "has">
 export interface Body<A> {
   /** The form fields in which it takes files. */
   readonly files: FileFields
-  /** The most bytes, if fewer than the limit of the server. */
+  /** The most bytes of JSON or of lines, if fewer than the limit of the server. */
   readonly most?: number
   readonly decode: (raw: RawBody, server: ServerParts) => Result.Result<A, ReadonlyArray<ValidationError>>
 }
@@ -127,7 +127,7 @@ const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
  * request.
  */
 const many = 2_000
-const mostTold = 100
+export const mostTold = 100
 
 /** The body of a search: its limit is lower than that of other bodies. */
 export const searchBody = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Body<S["Type"]> => ({
@@ -179,8 +179,11 @@ export const decodeBody = <A>(
 ): Effect.Effect<DecodedBody<A>, UnreadableBody | HTTPValidationError, Principal | Scope.Scope> => {
   const parts = partsNow()
   const { limits } = bounds
-  const within =
-    body.most === undefined ? bounds : { ...bounds, limits: { ...limits, body: Math.min(limits.body, body.most) } }
+  const { most = Number.POSITIVE_INFINITY } = body
+  const within = {
+    ...bounds,
+    limits: { ...limits, body: Math.min(limits.body, most), file: Math.min(limits.file, most) }
+  }
   const read = (keep: KeepFile, discard: Effect.Effect<void>) =>
     Effect.flatMap(readBody(request, accepts, within, { fields: body.files, keep }), (raw): Decoded<A> => {
       if (hasTextOver(raw.value, limits.text))

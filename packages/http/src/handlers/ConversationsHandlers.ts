@@ -9,7 +9,7 @@ import {
   type TurnRequest,
   Turns
 } from "@colloquy/core"
-import { runYielding, type Steps } from "@colloquy/core/adapters"
+import { runYielding } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -21,10 +21,9 @@ import { bodyReader } from "../wings/BodyReader.ts"
 import { Wings } from "../wings/Wings.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given } from "../wire/Fields.ts"
-import { canonicalJson } from "../wire/Json.ts"
 import type { MessageBody } from "../wire/MessageBody.ts"
 import { acceptance, delivery } from "./Delivery.ts"
-import { readIdempotency } from "./Idempotency.ts"
+import { readIdempotency, textOfList } from "./Idempotency.ts"
 import { wholeRequest } from "./MessageFields.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -84,7 +83,7 @@ export const layer = HttpApiBuilder.group(
           const messages = yield* runYielding(value.messages())
           const { metadata, scratch } = value
           const fields = { ...(metadata === null ? {} : { metadata }), ...(scratch ? { scratch } : {}) }
-          const said = raw.headers["idempotency-key"] === undefined ? "" : yield* runYielding(writeJsonText(messages))
+          const said = yield* textOfList(raw, messages)
           const repeat = yield* readIdempotency(raw, () => ({ said, metadata, ...fields }))
           const assistantId = AssistantId.make(raw.params.assistant_id)
           const made = conversations.import({ assistantId, messages, ...fields, ...repeat })
@@ -119,16 +118,6 @@ export const layer = HttpApiBuilder.group(
       )
   })
 )
-
-/** What a repeat is recognized by. */
-function* writeJsonText(messages: ReadonlyArray<unknown>): Steps<string> {
-  const texts: Array<string> = []
-  for (const message of messages) {
-    texts.push(canonicalJson(message))
-    if (texts.length % 16 === 0) yield
-  }
-  return texts.join("\n")
-}
 
 const messageIdOrNone = (id: string | null | undefined): MessageId | undefined =>
   typeof id === "string" ? MessageId.make(id) : undefined

@@ -1,12 +1,13 @@
 /** Evals over HTTP. A host that has not installed `Evals.layer()` answers 501. */
 import { AssistantId, MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
-import { CaseId, ExperimentId } from "@colloquy/core/adapters"
+import { CaseId, ExperimentId, runYielding } from "@colloquy/core/adapters"
 import { comparisonRecord, Evals, type NewExperiment, type ScorePlace, variantRecord } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { Api } from "../Api.ts"
 import {
@@ -22,11 +23,11 @@ import {
 import { writePage } from "../encoding/EncodeList.ts"
 import { evalBodies } from "../endpoints/EvalsApi.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
-import { NotImplemented } from "../wire/Errors.ts"
+import { HTTPValidationError, NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given } from "../wire/Fields.ts"
 import type { ExperimentRequest } from "../wire/EvalRecords.ts"
-import { readIdempotency } from "./Idempotency.ts"
+import { readIdempotency, textOfList } from "./Idempotency.ts"
 import { modelOptionsFromWire } from "./TurnOptions.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -73,8 +74,12 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const { importCases } = yield* evals
           const { value } = yield* read(evalBodies.import, raw)
-          const { idempotency } = yield* readIdempotency(raw, () => value)
-          const case_ids = yield* Effect.mapError(importCases(value.cases.map(caseFromWire), idempotency), toWireError)
+          const cases = yield* runYielding(value.cases())
+          if (Result.isFailure(cases)) return yield* new HTTPValidationError({ detail: cases.failure })
+          const said = yield* textOfList(raw, cases.success)
+          const { idempotency } = yield* readIdempotency(raw, () => ({ said }))
+          const asked = cases.success.map(caseFromWire)
+          const case_ids = yield* Effect.mapError(importCases(asked, idempotency), toWireError)
           return HttpServerResponse.jsonUnsafe({ imported: case_ids.length, case_ids }, { status: 201 })
         })
       )

@@ -1,5 +1,5 @@
 /** `Idempotency-Key`: a repeated request is recognized by the key, and its hash must be that of the first request. */
-import type { IdempotencyKey } from "@colloquy/core/adapters"
+import { type IdempotencyKey, runYielding, type Steps } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { sha256 } from "./Hash.ts"
@@ -24,4 +24,17 @@ export const readIdempotency = (
   return Effect.map(sha256(`${request.method} ${path}\n${canonicalJson(asked())}`), (fingerprint) => ({
     idempotency: { key, fingerprint }
   }))
+}
+
+/** What the repeat of a long list is recognized by, written in steps; empty without the header. */
+export const textOfList = ({ headers }: Repeatable, list: ReadonlyArray<unknown>): Effect.Effect<string> =>
+  headers["idempotency-key"] === undefined ? Effect.succeed("") : runYielding(writingList(list))
+
+function* writingList(list: ReadonlyArray<unknown>): Steps<string> {
+  const texts: Array<string> = []
+  for (const each of list) {
+    texts.push(canonicalJson(each))
+    if (texts.length % 16 === 0) yield
+  }
+  return texts.join("\n")
 }

@@ -71,7 +71,7 @@ const byHand = {
   ...askedFields
 }
 
-const GivenCase = Schema.Struct({ ...byHand, question: CaseQuestion }).annotate({ identifier: "EvalCaseGiven" })
+export const GivenCase = Schema.Struct({ ...byHand, question: CaseQuestion }).annotate({ identifier: "EvalCaseGiven" })
 export type GivenCase = typeof GivenCase.Type
 
 /** Either `thread_id` and `message_id` of a stored turn, or `question` and what goes with it. */
