@@ -215,7 +215,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
   })
 
   it("a question that asked for a schema or for typed answers asks for them again, also when its record is sent back", async () => {
-    await using service = await open([say('{"name":"Ada"}'), say('{"name":"Bob"}')], stores())
+    await using service = await openEvals([say('{"name":"Ada"}'), say('{"name":"Bob"}')], stores())
     const output_schema = { type: "object", properties: { name: { type: "string" } }, required: ["name"] }
     const asked = { content: "Who?", output_schema, output_name: "person", system_prompt: "Be exact." }
     const { message_id, thread_id } = (await service.call("POST", "/threads/messages", asked)).body
@@ -564,7 +564,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const otherwise = ({ messages }: { readonly messages: ReadonlyArray<unknown> }) =>
       say(JSON.stringify(messages).includes("Is it right?") ? '{"Yes": 0.9, "No": 0.1}' : "Paris.")
     const online = { share: 1, expectations: judged }
-    await using service = await open([], stores(), { otherwise }, { online })
+    await using service = await openEvals([], stores(), { otherwise }, { online })
     await withoutCases(service)
     const { run_id } = (await service.call("POST", "/threads/messages", { content: "Capital?" })).body
     const { assistant_id } = (await service.call("POST", "/assistants", { name: "A" })).body
