@@ -1,10 +1,12 @@
 /** Evals over HTTP and on every store. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
-import { Kernel } from "@colloquy/core"
+import { Kernel, type Provider, Providers } from "@colloquy/core"
+import { noUsage } from "@colloquy/core/adapters"
 import { Documents, TextExtractor } from "@colloquy/core/documents"
 import { Evals } from "@colloquy/core/evals"
 import { callTool, say, ScriptedModel, type ScriptedOptions, type ScriptStep } from "@colloquy/testing"
 import { assert, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { fileForm, readText } from "./DocumentService.ts"
 import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
@@ -19,6 +21,40 @@ const open = (
     Evals.layer({ mostCases: 8, mostAttempts: 20, poll: "10 millis", ...settings }).pipe(
       Layer.provideMerge(Kernel.layer),
       Layer.provideMerge(ScriptedModel.layer(steps, options)),
+      Layer.provideMerge(stores),
+      Layer.fresh
+    )
+  )
+
+/** A judge that gives the first option the probability 0.9. */
+const judge: Provider = {
+  id: "judge",
+  answers: ({ questions }) =>
+    Effect.succeed({
+      distributions: Object.fromEntries(
+        Object.entries(questions).map(([name, question]) => [
+          name,
+          question.type === "choice" ? { warm: 0.9, cold: 0.1 } : { true: 0.9, false: 0.1 }
+        ])
+      ),
+      method: "native",
+      estimated: false,
+      model: "judge-1",
+      usage: noUsage
+    })
+}
+
+const openJudge = (steps: ReadonlyArray<ScriptStep>, stores: Layer.Layer<InMemory.Stores>) =>
+  serve(
+    Evals.layer({ poll: "10 millis", scoring: { judge: { provider: "judge", model: "judge" } } }).pipe(
+      Layer.provideMerge(Kernel.layer),
+      Layer.provideMerge(
+        Layer.unwrap(
+          Effect.map(ScriptedModel, ({ provider }) =>
+            Providers.layer({ providers: [provider, judge], defaults: { provider: provider.id, model: "m" } })
+          )
+        ).pipe(Layer.provideMerge(ScriptedModel.layer(steps)))
+      ),
       Layer.provideMerge(stores),
       Layer.fresh
     )
@@ -517,6 +553,50 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.strictEqual((await service.call("POST", elsewhere, { score: 1 })).status, 404)
     await service.call("DELETE", `/threads/${thread_id}`)
     assert.deepStrictEqual(await listed(`?thread_id=${thread_id}`), [])
+  })
+
+  it("what a person says is true of a judge's answer counts in its calibration, once, and only for its owner", async () => {
+    const steps = Array.from({ length: 2 }, () => say("Hello."))
+    await using service = await openJudge(steps, stores())
+    const expectations = [
+      { kind: "contains", text: "Hello" },
+      { kind: "judge", question: "Is it polite?" },
+      { kind: "judge", question: "Which tone?", options: ["warm", "cold"], expected: "warm", at_least: 0.5 }
+    ]
+    const { assistant_id } = (await service.call("POST", "/assistants", { name: "Judged" })).body
+    const made = await service.call("POST", "/evals/cases", { assistant_id, question: "Hi", expectations })
+    const asked = { case_ids: [made.body.case_id], variants: [{ name: "now" }], repeats: 2, concurrency: 1 }
+    const { experiment_id } = (await service.call("POST", "/evals/experiments", asked)).body
+    const at = `/evals/experiments/${experiment_id}`
+    while ((await service.call("GET", at)).body.status === "running") await new Promise((next) => setImmediate(next))
+    const tell = (number: number | string, score: number, outcome: unknown, key = keys.ada) =>
+      service.call("POST", `${at}/results/${number}/outcomes`, { score, outcome }, { key })
+    const outcomes = async () => {
+      const { judges } = (await service.call("GET", `${at}/summary`)).body
+      return judges.map(({ expected, outcomes: told }: Record<string, unknown>) => [expected, told])
+    }
+    assert.deepStrictEqual(
+      (await outcomes()).map(([, told]: ReadonlyArray<unknown>) => told),
+      [null, null]
+    )
+    const told = await tell(0, 1, false)
+    assert.deepInclude(told.body, { experiment_id, number: 0, score: 1 })
+    assert.strictEqual((await tell(0, 1, true)).status, 200)
+    assert.strictEqual((await tell(1, 1, false)).status, 200)
+    assert.strictEqual((await tell(1, 2, "cold")).status, 200)
+    const [polite, tone] = (await outcomes()).map(([, each]: ReadonlyArray<unknown>) => each)
+    // It said 0.9 twice, and was right once: (0.1² + 0.9²) / 2.
+    assert.strictEqual(polite.cases, 2)
+    assert.closeTo(polite.brier_score, 0.41, 1e-9)
+    assert.strictEqual(tone.cases, 1)
+
+    assert.strictEqual((await tell(0, 0, true)).status, 404)
+    assert.strictEqual((await tell(0, 3, true)).status, 404)
+    assert.strictEqual((await tell(2, 1, true)).status, 404)
+    assert.deepStrictEqual(refusedPlaces(await tell(0, 2, "lukewarm")), ["outcome"])
+    assert.deepStrictEqual(refusedPlaces(await tell(0, -1, true)), ["score"])
+    assert.strictEqual((await tell("x", 1, true)).status, 422)
+    assert.strictEqual((await tell(0, 1, true, keys.bob)).status, 404)
   })
 
   it("sampled turns are scored, read by day and one by one with their thumbs, exported, and other owners see none", async () => {

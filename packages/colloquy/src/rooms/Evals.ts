@@ -115,6 +115,19 @@ export interface EvalCalls {
   readonly summarize: (experimentId: string, options?: CallOptions) => Promise<ReadonlyArray<VariantSummary>>
   /** How far the judges of an experiment can be believed, as users and persons who said what is true have it. */
   readonly calibrate: (experimentId: string, options?: CallOptions) => Promise<ReadonlyArray<JudgeCalibration>>
+  /**
+   * Tells what is true of an answer that a judge gave about a result: true for yes and false for no, or one of its options. `number` and
+   * `score` are counted from 0. It counts in `calibrate`; a second outcome replaces the first.
+   */
+  readonly tellOutcome: (
+    truth: {
+      readonly experimentId: string
+      readonly number: number
+      readonly score: number
+      readonly outcome: boolean | string
+    },
+    options?: CallOptions
+  ) => Promise<void>
   /** Two variants on the cases that both have answered. */
   readonly compare: (
     names: { readonly experimentId: string; readonly before: string; readonly after: string },
@@ -232,6 +245,8 @@ const functions = Effect.gen(function* () {
     summarize: (id, options) => run(() => service.summarizeExperiment(readId(ExperimentId, id)), options),
     compare: ({ experimentId, ...names }, options) =>
       run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options),
+    tellOutcome: ({ experimentId, ...truth }, options) =>
+      run(() => service.recordJudgeOutcome({ ...truth, experimentId: readId(ExperimentId, experimentId) }), options),
     calibrate: (id, options) => run(() => service.calibrateExperiment(readId(ExperimentId, id)), options),
     online: ({ assistantId, ...days } = {}, options) =>
       run(

@@ -38,7 +38,7 @@ import {
 import { AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 import { checkQuestions } from "./CheckQuestions.ts"
 import { judge } from "./Judgement.ts"
-import { matchOutcome } from "./Outcome.ts"
+import { outcomeFrom } from "./Outcome.ts"
 import { OutcomeStore } from "./OutcomeStore.ts"
 import { Refusals } from "./Refusals.ts"
 import { questionsFingerprint, type Questions } from "./Question.ts"
@@ -67,20 +67,8 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
     })
 
     const record = tracedFn("Answers.record")(function* (request: OutcomeRequest) {
-      const { answer, question } = request
-      const matched = yield* Effect.fromResult(matchOutcome(answer, question, request.outcome))
-      const isKept = yield* outcomes.record({
-        ...matched,
-        question,
-        answerSetId: answer.id,
-        questionSet: answer.questionSet,
-        provider: answer.provider,
-        model: answer.model,
-        method: answer.method,
-        assistantId: request.assistantId ?? null,
-        threadId: request.threadId ?? null,
-        recordedAt: new Date(yield* Clock.currentTimeMillis)
-      })
+      const recordedAt = new Date(yield* Clock.currentTimeMillis)
+      const isKept = yield* outcomes.record(yield* Effect.fromResult(outcomeFrom(request, recordedAt)))
       if (!isKept) return yield* new OutcomePlaceNotFound()
     })
 

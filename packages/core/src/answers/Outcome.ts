@@ -42,6 +42,15 @@ export class OutcomeRefused extends Schema.TaggedError<OutcomeRefused>()("Outcom
 /** True or false for `noul`, the name of an option for `choice`, the number of a level for `score`. */
 export type OutcomeValue = string | number | boolean
 
+/** The true answer to one question of a set that was answered. */
+interface GivenOutcome {
+  readonly answer: TypedAnswers
+  readonly question: string
+  readonly outcome: OutcomeValue
+  readonly assistantId?: AssistantId | null
+  readonly threadId?: ThreadId | null
+}
+
 /** The outcome as one of the answer's own options, with the distribution that it judges. */
 export const matchOutcome = (
   { answers }: Pick<TypedAnswers, "answers">,
@@ -59,3 +68,21 @@ export const matchOutcome = (
     ? Result.succeed({ type: answer.type, distribution, outcome: option })
     : Result.fail(new OutcomeRefused({ question, problem: "not_an_option" }))
 }
+
+/** What is stored of an outcome, with the distribution that it judges. */
+export const outcomeFrom = (
+  { answer, assistantId = null, outcome, question, threadId = null }: GivenOutcome,
+  recordedAt: Date
+): Result.Result<Outcome, OutcomeRefused> =>
+  Result.map(matchOutcome(answer, question, outcome), (matched) => ({
+    ...matched,
+    question,
+    answerSetId: answer.id,
+    questionSet: answer.questionSet,
+    provider: answer.provider,
+    model: answer.model,
+    method: answer.method,
+    assistantId,
+    threadId,
+    recordedAt
+  }))

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import type { OutcomeRefused } from "../answers/Outcome.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, CaseId, ExperimentId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -18,6 +19,7 @@ import type {
   ExperimentRefused,
   ExperimentResult,
   ExperimentState,
+  JudgementNotFound,
   NewExperiment,
   TooManyExperiments,
   VariantNotFound
@@ -118,6 +120,23 @@ export interface ExperimentCalls {
   ) => Effect.Effect<Comparison, VariantNotFound | Missing, Principal>
 }
 
+/** What a person says is true of an answer that a judge gave. */
+export interface JudgeTruth {
+  readonly experimentId: ExperimentId
+  /** The result, and the place of the judge's score among its scores; both from 0. */
+  readonly number: number
+  readonly score: number
+  /** True for yes and false for no, or one of the judge's options. */
+  readonly outcome: boolean | string
+}
+
+export interface JudgeOutcomeCalls {
+  /** Keeps it for the calibration of the judge, in the place of what was said of this answer before. */
+  readonly recordJudgeOutcome: (
+    truth: JudgeTruth
+  ) => Effect.Effect<void, JudgementNotFound | OutcomeRefused | Missing, Principal>
+}
+
 /** Feedback, and where the next page begins. */
 export interface FeedbackList {
   readonly feedback: ReadonlyArray<Feedback>
@@ -177,6 +196,7 @@ export interface OnlineCalls {
   readonly listOnlineScores: (page: OnlinePage) => Effect.Effect<OnlineScoreList, StoreUnavailable, Principal>
 }
 
-export class Evals extends Context.Service<Evals, CaseCalls & ExperimentCalls & FeedbackCalls & OnlineCalls>()(
-  "@colloquy/core/evals/Evals"
-) {}
+export class Evals extends Context.Service<
+  Evals,
+  CaseCalls & ExperimentCalls & FeedbackCalls & JudgeOutcomeCalls & OnlineCalls
+>()("@colloquy/core/evals/Evals") {}

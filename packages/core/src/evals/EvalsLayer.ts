@@ -8,6 +8,7 @@ import { EvalSettings } from "./EvalSettings.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { makeFeedbacks } from "./Feedbacks.ts"
 import { makeExperiments } from "./Experiments.ts"
+import { makeJudgeOutcomes } from "./JudgeOutcomes.ts"
 import { makeOnlineCalls } from "./OnlineReports.ts"
 import { registerOnlineScoring } from "./OnlineScoring.ts"
 import { recordedPart } from "./RecordedPart.ts"
@@ -23,6 +24,12 @@ export const layerEvals = Layer.effect(
     yield* (yield* TurnParts).register(recordedPart(yield* EvalStore))
     yield* registerAttempts
     yield* registerOnlineScoring
-    return Evals.of({ ...cases, ...experiments, ...feedbacks, ...(yield* makeOnlineCalls) })
+    return Evals.of({
+      ...cases,
+      ...experiments,
+      ...feedbacks,
+      ...(yield* makeJudgeOutcomes),
+      ...(yield* makeOnlineCalls)
+    })
   })
 ).pipe(Layer.provide(Layer.unwrap(Effect.map(EvalSettings, ({ scoring }) => Scoring.layer(scoring)))))

@@ -125,6 +125,17 @@ export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("Vari
   }
 }
 
+/** The experiment has no result with this number in which a judge gave this score. */
+export class JudgementNotFound extends Schema.TaggedError<JudgementNotFound>()("JudgementNotFound", {
+  number: Schema.Int,
+  /** Its place among the scores of the result. */
+  score: Schema.Int
+}) {
+  override get message() {
+    return `No judge gave score ${this.score} of result ${this.number}. Both are counted from 0, as the list of results has them.`
+  }
+}
+
 /** An experiment cannot be as it was asked for. */
 export class ExperimentRefused extends Schema.TaggedError<ExperimentRefused>()("ExperimentRefused", {
   problems: Schema.Array(

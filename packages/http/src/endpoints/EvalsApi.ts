@@ -35,6 +35,7 @@ export const evalBodies = {
   update: exactBody(Wire.EvalCaseUpdate),
   experiment: exactBody(Wire.ExperimentRequest),
   resume: exactBody(Schema.NullOr(Wire.ExperimentResume)),
+  judgeOutcome: exactBody(Wire.JudgeOutcomeRequest),
   feedback: exactBody(Wire.FeedbackRequest)
 }
 
@@ -142,6 +143,18 @@ export const EvalsApi = HttpApiGroup.make("evals")
       .annotate(
         OpenApi.Summary,
         "The results of an experiment in order, page by page, or with `format=jsonl` all of them"
+      ),
+    HttpApiEndpoint.post("recordJudgeOutcome", "/evals/experiments/:experiment_id/results/:number/outcomes", {
+      params: { ...ofExperiment, number: IntegerWord.check(Schema.isGreaterThanOrEqualTo(0)) },
+      payload: Wire.JudgeOutcomeRequest,
+      success: Wire.JudgeOutcomeResponse,
+      error: [...unreadable, ...errors]
+    })
+      .annotate(DeclaredBody, evalBodies.judgeOutcome)
+      .annotate(NeedsScope, "write")
+      .annotate(
+        OpenApi.Summary,
+        "Tell what is true of an answer that a judge gave, for its calibration; a second outcome replaces the first"
       ),
     HttpApiEndpoint.get("summarizeExperiment", "/evals/experiments/:experiment_id/summary", {
       params: ofExperiment,

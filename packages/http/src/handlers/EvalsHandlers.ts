@@ -168,6 +168,16 @@ export const layer = HttpApiBuilder.group(
           })
         })
       )
+      .handleRaw("recordJudgeOutcome", (raw) =>
+        Effect.gen(function* () {
+          const { recordJudgeOutcome } = yield* evals
+          const { outcome, score } = (yield* read(evalBodies.judgeOutcome, raw)).value
+          const { number } = raw.params
+          const truth = { experimentId: idFrom(raw.params), number, score, outcome }
+          yield* Effect.mapError(recordJudgeOutcome(truth), toWireError)
+          return { message: "The outcome was recorded.", experiment_id: raw.params.experiment_id, number, score }
+        })
+      )
       .handle("summarizeExperiment", ({ params }) =>
         Effect.gen(function* () {
           const { calibrateExperiment, summarizeExperiment } = yield* evals

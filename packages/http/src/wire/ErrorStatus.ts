@@ -191,6 +191,7 @@ const table = {
   FeedbackRefused: (error) => invalid(...error.problems.map(feedbackProblem)),
   ExperimentNotFound: notFound,
   VariantNotFound: notFound,
+  JudgementNotFound: notFound,
   ExperimentRefused: (error) => invalid(...error.problems.map(experimentProblem)),
   TooManyExperiments: ({ message }) => new TooManyRequests({ detail: message, retry_after: secondsToMakeRoom }),
   CaseRefused: (error) => invalid(...error.problems.map(caseProblem)),

@@ -257,6 +257,20 @@ export const ExperimentResults = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "ExperimentResults" })
 
+export const JudgeOutcomeRequest = Schema.Struct({
+  /** The place of the judge's score among the scores of the result, from 0. */
+  score: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  /** True for yes and false for no, or one of the judge's options. */
+  outcome: Schema.Union([Schema.Boolean, Schema.String])
+}).annotate({ identifier: "JudgeOutcomeRequest" })
+
+export const JudgeOutcomeResponse = Schema.Struct({
+  message: Schema.String,
+  experiment_id: Id,
+  number: Schema.Int,
+  score: Schema.Int
+}).annotate({ identifier: "JudgeOutcomeResponse" })
+
 const Interval = Schema.Struct({ low: Schema.Finite, high: Schema.Finite })
 
 const Calibration = Schema.Struct({
