@@ -1,6 +1,14 @@
 /** The scenes of the pictures: what a visitor does before each of them. */
 import type { Page } from "playwright-core"
-import { finished, makeAssistant, newThread, openRoom, say } from "../../packages/studio/test/StudioVisit.ts"
+import {
+  choose,
+  finished,
+  makeAssistant,
+  newThread,
+  openLists,
+  openRoom,
+  say
+} from "../../packages/studio/test/StudioVisit.ts"
 
 interface Host {
   readonly url: string
@@ -26,9 +34,14 @@ const weather = {
 }
 
 /** Asks the API as the visitor's key. */
-const ask = async ({ key, url }: Host, path: string, body: object): Promise<Readonly<Record<string, unknown>>> => {
+const ask = async (
+  { key, url }: Host,
+  path: string,
+  body: object,
+  method: "POST" | "PUT" = "POST"
+): Promise<Readonly<Record<string, unknown>>> => {
   const response = await fetch(`${url}/api${path}`, {
-    method: "POST",
+    method,
     headers: { "x-api-key": key, "content-type": "application/json" },
     body: JSON.stringify(body)
   })
@@ -67,6 +80,47 @@ const tried = async (page: Page, host: Host): Promise<void> => {
   })
   await page.goto(`${host.url}/#/tests/experiments/${String(experiment_id)}`)
   await page.getByText("24 of 24 attempts").waitFor()
+}
+
+let knownId: Promise<string> | null = null
+
+/** An assistant that has one of everything. */
+const known = (host: Host): Promise<string> => (knownId ??= makeKnown(host))
+
+const makeKnown = async (host: Host): Promise<string> => {
+  const { assistant_id: helper } = await ask(host, "/assistants", { name: "Librarian" })
+  const made = await ask(host, "/assistants", {
+    name: "Marguerite",
+    system_prompt: "You keep the lighthouse of Fanø. Answer in one sentence.",
+    helpers: [{ assistant_id: helper, name: "librarian", description: "Knows where things stand" }]
+  })
+  const id = String(made["assistant_id"])
+  for (const content of ["The user lives in Oslo.", "The user plays chess on Tuesdays, mostly with a neighbour."])
+    await ask(host, `/assistants/${id}/memories`, { content })
+  const times = { timezone: "Europe/Oslo", thread: "new" }
+  await ask(host, `/assistants/${id}/schedules`, {
+    ...times,
+    cron: "0 9 * * 1-5",
+    content: "What came in since yesterday?"
+  })
+  await ask(host, "/webhooks", { url: "https://example.com/hooks/colloquy", events: ["run.completed", "run.failed"] })
+  const form = new FormData()
+  const story = "# The lighthouse of Fanø\n\nThe keeper is called Marguerite.\n\nShe waters her tulips on Tuesdays.\n"
+  form.append("file", new Blob([story], { type: "text/markdown" }), "lighthouse.md")
+  await fetch(`${host.url}/api/assistants/${id}/documents`, {
+    method: "POST",
+    headers: { "x-api-key": host.key },
+    body: form
+  })
+  return id
+}
+
+/** What a turn would find. */
+const searched = async (page: Page): Promise<void> => {
+  await page.getByText("is read").first().waitFor()
+  await page.getByLabel("Words to search documents for").fill("Who waters the tulips?")
+  await page.getByRole("button", { name: "Search", exact: true }).click()
+  await page.getByRole("list", { name: "What was found" }).waitFor()
 }
 
 /** Each width talks to an assistant of its own, so that the lists do not grow. */
@@ -273,11 +327,105 @@ export const scenes: ReadonlyArray<Scene> = [
       await page.getByLabel("Ask typed questions").check()
     }
   },
-  ...["Settings", "Documents", "Memories", "Schedules", "Helpers", "Webhooks", "Usage"].map((pane) => ({
-    name: `knowledge-${pane.toLowerCase()}`,
+  {
+    name: "assistant",
+    go: async (page) => {
+      await openLists(page)
+      await page.getByRole("button", { name: "New assistant" }).click()
+      await page.getByRole("combobox", { name: "Model" }).click()
+    }
+  },
+  {
+    name: "delete",
+    go: async (page) => {
+      await talk(page)
+      await openLists(page)
+      await page.locator(".threads .item").first().hover()
+      await page
+        .getByRole("button", { name: /^Delete thread/ })
+        .first()
+        .click()
+      await page.getByRole("dialog").waitFor()
+    }
+  },
+  {
+    name: "failed",
+    go: async (page) => {
+      await newThread(page)
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByRole("combobox", { name: "Model" }).first().fill("nobody/nothing")
+      await page.getByRole("alert").first().waitFor()
+    }
+  },
+  ...["Prompt", "Log"].map((tab) => ({
+    name: `inside-${tab.toLowerCase()}`,
     go: async (page: Page) => {
-      await openRoom(page, "Knowledge")
-      await page.getByRole("navigation", { name: "What an assistant has" }).getByRole("link", { name: pane }).click()
+      await talk(page)
+      await page.getByRole("button", { name: "Look inside" }).last().click()
+      await page.getByRole("tab", { name: tab }).click()
+    }
+  })),
+  {
+    name: "shared",
+    go: async (page) => {
+      await talk(page)
+      const saved = page.waitForEvent("download")
+      await page.getByRole("button", { name: "Share" }).first().click()
+      const file = await (await saved).path()
+      const choosing = page.waitForEvent("filechooser")
+      await choose(page, "Open a shared turn")
+      await (await choosing).setFiles(file)
+      await page.getByText("that was shared on").waitFor()
+    }
+  },
+  {
+    name: "key",
+    go: async (page) => {
+      await choose(page, "API key")
+      await page.getByRole("dialog").waitFor()
+    }
+  },
+  {
+    name: "offline",
+    go: async (page) => {
+      await talk(page)
+      await page.context().setOffline(true)
+      await say(page, "Are you there?")
+      await page.getByRole("alert").waitFor()
+    }
+  },
+  {
+    name: "missing",
+    go: async (page, { url }) => {
+      await page.goto(`${url}/#/talk/00000000-0000-4000-8000-000000000000`)
+      await page.getByRole("alert").waitFor()
+    }
+  },
+  ...["Experiments", "Feedback", "Online"].map((pane) => ({
+    name: `tests-${pane.toLowerCase()}`,
+    go: async (page: Page) => {
+      await openRoom(page, "Tests")
+      await page.getByRole("navigation", { name: "Tests of answers" }).getByRole("link", { name: pane }).click()
+    }
+  })),
+  {
+    name: "versions",
+    go: async (page, host) => {
+      const { assistant_id: id } = await ask(host, "/assistants", { name: "Kind", system_prompt: "Be kind and brief." })
+      await ask(host, `/assistants/${String(id)}`, { system_prompt: "Be kind, and quote your sources." }, "PUT")
+      await page.goto(`${host.url}/#/knowledge/${String(id)}/settings`)
+      await page.reload()
+      await page.getByRole("button", { name: "Compare version 1 with now" }).click()
+      await page.locator("ins").first().waitFor()
+    }
+  },
+  ...["Settings", "Documents", "Memories", "Schedules", "Helpers", "Webhooks", "Keys", "Usage"].map((pane) => ({
+    name: `knowledge-${pane.toLowerCase()}`,
+    go: async (page: Page, host: Host) => {
+      await page.goto(`${host.url}/#/knowledge/${await known(host)}/${pane.toLowerCase()}`)
+      await page.reload()
+      await page.locator("main .panes [aria-current=page]", { hasText: pane }).waitFor()
+      if (pane === "Documents") await searched(page)
     }
   }))
 ]

@@ -63,6 +63,7 @@ import { streamsDocument } from "./StreamsDocument.ts"
 import {
   defaultProblem,
   embeddingProblem,
+  makeJudge,
   makeProviders,
   realtimeModels,
   makeReranker,
@@ -183,7 +184,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     Memory.layer(),
     Retention.layer(settings.retention),
     settings.summarizesThreads ? Summaries.layer() : Layer.empty,
-    Evals.layer({ online: settings.onlineScoring }),
+    Evals.layer({ online: settings.onlineScoring, scoring: { judge: makeJudge(settings) } }),
     Schedules.layer(),
     Layer.provide(
       Webhooks.layer(),

@@ -10,7 +10,7 @@ import type { RerankerPort } from "@colloquy/core/memory"
 import { type RealtimeModel, RealtimeModels } from "@colloquy/core/realtime"
 import type { WebSearchPort } from "@colloquy/core/web-search"
 import { demoModelName, demoProvider } from "./demo/DemoModel.ts"
-import { demoTypedProvider } from "./demo/DemoTypedModel.ts"
+import { demoTypedModelName, demoTypedProvider } from "./demo/DemoTypedModel.ts"
 import { demoVideo } from "./demo/DemoVideo.ts"
 import { demoVoice } from "./demo/DemoVoice.ts"
 import { espeak } from "./EspeakVoice.ts"
@@ -31,6 +31,12 @@ export const makeProviders = (settings: Settings): ProvidersOptions => {
         : { provider: defaultProvider ?? named.find(converses)?.id ?? "demo", model: defaultModel }
   }
 }
+
+/** Who judges answers: the default model, but for the demo model, which gives no typed answers. Undefined: the default model. */
+export const makeJudge = (settings: Settings): { readonly provider: string; readonly model: string } | undefined =>
+  makeProviders(settings).defaults.provider === "demo" && !settings.vendors.has("TYPEDPROVIDER")
+    ? { provider: "typedprovider", model: demoTypedModelName }
+    : undefined
 
 /** Without one the assistant's own model reranks. */
 export const makeReranker = ({ reranking, vendors: given }: Settings): RerankerPort | null =>

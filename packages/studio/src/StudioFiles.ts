@@ -44,7 +44,7 @@ const pageFor = (files: PageFiles, { api, brand, guide, isReadOnly, name, rooms 
     meta("brand", name),
     ...(guide === null ? [] : [meta("guide", guide)]),
     ...(rooms === null ? [] : [meta("rooms", rooms.join(" "))]),
-    ...(isReadOnly ? [meta("read-only", "yes"), '<link rel="stylesheet" href="studio/css/read-only.css" />'] : []),
+    ...(isReadOnly ? [meta("read-only", "yes")] : []),
     ...(brand === null ? [] : [`<link rel="stylesheet" href="${brandPath.slice(1)}" />`])
   ]
   const [letter = ""] = name

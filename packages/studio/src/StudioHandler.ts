@@ -15,7 +15,7 @@ interface StudioChoices<Source> {
   readonly basePath?: string
   /** Whether this request may see the studio; if not, it gets 403. It has the host's session, as `authenticate` of the API has. Not set: all may. */
   readonly authorize?: (request: HostRequest<Source>) => boolean | Promise<boolean>
-  /** Only looks: what would change something is hidden, and the page sends nothing but reading requests. What a user may do says the API. */
+  /** Only looks: what would change something is not drawn, and the page sends nothing but reading requests. What a user may do says the API. */
   readonly readOnly?: boolean
   /** The rooms that it has. Not set: all that the server can fill. */
   readonly rooms?: ReadonlyArray<StudioRoom>

@@ -9,8 +9,8 @@ import type { AddressInfo } from "node:net"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
-import { keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, finished, lastText, openLists, openRoom, say, visit } from "./StudioVisit.ts"
+import { callApi, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { faults, finished, lastText, makeAssistant, openLists, openRoom, say, visit } from "./StudioVisit.ts"
 
 type Options = Omit<StudioOptions, "api" | "ai">
 
@@ -65,17 +65,119 @@ const serve = async (mount: (app: Express) => void, dispose: () => Promise<void>
 
 const roomsIn = (page: Page) => page.getByRole("navigation", { name: "Rooms" }).getByRole("link").allTextContents()
 
-/** The names of everything in a room that can be pressed or filled in. */
+/**
+ * The names of everything on the page that can be pressed, filled in, or followed, also of what is not seen: what may not act is not drawn at
+ * all. A field that is only read is none.
+ */
 const controls = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(
-    `[...document.querySelectorAll("main :is(button, input, textarea, select, [contenteditable]), .lists :is(button, input), .side button")]
-      .filter((each) => each.checkVisibility() && !each.disabled)
+    `[...document.querySelectorAll("button, a, input, textarea, select, summary")]
+      .filter((each) => !each.readOnly)
       .map((each) => (each.ariaLabel ?? each.closest("label")?.textContent ?? each.textContent).trim().replace(/\\s+/g, " "))`
   )
 
 /** Words with which an act begins. A control that only looks has another name. */
 const acts =
-  /^(?:new|add|edit|copy assistant|rename|delete|forget|remove|cancel|send|try again|other model|fork|rewind|compare two|approve|reject|good answer|bad answer|keep as test|go on|begin|make|pause|resume|run now|save$|restore|read from a file|start|begin|keep|good|bad|message|attach|something to)/iu
+  /^(?:add|again|approve|ask|attach|begin|cancel|change|compare two|copy assistant|delete|edit|expect|first message|forget|fork|go on|good|bad|keep|make|message|new|no$|other model|pause|read from a file|reject|remove|rename|restore|resume|result of|revoke|rewind|run now|save$|send|something to|start|take back|tell|try |yes$)/iu
+
+/** One of everything that could be acted on. */
+const fill = async (api: string): Promise<void> => {
+  const send = async (path: string, body: object, method: "POST" | "PUT" = "POST") => {
+    // The host adds its key.
+    const answer = await callApi({ api, key: "" }, method, path, body)
+    assert.isBelow(answer.status, 300, path)
+    return answer.body
+  }
+  const tool = { type: "function", function: { name: "ask_owner", parameters: { type: "object", properties: {} } } }
+  const { assistant_id: helper } = await send("/assistants", { name: "Helping" })
+  const { assistant_id: id } = await send("/assistants", {
+    name: "Watched",
+    system_prompt: "Be brief.",
+    tools: [tool],
+    helpers: [{ assistant_id: helper, name: "helping", description: "Looks things up" }]
+  })
+  await send(`/assistants/${id}`, { system_prompt: "Be very brief." }, "PUT")
+  await send(`/assistants/${id}/memories`, { content: "The user lives in Oslo." })
+  await send(`/assistants/${id}/schedules`, {
+    cron: "0 9 * * *",
+    timezone: "UTC",
+    content: "Good morning",
+    thread: "new"
+  })
+  await send("/webhooks", { url: "https://example.com/hook", events: ["run.completed"] })
+  const { case_id } = await send("/evals/cases", { assistant_id: id, question: "count to 3", tags: ["kept"] })
+  await send("/evals/experiments", { name: "Tried", case_ids: [case_id], variants: [{ name: "now" }] })
+  const asked = { assistant_id: id, content: "Please use ask_owner" }
+  const { run_id, status } = await send("/threads/messages", asked)
+  assert.strictEqual(status, "REQUIRES_ACTION", run_id)
+  // A message would be refused while it is read.
+  const file = new FormData()
+  file.append("file", new Blob(["The lighthouse stands."]), "lighthouse.md")
+  const uploaded = await fetch(`${api}/assistants/${id}/documents`, { method: "POST", body: file })
+  assert.isBelow(uploaded.status, 300, await uploaded.text())
+}
+
+/** Goes to every place of the studio that is not there for acts alone. */
+const tour = async (page: Page, at: (place: string) => Promise<void>): Promise<void> => {
+  const openPanes = async (name: string, marks: Readonly<Record<string, string>>) => {
+    const panes = page.getByRole("navigation", { name }).getByRole("link")
+    await panes.first().waitFor()
+    for (const pane of await panes.allTextContents()) {
+      await panes.filter({ hasText: pane }).click()
+      await panes.and(page.locator("[aria-current=page]")).filter({ hasText: pane }).waitFor()
+      await page
+        .locator("main")
+        .getByText(marks[pane] ?? "")
+        .first()
+        .waitFor()
+      await at(`${name}: ${pane}`)
+    }
+  }
+  await finished(page)
+  await openLists(page)
+  await at("talk")
+  await page.getByRole("button", { name: "Look inside" }).last().click()
+  const steps = page.getByRole("list", { name: "Steps of the turn" })
+  await steps
+    .getByRole("button", { name: /^Model/ })
+    .first()
+    .click()
+  await page.getByRole("region", { name: /^Step/ }).waitFor()
+  await at("inside")
+  await page.getByRole("button", { name: "Close the panel" }).click()
+  await openRoom(page, "Runs")
+  await page.getByText(/1 run waits for/).waitFor()
+  await page.getByRole("table").getByText("count to 3").waitFor()
+  await at("runs")
+  await openRoom(page, "Tests")
+  await openPanes("Tests of answers", {
+    Cases: "kept",
+    Experiments: "Tried",
+    Feedback: "Bad",
+    Online: "Turns are not scored",
+    Calibration: "A probability of 80 %"
+  })
+  await page.getByRole("link", { name: "Experiments" }).click()
+  await page.getByRole("link", { name: "Tried" }).click()
+  await page.getByText("1 of 1 attempt").waitFor()
+  await at("an experiment")
+  await openRoom(page, "Knowledge")
+  await page.getByRole("combobox", { name: /^Assistant/ }).selectOption("Watched")
+  await openPanes("What an assistant has", {
+    Settings: "Version 1",
+    Documents: "lighthouse.md",
+    Memories: "The user lives in Oslo.",
+    Schedules: "Good morning",
+    Helpers: "Looks things up",
+    Webhooks: "https://example.com/hook",
+    Keys: "may do everything",
+    Usage: "Requests this minute"
+  })
+  await page.getByRole("link", { name: "Settings" }).click()
+  await page.getByRole("button", { name: "Compare version 1 with now" }).click()
+  await page.locator("del, ins").first().waitFor()
+  await at("versions")
+}
 
 inChromium((launch) => {
   let browser: Browser
@@ -84,72 +186,63 @@ inChromium((launch) => {
   })
   afterAll(() => browser.close())
 
-  it("readOnly shows what happened, has nothing that changes it, and sends no such request", async () => {
-    await using host = await openWhole({ readOnly: true })
-    {
-      await using writer = await visit(browser, host.whole)
-      await say(writer.page, "count to 3")
-      await finished(writer.page)
-      assert.isTrue((await controls(writer.page)).some((each) => acts.test(each)))
-      const { origin } = new URL(host.url)
-      const made = await fetch(`${origin}/api/evals/cases`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ question: "count to 3" })
+  it(
+    "readOnly shows what happened, draws nothing that changes it, and sends no such request",
+    { timeout: 120_000 },
+    async () => {
+      await using host = await openWhole({ readOnly: true })
+      await fill(`${new URL(host.url).origin}/api`)
+      const acting = async (page: Page) => (await controls(page)).filter((each) => acts.test(each))
+      {
+        await using writer = await visit(browser, host.whole)
+        await makeAssistant(writer.page, { name: "Counting" })
+        await say(writer.page, "count to 3")
+        await finished(writer.page)
+        await writer.page.getByRole("button", { name: "Bad answer" }).click()
+        await writer.page.getByLabel("What was wrong?").waitFor()
+        // Each of these places has acts where it may have them, so that their absence says something.
+        const without: Array<string> = []
+        await tour(writer.page, async (place) => {
+          if ((await acting(writer.page)).length === 0) without.push(place)
+        })
+        assert.deepStrictEqual(without, [
+          "Tests of answers: Online",
+          "Tests of answers: Calibration",
+          "What an assistant has: Usage"
+        ])
+      }
+      await using visitor = await visit(browser, host.url)
+      const { page } = visitor
+      const changing: Array<string> = []
+      page.on("request", (sent) => {
+        if (sent.method() !== "GET") changing.push(`${sent.method()} ${sent.url()}`)
       })
-      assert.strictEqual(made.status, 201)
-      await made.arrayBuffer()
-    }
-    await using visitor = await visit(browser, host.url)
-    const { page } = visitor
-    const changing: Array<string> = []
-    page.on("request", (sent) => {
-      if (sent.method() !== "GET") changing.push(`${sent.method()} ${sent.url()}`)
-    })
-    await finished(page)
-    assert.strictEqual(await lastText(page).textContent(), "1 2 3")
-    assert.deepStrictEqual(await roomsIn(page), ["Talk", "Runs", "Tests", "Knowledge"])
-    await openLists(page)
-    const look = async (place: string) => {
-      assert.deepStrictEqual(
-        (await controls(page)).filter((each) => acts.test(each)),
-        [],
-        place
+      await finished(page)
+      assert.strictEqual(await lastText(page).textContent(), "1 2 3")
+      // One run waits.
+      assert.deepStrictEqual(await roomsIn(page), ["Talk", "Runs1", "Tests", "Knowledge"])
+      await tour(page, async (place) => {
+        assert.deepStrictEqual(await acting(page), [], place)
+        assert.deepStrictEqual(
+          await page.locator(':is(a[href^="#/playground"], a[href*="/experiments/new"])').count(),
+          0,
+          place
+        )
+        assert.deepStrictEqual(await faults(page), [], place)
+      })
+      // Addresses that lead to acts show what is there.
+      await page.goto(`${host.url}#/tests/experiments/new`)
+      await page.getByRole("link", { name: "Tried" }).waitFor()
+      assert.deepStrictEqual(await acting(page), [])
+      // Whoever finds another way is told, and nothing is sent.
+      const refused = await page.evaluate<string>(
+        `import("./studio/api/http.ts").then(({ post }) => post("/assistants", { name: "x" })).then(() => "sent", (error) => error.message)`
       )
-      assert.deepStrictEqual(await faults(page), [], place)
+      assert.strictEqual(refused, "Nothing can be changed here. This studio only looks.")
+      assert.deepStrictEqual(changing, [])
+      assert.deepStrictEqual(visitor.complaints, [])
     }
-    await look("talk")
-    await page.getByRole("button", { name: "Look inside" }).last().click()
-    await page.getByRole("list", { name: "Steps of the turn" }).getByText("Settle").waitFor()
-    await look("inside")
-    await openRoom(page, "Runs")
-    await page.getByRole("table").getByText("count to 3").waitFor()
-    await look("runs")
-    await openRoom(page, "Tests")
-    const ofTests = page.getByRole("navigation", { name: "Tests of answers" }).getByRole("link")
-    for (const pane of await ofTests.allTextContents()) {
-      await ofTests.filter({ hasText: pane }).click()
-      await ofTests.and(page.locator("[aria-current=page]")).filter({ hasText: pane }).waitFor()
-      await look(`tests: ${pane}`)
-    }
-    await openRoom(page, "Tests")
-    await page.getByRole("list", { name: "Cases" }).getByText("count to 3").waitFor()
-    await look("tests")
-    await openRoom(page, "Knowledge")
-    const panes = page.getByRole("navigation", { name: "What an assistant has" }).getByRole("link")
-    for (const pane of await panes.allTextContents()) {
-      await panes.filter({ hasText: pane }).click()
-      await panes.and(page.locator("[aria-current=page]")).filter({ hasText: pane }).waitFor()
-      await look(pane)
-    }
-    // Whoever finds a way around what is hidden is told, and nothing is sent.
-    const refused = await page.evaluate<string>(
-      `import("./studio/api/http.ts").then(({ post }) => post("/assistants", { name: "x" })).then(() => "sent", (error) => error.message)`
-    )
-    assert.strictEqual(refused, "Nothing can be changed here. This studio only looks.")
-    assert.deepStrictEqual(changing, [])
-    assert.deepStrictEqual(visitor.complaints, [])
-  })
+  )
 
   it("has the rooms, the name and the colour that the host chose, in light and dark", async () => {
     await using host = await open({ rooms: ["runs", "knowledge"], brand: { name: "Acme", colour: "#ffd400" } })

@@ -31,6 +31,8 @@ const meter = async (page: Page, of: "heard" | "said", isSo: (loudness: number) 
   while (!isSo(await read())) await page.waitForTimeout(20)
 }
 
+const threadIn = (page: Page): string => new URL(page.url()).hash.split("/")[2] ?? ""
+
 inChromium((launch) => {
   let browser: Browser
   let server: RunningServer
@@ -105,6 +107,35 @@ inChromium((launch) => {
       const call = caller(server)
       const [assistant] = await call("GET", "/assistants")
       assert.strictEqual((await call("GET", `/assistants/${assistant.assistant_id}/memories`)).total_count, 0)
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+
+    it("name the turns that said them again, each with the way to it", { timeout: 60_000 }, async () => {
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await makeAssistant(page, { name: "Twice" })
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByRole("combobox", { name: "Memory" }).selectOption("Auto")
+      const panel = page.getByRole("tabpanel")
+      for (const turn of [1, 2]) {
+        await say(page, "I live in Lima.")
+        await finished(page, turn)
+        await page.getByRole("button", { name: "Look inside" }).last().click()
+        await panel.getByRole("heading", { name: "Learned" }).waitFor()
+        await panel.getByText(turn === 1 ? "The user lives in Lima." : "Nothing new.").waitFor()
+      }
+      await openRoom(page, "Knowledge")
+      await page.getByRole("link", { name: "Memories" }).click()
+      const memory = page.getByRole("region", { name: "Memories" }).getByRole("listitem")
+      await memory.getByText("said again 1 time").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "said again")
+      await memory.getByRole("link", { name: "Turn 1 that said it again" }).click()
+      await page.locator(".question").nth(1).waitFor()
+      const [, second] = (await caller(server)("GET", `/threads/${threadIn(page)}`)).messages.filter(
+        ({ role }: { readonly role: string }) => role === "assistant"
+      )
+      assert.strictEqual(new URL(page.url()).hash.split("/")[3], second.run_id)
+      await panel.getByText("Nothing new.").waitFor()
       assert.deepStrictEqual(visitor.complaints, [])
     })
   })

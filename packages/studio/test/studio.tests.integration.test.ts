@@ -214,6 +214,45 @@ inChromium((launch) => {
       }
     )
 
+    it(
+      "asks a judge, of whose answers a person tells the truth, from which its calibration is made",
+      { timeout: 90_000 },
+      async () => {
+        const { assistant_id } = await call("POST", "/assistants", { name: "Judged" })
+        const { case_id } = await call("POST", "/evals/cases", {
+          assistant_id,
+          question: "count to 3",
+          name: "counting",
+          expectations: [{ kind: "judge", question: "Is it urgent?", at_least: 0 }]
+        })
+        const { experiment_id } = await call("POST", "/evals/experiments", {
+          case_ids: [case_id],
+          variants: [{ name: "now" }]
+        })
+        await using visitor = await visit(browser, address)
+        const { page } = visitor
+        await page.locator("main .composer").waitFor()
+        await page.goto(`${server.url}/#/tests/experiments/${experiment_id}`)
+        await page.getByText("1 of 1 attempt").waitFor()
+        const judges = page.getByRole("region", { name: "Judges" })
+        await judges.getByText("Nobody has said yet what is true.").waitFor()
+        await page.getByRole("link", { name: "counting" }).click()
+        const scores = page.getByRole("list", { name: "Scores of now" })
+        const truth = scores.getByRole("group", { name: /^What turned out for .*Is it urgent\?/ })
+        await truth.getByRole("button", { name: "No", exact: true }).click()
+        await truth.getByText("Told").waitFor()
+        assert.deepStrictEqual(await faults(page), [], "judge")
+        await judges.getByText("Against 1 outcome that persons told").waitFor()
+        const came = judges.getByRole("row").last().getByRole("cell")
+        assert.match((await came.nth(1).textContent()) ?? "", /\b0 %/)
+        // A second word replaces the first one.
+        await truth.getByRole("button", { name: "Yes", exact: true }).click()
+        await judges.getByRole("row").last().getByText("100 %").waitFor()
+        await judges.getByText("Against 1 outcome that persons told").waitFor()
+        assert.deepStrictEqual(visitor.complaints, [])
+      }
+    )
+
     it("tells how far it is, is cancelled, and goes on", { timeout: 90_000 }, async () => {
       const { assistant_id } = await call("POST", "/assistants", {
         name: "Slow",

@@ -60,7 +60,9 @@ const learned = ({ number, text }: Message, { known_memories: known }: Asked) =>
     if (quote === undefined) return []
     const fact = sentence(form.replace("*", () => value.split(/ (?:and|but|because|since|so) /u, 1)[0]?.trim() ?? ""))
     const [start = ""] = form.split("*")
-    const before = isSingle ? known.find((memory) => memory.text.startsWith(start)) : undefined
+    // What is known already is said again, which confirms it.
+    const isKnown = known.some((memory) => memory.text === fact)
+    const before = isSingle && !isKnown ? known.find((memory) => memory.text.startsWith(start)) : undefined
     const operation = before === undefined ? { op: "ADD" } : { op: "UPDATE", target: before.number }
     return [{ ...operation, text: fact, message: number, quote }]
   })

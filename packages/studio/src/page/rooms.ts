@@ -3,7 +3,7 @@
  * opened.
  */
 import type { IconName } from "./parts/Icon.ts"
-import { chosenRooms, isReadOnly } from "./lib/host.ts"
+import { chosenRooms, mayAct } from "./lib/host.ts"
 import { TalkRoom } from "./parts/TalkRoom.ts"
 import { realtimeModels } from "./state/catalogue.ts"
 import { can } from "./state/place.ts"
@@ -100,6 +100,9 @@ const allRooms: ReadonlyArray<RoomEntry> = [
 /** The rooms that the host chose. A room that changes things is none where nothing may be changed. */
 export const rooms: ReadonlyArray<RoomEntry> = allRooms.filter(
   ({ isActive, isShown, name, partOf }) =>
-    !(isReadOnly && isActive === true) &&
+    (mayAct() || isActive !== true) &&
     (chosenRooms === null || chosenRooms.includes(partOf ?? name) || (partOf === undefined && isShown === isNever))
 )
+
+/** Whether a link may lead there. */
+export const hasRoom = (name: string): boolean => rooms.some((each) => each.name === name)

@@ -113,6 +113,11 @@ export interface Experiment {
 }
 
 /** One attempt at a case. */
+/** Other scorers may tell anything. */
+interface JudgeDetail {
+  readonly answers?: { readonly judge?: TypedAnswer }
+}
+
 export interface AttemptResult {
   readonly number: number
   readonly case_id: string
@@ -126,6 +131,8 @@ export interface AttemptResult {
     readonly value: number
     readonly passed: boolean
     readonly reason: string
+    /** Of a judge: what it was asked and answered. */
+    readonly detail?: JudgeDetail
   }>
   readonly error: string | null
   readonly content: string

@@ -1,5 +1,5 @@
 /** Requests to the public API with the user's key. All other files of the studio use this one. */
-import { isReadOnly } from "../lib/host.ts"
+import { mayAct } from "../lib/host.ts"
 import { signal } from "../view.ts"
 
 export const base: string = document.querySelector<HTMLMetaElement>('meta[name="api-base"]')?.content ?? "/api"
@@ -54,7 +54,7 @@ export const call = async (
   path: string,
   { body, headers, method = "GET", signal: stop }: Call = {}
 ): Promise<Response> => {
-  if (isReadOnly && method !== "GET" && !path.endsWith("/search")) throw new Refused(403, readOnlySaid)
+  if (!mayAct() && method !== "GET" && !path.endsWith("/search")) throw new Refused(403, readOnlySaid)
   const isJson = body !== undefined && !(body instanceof FormData) && !(body instanceof Blob)
   const response = await reach(base + path, {
     method,

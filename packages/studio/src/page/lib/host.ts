@@ -10,8 +10,10 @@ export const [brandMark = ""] = brandName
 /** The address of the guide; null: there is none. */
 export const guideAddress = chosen("guide") ?? null
 
-/** True: nothing is changed from here. */
-export const isReadOnly = chosen("read-only") === "yes"
+const isReadOnly = chosen("read-only") === "yes"
+
+/** Whether this page may change something. Where it may not, whatever acts is not drawn, and no such request is sent (`api/http.ts`). */
+export const mayAct = (): boolean => !isReadOnly
 
 /** The names of the rooms; null: all. */
 export const chosenRooms = chosen("rooms")?.split(" ") ?? null

@@ -1,5 +1,6 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { briefly, money, plural, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { type Answer, isOpen, type Piece } from "../state/answer.ts"
 import { failureReason } from "../state/conversation.ts"
 import type { RunSummary } from "../wire.ts"
@@ -128,7 +129,8 @@ const Ending = ({ answer, threadId }: { readonly answer: Answer; readonly thread
     case "cancelled":
       return html`<p class="mark">Cancelled.</p>`
     case "waiting":
-      return html`<p class="mark">It waits for you.</p>`
+      // Who may act has the form below.
+      return mayAct() ? null : html`<p class="mark">It waits for a person.</p>`
     default:
       return null
   }
@@ -192,7 +194,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
       ${messageId !== null && onRewind !== undefined && !isLast && action("Rewind", "back", () => onRewind(messageId), "Rewind to this answer")}
       ${answer.text !== "" && action(isCopied ? "Copied" : "Copy", "copy", copy)}
       ${runId !== null && onShare !== undefined && action("Share", "save", () => onShare(runId))}
-      ${hasTests && messageId !== null && threadId !== null && html`<${AnswerTests} threadId=${threadId} messageId=${messageId} />`}
+      ${hasTests && answer.state !== "waiting" && messageId !== null && threadId !== null && html`<${AnswerTests} threadId=${threadId} messageId=${messageId} />`}
     </span>
   </footer>`
 }
@@ -213,7 +215,7 @@ const Again = ({ onAgain }: { readonly onAgain: (model: string) => void }): View
     ${
       isChoosing &&
       html`<form class="again" onSubmit=${submit}>
-        <${ModelPicker} label="Another model" value=${model} onInput=${setModel} />
+        <${ModelPicker} label="Another model" empty="Choose one, or write its name" value=${model} onInput=${setModel} />
         <button class="primary" disabled=${model === ""}>Ask it</button>
       </form>`
     }`

@@ -1,5 +1,6 @@
 /** The whole studio: the rail, the lists, the open room, and the panel beside it. */
 import { isServerUp } from "../api/http.ts"
+import { mayAct } from "../lib/host.ts"
 import { type RoomEntry, type RoomProps, rooms } from "../rooms.ts"
 import { path } from "../state/address.ts"
 import { edited, isPaletteOpen, kept } from "../state/dialogs.ts"
@@ -33,7 +34,7 @@ export const App = (): View => {
       if (event.key !== "Escape" || event.defaultPrevented || isSomethingOpen()) return
       if (isListShown.value) isListShown.value = false
       // A run that waits for results is cancelled by its button alone: they may be half typed.
-      else if (conversation.isRunning.value) act(() => conversation.cancel())()
+      else if (conversation.isRunning.value && mayAct()) act(() => conversation.cancel())()
     }
     addEventListener("keydown", onKey)
     return () => removeEventListener("keydown", onKey)

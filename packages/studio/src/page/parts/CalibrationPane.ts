@@ -1,5 +1,6 @@
 /** How far typed answers can be believed: each question with how often it was right, and what came true of what was said to be probable. */
 import { percent, plural } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import { assistant as current, assistants, can, tell } from "../state/place.ts"
 import * as tests from "../state/tests.ts"
@@ -19,7 +20,7 @@ export const CalibrationPane = ({ path: [id] }: { readonly path: ReadonlyArray<s
     return html`<div class="nothing"><${Icon} name="gauge" /><p>This server answers no typed questions.</p></div>`
   return html`<section class="pane" aria-label="Calibration">
     <div class="row">
-      <p class="hint">A probability of 80 % should come true in 80 of 100 cases. Say under a typed answer in Talk what turned out to be true.</p>
+      <p class="hint">A probability of 80 % should come true in 80 of 100 cases.${mayAct() && " Say under a typed answer in Talk what turned out to be true."}</p>
       <label class="chooser">
         Assistant
         <select

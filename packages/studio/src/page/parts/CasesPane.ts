@@ -2,7 +2,7 @@
 import { expectationWords } from "../lib/expectations.ts"
 import { textIn } from "../lib/forms.ts"
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
-import { isReadOnly } from "../lib/host.ts"
+import { mayAct } from "../lib/host.ts"
 import { go, href } from "../state/address.ts"
 import { act, assistant, assistants, tell } from "../state/place.ts"
 import * as tests from "../state/tests.ts"
@@ -37,10 +37,13 @@ export const CasesPane = ({ path: [open = "-", tag = ""] }: CasesPaneProps): Vie
   return html`<section class="pane" aria-label="Cases">
     <div class="row">
       <p class="hint">${tag === "" ? "A case is a conversation up to a question, and what is expected of the answer." : html`With the tag <b>${tag}</b>. <a href=${href("tests", "cases")}>Show all</a>`}</p>
-      <span class="actions">
-        <button type="button" aria-expanded=${isNew} onClick=${() => setNew(!isNew)}><${Icon} name="plus" /> New case</button>
-        ${(cases?.length ?? 0) > 0 && html`<a class="button primary" href=${href("tests", "experiments", "new", ...(tag === "" ? [] : [tag]))}>Try them</a>`}
-      </span>
+      ${
+        mayAct() &&
+        html`<span class="actions">
+          <button type="button" aria-expanded=${isNew} onClick=${() => setNew(!isNew)}><${Icon} name="plus" /> New case</button>
+          ${(cases?.length ?? 0) > 0 && html`<a class="button primary" href=${href("tests", "experiments", "new", ...(tag === "" ? [] : [tag]))}>Try them</a>`}
+        </span>`
+      }
     </div>
     ${isNew && html`<${NewCase} onMade=${made} />`}
     ${
@@ -60,7 +63,7 @@ export const CasesPane = ({ path: [open = "-", tag = ""] }: CasesPaneProps): Vie
 const NoCases = (): View =>
   html`<div class="nothing">
     <${Icon} name="check" />
-    <p>No case is kept yet. Choose “Keep as test” under an answer in Talk, or write a case here.</p>
+    <p>No case is kept yet.${mayAct() && " Choose “Keep as test” under an answer in Talk, or write a case here."}</p>
   </div>`
 
 const NewCase = ({ onMade }: { readonly onMade: (made: EvalCase) => Promise<void> }): View => {
@@ -112,16 +115,16 @@ const CaseItem = ({ each, isOpen, onChange, tag }: CaseItemProps): View => {
         <time datetime=${created_at} title=${wholeDate(created_at)}>${shortDate(created_at)}</time>
       </span>
     </div>
-    ${name !== null && !isOpen && html`<p class="detail" dir="auto">${question.slice(0, 300)}</p>`}
+    ${name !== null && (!isOpen || !mayAct()) && html`<p class="detail" dir="auto">${question.slice(0, 300)}</p>`}
     ${messages.length > 0 && html`<p class="detail">${plural(messages.length, "message")} before it</p>`}
     ${tags.length > 0 && html`<p class="tags">${tags.map((word) => html`<a class="chip" href=${href("tests", "cases", "-", word)}>${word}</a>`)}</p>`}
     ${
-      (!isOpen || isReadOnly) &&
+      (!isOpen || !mayAct()) &&
       html`<ul class="expected" aria-label="Expected">
         ${expectations.length === 0 && html`<li class="hint">Nothing is expected yet: any answer passes.</li>`}
         ${expectations.map((expectation) => html`<li>${expectationWords(expectation)}</li>`)}
       </ul>`
     }
-    ${isOpen && html`<${CaseForm} each=${each} onChange=${onChange} />`}
+    ${isOpen && mayAct() && html`<${CaseForm} each=${each} onChange=${onChange} />`}
   </li>`
 }

@@ -110,6 +110,7 @@ const Column = ({ side }: { readonly side: Side }): View => {
   return html`<section aria-label=${name}>
     <h3>${name} <span class="detail">${model.value}${took.value === null ? "" : `, ${duration(took.value)}`}</span></h3>
     <ol class="messages" tabindex="0" aria-label="Answers of model ${letter}">
+      ${answers.length === 0 && html`<li class="hint">Its answer stands here, with its time and cost.</li>`}
       ${answers.map((entry) => html`<${AnswerItem} key=${entry.key} answer=${entry.answer ?? signal(emptyAnswer)} name=${name} threadId=${conversation.threadId.value} actions=${answerActions(conversation)} />`)}
     </ol>
   </section>`

@@ -62,7 +62,7 @@ export const Composer = (): View => {
   }
   const active = activeOptions(options.value, can.value)
   return html`<form class="composer" onSubmit=${submit} aria-label="Your message">
-    ${problem !== null && html`<p class="problem" role="alert">${problem} Choose another model under “Options”, or edit the assistant.</p>`}
+    ${problem !== null && !isUnfolded && html`<p class="problem" role="alert">${problem} Choose another model under “Options”, or edit the assistant.</p>`}
     ${isUnfolded && html`<${TurnOptions} />`}
     <${Queue} />
     <${Attached} />

@@ -121,7 +121,7 @@ const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
 }
 
 /** What the model wants to call it with. */
-const Given = ({ name, text }: { readonly name: string; readonly text: string }): View =>
+export const Given = ({ name, text }: { readonly name: string; readonly text: string }): View =>
   ["", "{}"].includes(text.trim())
     ? html`<p class="hint">Without arguments.</p>`
     : html`<pre tabindex="0" role="group" aria-label="Arguments of ${name}">${text}</pre>`

@@ -1,5 +1,6 @@
 /** The documents of the assistant, which all its threads share, and those of the thread: adding, viewing and deleting them. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { readingProgress, type Stage } from "../lib/stages.ts"
 import * as documents from "../state/documents.ts"
 import { searchDocuments } from "../state/knowledge.ts"
@@ -89,27 +90,31 @@ const DocumentList = ({ list, place, title }: DocumentListProps): View => {
     event.stopPropagation()
     setOver(over)
   }
-  return html`<section
-    class=${classes("documents", isOver && "dropping")}
-    aria-label=${title}
-    onDragOver=${(event: DragEvent) => drag(event, true)}
-    onDragLeave=${(event: DragEvent) => drag(event, false)}
-    onDrop=${(event: DragEvent) => {
-      drag(event, false)
-      add(event.dataTransfer?.files ?? [])
-    }}
-  >
+  const dropping = mayAct()
+    ? {
+        onDragOver: (event: DragEvent) => drag(event, true),
+        onDragLeave: (event: DragEvent) => drag(event, false),
+        onDrop: (event: DragEvent) => {
+          drag(event, false)
+          add(event.dataTransfer?.files ?? [])
+        }
+      }
+    : {}
+  return html`<section class=${classes("documents", isOver && "dropping")} aria-label=${title} ...${dropping}>
     <header class="row">
       <h3>${title}</h3>
-      <${FileChooser}
-        onFiles=${add}
-        button=${(choose: () => void) => html`<button type="button" onClick=${choose}><${Icon} name="plus" /> Add files</button>`}
-      />
+      ${
+        mayAct() &&
+        html`<${FileChooser}
+          onFiles=${add}
+          button=${(choose: () => void) => html`<button type="button" onClick=${choose}><${Icon} name="plus" /> Add files</button>`}
+        />`
+      }
     </header>
     <ul>
       ${list.value.map((each) => html`<${DocumentItem} key=${each.document_id} each=${each} />`)}
     </ul>
-    ${list.value.length === 0 && html`<p class="hint">There is none. Files may be dropped here.</p>`}
+    ${list.value.length === 0 && html`<p class="hint">There is none.${mayAct() && " Files may be dropped here."}</p>`}
     ${list.value.length > 3 && html`<p class="hint">${plural(list.value.length, "document")}</p>`}
   </section>`
 }
@@ -150,7 +155,7 @@ const DocumentItem = ({ each }: { readonly each: DocumentRead }): View => {
   return html`<li class=${classes(status === "error" && "failed")}>
     <div class="row">
       <button type="button" class="quiet name" onClick=${() => act(documents.openDocument)(id)}><${Icon} name="file" /> ${filename}</button>
-      <${IconButton} icon="trash" label="Delete document ${filename}" onClick=${remove} />
+      ${mayAct() && html`<${IconButton} icon="trash" label="Delete document ${filename}" onClick=${remove} />`}
     </div>
     ${status === "processing" && html`<${Reading} document=${each} />`}
     <p class="detail">

@@ -3,6 +3,7 @@
  * first. A line of it opens the answers of both variants beside each other.
  */
 import { count, duration, money, percent, plural } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { type Cell, type MatrixRow, matrixRows } from "../lib/matrix.ts"
 import { go, href, replace, title } from "../state/address.ts"
 import { act, tell } from "../state/place.ts"
@@ -11,6 +12,7 @@ import { classes, html, useEffect, useMemo, useState, type View } from "../view.
 import type { Comparison, Experiment, Interval, VariantSummary } from "../wire.ts"
 import { confirm } from "./Confirm.ts"
 import { experimentName, stateWords } from "./ExperimentsPane.ts"
+import { IconButton } from "./Icon.ts"
 import { Judges } from "./Reliability.ts"
 import { SideBySide } from "./SideBySide.ts"
 
@@ -51,7 +53,7 @@ export const ExperimentView = ({ id, path: [open = "-", before, after] }: Experi
       html`<${Compared} id=${id} done=${experiment.attempts.done} names=${names} pair=${pair} onPair=${(next: Pair) => replace(...place(open, next))} />`
     }
     <${Matrix} rows=${rows} names=${names} open=${open} link=${(caseId: string) => href(...place(caseId, pair))} />
-    ${row !== undefined && html`<${SideBySide} key=${row.caseId} row=${row} before=${pair.before} after=${pair.after} onClose=${() => go(...place("-", pair))} />`}
+    ${row !== undefined && html`<${SideBySide} key=${row.caseId} id=${id} row=${row} before=${pair.before} after=${pair.after} onClose=${() => go(...place("-", pair))} />`}
     <${Judges} judges=${judges} />
   </section>`
 }
@@ -91,9 +93,9 @@ const Head = ({ experiment, onResume }: HeadProps): View => {
   return html`<div class="row">
       <h3 dir="auto">${experimentName(experiment)}</h3>
       <span class="actions">
-        ${(status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${act(resume)}>Go on</button>`}
-        ${status === "running" ? html`<button type="button" onClick=${act(cancel)}>Cancel</button>` : html`<button type="button" class="danger" onClick=${remove}>Delete</button>`}
+        ${mayAct() && (status === "cancelled" || status === "stopped") && html`<button type="button" onClick=${act(resume)}>Go on</button>`}
         <a href=${href("tests", "experiments")}>All experiments</a>
+        ${mayAct() && (status === "running" ? html`<button type="button" onClick=${act(cancel)}>Cancel</button>` : html`<${IconButton} icon="trash" label="Delete experiment" onClick=${remove} />`)}
       </span>
     </div>
     <div class="progress">

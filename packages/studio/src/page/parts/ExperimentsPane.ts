@@ -1,5 +1,6 @@
 /** All experiments: state, how far each is, what it cost. A line opens one. */
 import { count, money, plural, shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import { tell } from "../state/place.ts"
 import * as tests from "../state/tests.ts"
@@ -30,7 +31,7 @@ export const ExperimentsPane = (): View => {
   return html`<section class="pane" aria-label="Experiments">
     <div class="row">
       <p class="hint">An experiment answers cases by two or more variants and scores the answers.</p>
-      <a class="button primary" href=${href("tests", "experiments", "new")}>New experiment</a>
+      ${mayAct() && html`<a class="button primary" href=${href("tests", "experiments", "new")}>New experiment</a>`}
     </div>
     ${list?.length === 0 && html`<div class="nothing"><${Icon} name="flask" /><p>Nothing was tried yet.</p></div>`}
     <ul class="cards" aria-label="Experiments">

@@ -1,5 +1,6 @@
 /** What users thought of answers, newest first. Each leads to its turn, from which a case is made. */
 import { shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import { kept } from "../state/dialogs.ts"
 import { assistants, tell } from "../state/place.ts"
@@ -15,7 +16,7 @@ export const FeedbackPane = (): View => {
   }, [])
   if (list === null) return html`<p class="hint" role="status">It is being read.</p>`
   if (list.length === 0) {
-    return html`<div class="nothing"><${Icon} name="thumb" /><p>No answer was judged yet. The thumbs stand under each answer in Talk.</p></div>`
+    return html`<div class="nothing"><${Icon} name="thumb" /><p>No answer was judged yet.${mayAct() && " The thumbs stand under each answer in Talk."}</p></div>`
   }
   return html`<ul class="cards" aria-label="Feedback">
     ${list.map((each) => html`<${FeedbackItem} key=${each.message_id} each=${each} />`)}
@@ -28,7 +29,7 @@ const FeedbackItem = ({ each }: { readonly each: Feedback }): View => {
   return html`<li class="sheet">
     <div class="row">
       <span class="verdict ${score < 0 ? "failed" : "passed"}">
-        <${Icon} name=${score < 0 ? "thumbDown" : "thumb"} /> ${score < 0 ? "Bad" : "Good"} <span class="detail">${score}</span>
+        <${Icon} name=${score < 0 ? "thumbDown" : "thumb"} /> ${score < 0 ? "Bad" : "Good"} ${Math.abs(score) !== 1 && html`<span class="detail">${score}</span>`}
       </span>
       <time class="detail" datetime=${created_at} title=${wholeDate(created_at)}>${shortDate(created_at)}</time>
     </div>
@@ -36,7 +37,7 @@ const FeedbackItem = ({ each }: { readonly each: Feedback }): View => {
     <p class="detail">${name}${assistant_version !== null && `, version ${assistant_version}`}${model_name !== null && `, ${model_name}`}</p>
     <div class="actions">
       <a href=${href("talk", thread_id)}>Open the conversation</a>
-      <button type="button" onClick=${() => (kept.value = { thread_id, message_id: each.message_id })}>Keep as test</button>
+      ${mayAct() && html`<button type="button" onClick=${() => (kept.value = { thread_id, message_id: each.message_id })}>Keep as test</button>`}
     </div>
   </li>`
 }

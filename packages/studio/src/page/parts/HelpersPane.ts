@@ -1,6 +1,7 @@
 /** The assistants that this one may ask as tools, and those to which it may hand a conversation over. */
 import { Refused } from "../api/http.ts"
 import { textIn } from "../lib/forms.ts"
+import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import { saveAssistant } from "../state/knowledge.ts"
 import { act, assistants, loadAssistants } from "../state/place.ts"
@@ -70,11 +71,13 @@ const Colleagues = ({ assistant, kind, onSave }: ColleaguesProps): View => {
               <a href=${href("knowledge", each.assistant_id, "settings")}>${nameById.get(each.assistant_id) ?? "An assistant that is gone"}</a>
               ${" "}<code>${tool(each.name)}</code> <span class="detail">${each.description}</span>
             </span>
-            <${IconButton} icon="trash" label="Remove ${each.name} from ${title}" onClick=${() => onSave(list.filter(({ name }) => name !== each.name))} />
+            ${mayAct() && html`<${IconButton} icon="trash" label="Remove ${each.name} from ${title}" onClick=${() => onSave(list.filter(({ name }) => name !== each.name))} />`}
           </li>`
       )}
     </ul>
-    ${others.length === 0 ? html`<p class="hint">There is no other assistant.</p>` : html`<${NewColleague} title=${title} others=${others} onAdd=${(added: Colleague) => onSave([...list, added])} />`}
+    ${others.length === 0 && html`<p class="hint">There is no other assistant.</p>`}
+    ${others.length > 0 && list.length === 0 && !mayAct() && html`<p class="hint">There is none.</p>`}
+    ${others.length > 0 && mayAct() && html`<${NewColleague} title=${title} others=${others} onAdd=${(added: Colleague) => onSave([...list, added])} />`}
   </section>`
 }
 

@@ -1,6 +1,7 @@
 /** The keys of the owner that the server keeps: what each may do, how long, and which one this page uses. A key is revoked here, not made. */
 import { call, json } from "../api/http.ts"
 import { wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { act, tell } from "../state/place.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import { confirm } from "./Confirm.ts"
@@ -74,7 +75,7 @@ const KeyItem = ({ apiKey, onChange }: KeyItemProps): View => {
   return html`<li class="sheet">
     <div class="row">
       <span><b>${name}</b> <span class="detail">${may[scope]}${current && ", used by this page"}</span></span>
-      ${isOpen && html`<button type="button" class="quiet" aria-label="Revoke ${name}" onClick=${revoke}>Revoke</button>`}
+      ${isOpen && mayAct() && html`<button type="button" class="quiet" aria-label="Revoke ${name}" onClick=${revoke}>Revoke</button>`}
     </div>
     <p class="detail">
       Made <time datetime=${created_at}>${wholeDate(created_at)}</time>${endWords(apiKey, isOver)}

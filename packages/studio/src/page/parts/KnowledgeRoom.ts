@@ -1,4 +1,5 @@
 /** What an assistant has and knows, a pane each: settings with versions, documents, memories, schedules, helpers; and what its owner has. */
+import { mayAct } from "../lib/host.ts"
 import { href, title } from "../state/address.ts"
 import { assistant as current, assistants, can } from "../state/place.ts"
 import { html, useEffect, type View } from "../view.ts"
@@ -70,7 +71,7 @@ const PaneView = ({
 }): View => {
   if (pane?.ofOwner !== undefined) return html`<${pane.ofOwner} />`
   if (assistant === null)
-    return html`<div class="nothing"><${Icon} name="book" /><p>There is no assistant yet. Make one in Talk.</p></div>`
+    return html`<div class="nothing"><${Icon} name="book" /><p>There is no assistant yet.${mayAct() && " Make one in Talk."}</p></div>`
   return html`<${pane?.ofAssistant ?? SettingsPane} assistant=${assistant} />`
 }
 

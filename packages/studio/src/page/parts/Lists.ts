@@ -1,6 +1,7 @@
 /** Assistants and threads: searching, opening, renaming, editing and deleting them. */
 import { edited } from "../state/dialogs.ts"
 import { dayName, plural, shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import {
   act,
   assistantId,
@@ -26,6 +27,9 @@ import { Icon, IconButton } from "./Icon.ts"
 
 const has = (text: string, search: string): boolean => text.toLowerCase().includes(search.trim().toLowerCase())
 
+/** What an empty list says: how it is filled, to a user who may. */
+const noneYet = (how: string): string => (mayAct() ? how : "There is none yet.")
+
 export const Lists = (): View => html`<${AssistantList} /><${ThreadList} />`
 
 const AssistantList = (): View => {
@@ -37,13 +41,13 @@ const AssistantList = (): View => {
   return html`<section class="list" aria-labelledby="assistants-title">
     <header>
       <h2 id="assistants-title">Assistants</h2>
-      <${IconButton} icon="plus" label="New assistant" onClick=${() => (edited.value = "new")} />
+      ${mayAct() && html`<${IconButton} icon="plus" label="New assistant" onClick=${() => (edited.value = "new")} />`}
     </header>
     ${all.length > 1 && html`<${Search} label="Search assistants" value=${search} onInput=${setSearch} />`}
     <ul>
       ${shown.map((each) => html`<${AssistantItem} key=${each.assistant_id} each=${each} />`)}
     </ul>
-    ${shown.length === 0 && html`<p class="hint">${all.length === 0 ? "Ada is made with the first message." : "Nothing is found."}</p>`}
+    ${shown.length === 0 && html`<p class="hint">${all.length === 0 ? noneYet("Ada is made with the first message.") : "Nothing is found."}</p>`}
   </section>`
 }
 
@@ -78,7 +82,7 @@ const ThreadList = (): View => {
   return html`<section class="list threads" aria-labelledby="threads-title">
     <header>
       <h2 id="threads-title">Threads</h2>
-      <${IconButton} icon="plus" label="New thread" onClick=${newThread} />
+      ${mayAct() && html`<${IconButton} icon="plus" label="New thread" onClick=${newThread} />`}
     </header>
     ${ownThreads.value.length > 1 && html`<${Search} label="Search threads" value=${search} onInput=${setSearch} />`}
     ${days.map(
@@ -90,7 +94,7 @@ const ThreadList = (): View => {
     )}
     ${
       shown.length === 0 &&
-      html`<p class="hint">${ownThreads.value.length === 0 ? "The first message makes one." : "Nothing is found."}</p>`
+      html`<p class="hint">${ownThreads.value.length === 0 ? noneYet("The first message makes one.") : "Nothing is found."}</p>`
     }
   </section>`
 }
@@ -149,7 +153,7 @@ const Item = ({ children, detail, isCurrent, onOpen, title }: ItemProps): View =
     <button type="button" class="open" aria-current=${isCurrent ? "true" : undefined} onClick=${onOpen}>
       <span class="title">${title}</span><span class="detail">${detail}</span>
     </button>
-    <span class="tools">${children}</span>
+    ${mayAct() && html`<span class="tools">${children}</span>`}
   </li>`
 
 const Rename = ({

@@ -1,5 +1,6 @@
 /** The assistant's memories: searched by meaning, written by hand, edited and deleted; with the turns that said each. */
 import { dayName, plural, shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import * as memory from "../state/memories.ts"
 import { href } from "../state/address.ts"
 import { act, tell } from "../state/place.ts"
@@ -24,6 +25,7 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
     return () => clearTimeout(timer)
   }, [search, id, memory.memories.value])
   const shown = found ?? memory.memories.value
+  const hasSome = memory.memories.value.length > 0
   const forget = () =>
     confirm({
       title: "Forget everything?",
@@ -32,8 +34,8 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
       run: () => memory.forgetAll(id)
     })
   return html`<section class="memories" aria-label="Memories">
-    <${NewMemory} assistantId=${id} />
-    ${memory.memories.value.length > 0 && html`<${Search} label="Search memories" value=${search} onInput=${setSearch} />`}
+    ${mayAct() && html`<${NewMemory} assistantId=${id} />`}
+    ${hasSome && html`<${Search} label="Search memories" value=${search} onInput=${setSearch} />`}
     ${
       found === null
         ? days(shown).map(
@@ -47,12 +49,9 @@ export const MemoriesRoom = ({ assistant }: { readonly assistant: Assistant }): 
     }
     ${memory.isLoaded.value && shown.length === 0 && html`<p class="hint">${found === null ? "Nothing is remembered yet." : "Nothing is found."}</p>`}
     <div class="actions">
-      <button type="button" class="quiet" onClick=${() => act(memory.importMemories)(id)}>Read from a file</button>
-      ${
-        memory.memories.value.length > 0 &&
-        html`<button type="button" class="quiet" onClick=${() => act(memory.exportMemories)(id)}>Save as a file</button>
-          <button type="button" class="quiet" onClick=${forget}>Forget everything</button>`
-      }
+      ${mayAct() && html`<button type="button" class="quiet" onClick=${() => act(memory.importMemories)(id)}>Read from a file</button>`}
+      ${hasSome && html`<button type="button" class="quiet" onClick=${() => act(memory.exportMemories)(id)}>Save as a file</button>`}
+      ${hasSome && mayAct() && html`<button type="button" class="quiet" onClick=${forget}>Forget everything</button>`}
     </div>
   </section>`
 }
@@ -133,13 +132,16 @@ const MemoryItem = ({ assistantId, each }: { readonly assistantId: string; reado
         }
         ${each.valid_until !== null && `, true until ${shortDate(each.valid_until)}`}
       </span>
-      <span>
-        <${IconButton} icon="pencil" label="Edit memory ${each.content}" onClick=${() => {
-          setText(each.content)
-          setEdited(true)
-        }} />
-        <${IconButton} icon="trash" label="Forget memory ${each.content}" onClick=${() => act(memory.removeMemory)(assistantId, each.id)} />
-      </span>
+      ${
+        mayAct() &&
+        html`<span>
+          <${IconButton} icon="pencil" label="Edit memory ${each.content}" onClick=${() => {
+            setText(each.content)
+            setEdited(true)
+          }} />
+          <${IconButton} icon="trash" label="Forget memory ${each.content}" onClick=${() => act(memory.removeMemory)(assistantId, each.id)} />
+        </span>`
+      }
     </div>
   </li>`
 }

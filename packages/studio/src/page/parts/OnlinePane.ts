@@ -16,12 +16,10 @@ export const OnlinePane = (): View => {
   if (report === null) return html`<p class="hint" role="status">It is being read.</p>`
   const { days, expectations, from, is_partial, judges, share, to, versions } = report
   return html`<section class="pane" aria-label="Online">
-    <p class="hint">
-      ${share === 0 ? "No turn is scored when it has ended. The server’s setting ONLINE_SCORING chooses which." : `${percent(share)} of all turns are scored when they have ended: ${expectations.map(expectationWords).join("; ")}.`}
-    </p>
+    ${share > 0 && html`<p class="hint">${percent(share)} of all turns are scored when they have ended: ${expectations.map(expectationWords).join("; ")}.</p>`}
     ${
       versions.length === 0
-        ? html`<div class="nothing"><${Icon} name="gauge" /><p>No turn was scored from ${from} to ${to}.</p></div>`
+        ? html`<div class="nothing"><${Icon} name="gauge" /><p>${share > 0 ? `No turn was scored from ${from} to ${to}.` : html`Turns are not scored when they have ended. <code>ONLINE_SCORING</code> of the server chooses which ones are, and by what.`}</p></div>`
         : html`<${Groups} title="By version" groups=${versions} /><${Groups} title="By day" groups=${days} />`
     }
     ${is_partial && html`<p class="hint">There are more turns; these are the newest.</p>`}

@@ -1,8 +1,8 @@
 /** Finds anything by a few letters: rooms and actions, assistants, threads, runs. Opened by Ctrl K. */
 import { json } from "../api/http.ts"
 import { shortDate } from "../lib/format.ts"
-import { isReadOnly } from "../lib/host.ts"
-import { rooms } from "../rooms.ts"
+import { mayAct } from "../lib/host.ts"
+import { hasRoom, rooms } from "../rooms.ts"
 import { go } from "../state/address.ts"
 import { edited, isPaletteOpen } from "../state/dialogs.ts"
 import * as inspector from "../state/inspector.ts"
@@ -41,12 +41,12 @@ const actions = (): ReadonlyArray<Found> => {
     action("columns", "Compare two models", () => go("compare"))
   ]
   return [
-    ...(isReadOnly ? [] : acts),
+    ...(mayAct() ? acts : []),
     ...(threadId.value === null || runId === null
       ? []
       : [action("look", "Look inside the last turn", () => act(inspector.inspect)(threadId.value ?? "", runId))]),
     action("moon", "Change light and dark", switchTheme),
-    action("gauge", "Usage and limits", () => go("knowledge", "-", "usage")),
+    ...(hasRoom("knowledge") ? [action("gauge", "Usage and limits", () => go("knowledge", "-", "usage"))] : []),
     action("open", "Open a shared turn", act(openShared))
   ]
 }

@@ -47,7 +47,7 @@ export const Room = ({ path }: RoomProps): View => {
     <form class="sheet" onSubmit=${submit} aria-label="What is asked">
       <label>
         Instructions
-        <textarea rows="5" dir="auto" value=${playground.instructions.value} onInput=${(event: Event) => (playground.instructions.value = typed(event))}></textarea>
+        <textarea rows="3" dir="auto" value=${playground.instructions.value} onInput=${(event: Event) => (playground.instructions.value = typed(event))}></textarea>
       </label>
       <${Lines} />
       ${playground.leftOut.value > 0 && html`<p class="hint">${plural(playground.leftOut.value, "message")} of tools, or behind the last question, are not sent again.</p>`}

@@ -1,7 +1,7 @@
 /** The rail: the rooms, the search, and at its end the server's state, the colours and what belongs to the user. */
 import { isServerUp } from "../api/http.ts"
 import { brandMark, brandName, guideAddress } from "../lib/host.ts"
-import { rooms } from "../rooms.ts"
+import { hasRoom, rooms } from "../rooms.ts"
 import { go, href } from "../state/address.ts"
 import { isPaletteOpen } from "../state/dialogs.ts"
 import { act, conversation, keyProblem } from "../state/place.ts"
@@ -66,7 +66,7 @@ const YouMenu = (): View => {
     action()
   }
   return html`<div id="you" class="menu" popover="auto" role="group" aria-label="You">
-    <button type="button" onClick=${choose(() => go("knowledge", "-", "usage"))}><${Icon} name="gauge" /> Usage and limits</button>
+    ${hasRoom("knowledge") && html`<button type="button" onClick=${choose(() => go("knowledge", "-", "usage"))}><${Icon} name="gauge" /> Usage and limits</button>`}
     <button type="button" onClick=${choose(() => (keyProblem.value = ""))}><${Icon} name="key" /> API key</button>
     <button type="button" onClick=${choose(act(openShared))}><${Icon} name="open" /> Open a shared turn</button>
     ${guideAddress !== null && html`<a href=${guideAddress}><${Icon} name="book" /> The guide</a>`}

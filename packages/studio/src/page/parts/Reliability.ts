@@ -48,7 +48,7 @@ export const Judges = ({ judges }: { readonly judges: ReadonlyArray<Judge> }): V
         ({ expected, feedback, outcomes, question_set }) =>
           html`<li class="sheet" key=${`${question_set} ${expected}`}>
             <h4 dir="auto">${expected}</h4>
-            ${feedback === null && outcomes === null && html`<p class="hint">Nobody has said yet what is true: there are no thumbs on turns that it judged, and no outcomes.</p>`}
+            ${feedback === null && outcomes === null && html`<p class="hint">Nobody has said yet what is true. There are no thumbs on turns that it judged, and no outcomes: open a case of an experiment, and say under its score what is true.</p>`}
             ${feedback !== null && html`<p>Against ${plural(feedback.cases, "thumb")} of users</p><${Reliability} calibration=${feedback} name=${expected} />`}
             ${outcomes !== null && html`<p>Against ${plural(outcomes.cases, "outcome")} that persons told</p><${Reliability} calibration=${outcomes} name=${expected} />`}
           </li>`

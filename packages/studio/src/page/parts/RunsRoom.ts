@@ -1,6 +1,7 @@
 /** All runs, live: what waits for a person first, then sums, a histogram by day, and one line a run. A line opens the inspector. */
 import { json } from "../api/http.ts"
 import { count, duration, money, plural, shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import {
   type Day,
   firstToken,
@@ -103,12 +104,18 @@ const useInspector = (runId: string, threadId: string, filters: RunFilters): voi
   }, [isOpen])
 }
 
+/** Runs that wait and are shown at once; the others on demand, so that the list of all runs is not pushed away. */
+const firstWaiting = 2
+
 const Waiting = (): View => {
+  const [isWhole, showAll] = useState(false)
   const open = waiting.value
   if (open.length === 0) return null
+  const shown = isWhole ? open : open.slice(0, firstWaiting)
   return html`<section class="inbox" aria-labelledby="inbox-title">
-    <h3 id="inbox-title"><${Icon} name="inbox" /> ${plural(open.length, "run waits", "runs wait")} for you</h3>
-    ${open.map((run) => html`<${WaitingRun} key=${run.run_id} run=${run} title=${titles.value.get(run.thread_id) ?? "Untitled thread"} />`)}
+    <h3 id="inbox-title"><${Icon} name="inbox" /> ${plural(open.length, "run waits", "runs wait")} for ${mayAct() ? "you" : "a person"}</h3>
+    ${shown.map((run) => html`<${WaitingRun} key=${run.run_id} run=${run} title=${titles.value.get(run.thread_id) ?? "Untitled thread"} />`)}
+    ${open.length > shown.length && html`<button type="button" onClick=${() => showAll(true)}>Show all ${count(open.length)}</button>`}
   </section>`
 }
 
@@ -279,7 +286,7 @@ const RunRow = ({ filters, isCurrent, run }: RowProps): View => {
     <td class="side-right" data-word="tokens" title="${count(run.usage.input_tokens)} in, ${count(run.usage.output_tokens)} out">${count(run.usage.total_tokens)}</td>
     <td class=${classes("side-right", run.cost_usd === null && "none")} data-word="cost">${run.cost_usd === null ? "–" : money(run.cost_usd)}</td>
     <td class="cell-acts">
-      ${isOpenRun(run) && html`<${IconButton} icon="stop" label="Cancel the run of ${name}" onClick=${() => act(runs.cancelRun)(run)} />`}
+      ${mayAct() && isOpenRun(run) && html`<${IconButton} icon="stop" label="Cancel the run of ${name}" onClick=${() => act(runs.cancelRun)(run)} />`}
     </td>
   </tr>`
 }

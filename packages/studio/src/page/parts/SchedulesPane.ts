@@ -1,6 +1,7 @@
 /** The schedules of an assistant: made, paused, run now, deleted; each with its next times and what its last time did. */
 import { textIn } from "../lib/forms.ts"
 import { shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import * as knowledge from "../state/knowledge.ts"
 import { act, conversation, tell, threads, threadTitle } from "../state/place.ts"
@@ -17,7 +18,7 @@ export const SchedulesPane = ({ assistant }: { readonly assistant: Assistant }):
     load().catch(tell)
   }, [id])
   return html`<section class="pane">
-    <${ScheduleForm} assistant=${assistant} onMade=${load} />
+    ${mayAct() && html`<${ScheduleForm} assistant=${assistant} onMade=${load} />`}
     ${schedules?.length === 0 && html`<div class="nothing"><${Icon} name="clock" /><p>No schedule sends a message to ${assistant.name} yet.</p></div>`}
     <ul class="cards" aria-label="Schedules">
       ${schedules?.map((each) => html`<${ScheduleItem} key=${each.schedule_id} schedule=${each} onChange=${load} />`)}
@@ -136,7 +137,7 @@ const ScheduleItem = ({
   return html`<li class="sheet">
     <div class="row">
       <p dir="auto"><b>${content}</b></p>
-      <${IconButton} icon="trash" label="Delete the schedule ${content.slice(0, 40)}" onClick=${remove} />
+      ${mayAct() && html`<${IconButton} icon="trash" label="Delete the schedule ${content.slice(0, 40)}" onClick=${remove} />`}
     </div>
     <p class="detail"><code>${cron}</code> in ${timezone}${schedule.thread === "new" ? ", a new thread each time" : ", on one thread"}</p>
     ${
@@ -152,10 +153,13 @@ const ScheduleItem = ({
       Last time <time datetime=${last.time} title=${wholeDate(last.time)}>${shortDate(last.time)}</time>${last.error !== null && html`: <span class="problem">${last.error}</span>`}
     </p>`
     }
-    <div class="actions">
-      ${begun !== null && html`<span role="status">It runs: <a href=${href("runs", begun.run_id, begun.thread_id)}>look at it</a></span>`}
-      <button type="button" onClick=${act(pause)}>${paused ? "Resume" : "Pause"}</button>
-      <button type="button" onClick=${act(run)}>Run now</button>
-    </div>
+    ${
+      mayAct() &&
+      html`<div class="actions">
+        ${begun !== null && html`<span role="status">It runs: <a href=${href("runs", begun.run_id, begun.thread_id)}>look at it</a></span>`}
+        <button type="button" onClick=${act(pause)}>${paused ? "Resume" : "Pause"}</button>
+        <button type="button" onClick=${act(run)}>Run now</button>
+      </div>`
+    }
   </li>`
 }

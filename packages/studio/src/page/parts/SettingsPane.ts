@@ -1,6 +1,7 @@
 /** An assistant's settings, saved only over the version that was read, and its versions with what changed in each. */
 import { Refused } from "../api/http.ts"
 import { textIn } from "../lib/forms.ts"
+import { mayAct } from "../lib/host.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
 import { readAssistant, saveAssistant } from "../state/knowledge.ts"
@@ -65,6 +66,9 @@ const numberFields = [
   { name: "max_steps", label: "Most model calls of a run", step: "1", min: "1", max: "64" }
 ] as const
 
+/** What an assistant without a model of its own takes. */
+const noModel = "The server’s default"
+
 const optional = (text: string): string | null => (text.trim() === "" ? null : text)
 
 /** The options of the form over those that it does not show; null when none is left. */
@@ -83,6 +87,7 @@ const readOptions = (form: HTMLFormElement, { model_options }: Assistant): JsonR
 const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View => {
   const [model, setModel] = useState(writeModelName({ provider: assistant.llm_provider, model: assistant.model_name }))
   const [problem, setProblem] = useState<string | null>(null)
+  const isFixed = !mayAct()
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const form = event.currentTarget
@@ -104,12 +109,16 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
     }
   }
   return html`<form class="settings" onSubmit=${submit} aria-label="Settings of ${assistant.name}">
-    <label>Name <input name="name" required maxlength="255" defaultValue=${assistant.name} autocomplete="off" /></label>
+    <label>Name <input name="name" required maxlength="255" readonly=${isFixed} defaultValue=${assistant.name} autocomplete="off" /></label>
     <label>
       Instructions
-      <textarea name="instructions" rows="9" dir="auto">${assistant.system_prompt ?? ""}</textarea>
+      <textarea name="instructions" rows="9" dir="auto" readonly=${isFixed}>${assistant.system_prompt ?? ""}</textarea>
     </label>
-    <${ModelPicker} label="Model" value=${model} onInput=${setModel} empty="The server’s default" />
+    ${
+      isFixed
+        ? html`<label>Model <input readonly value=${model} placeholder=${noModel} /></label>`
+        : html`<${ModelPicker} label="Model" value=${model} onInput=${setModel} empty=${noModel} />`
+    }
     <details open=${assistant.model_options !== null}>
       <summary>Model options</summary>
       <div class="fields">
@@ -124,6 +133,7 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
                 min=${min}
                 max=${max}
                 placeholder="the model’s own"
+                readonly=${isFixed}
                 defaultValue=${String(assistant.model_options?.[name] ?? "")}
               />
             </label>`
@@ -132,12 +142,12 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
     </details>
     <label>
       Tools that you answer by hand
-      <textarea name="tools" rows="4" spellcheck=${false} placeholder=${"get_weather: weather of a city\n(one a line, or a JSON list)"}>${assistant.tools === null ? "" : writeTools(assistant.tools)}</textarea>
+      <textarea name="tools" rows="4" spellcheck=${false} readonly=${isFixed} placeholder=${"get_weather: weather of a city\n(one a line, or a JSON list)"}>${assistant.tools === null ? "" : writeTools(assistant.tools)}</textarea>
     </label>
     ${problem !== null && html`<p role="alert" class="problem">${problem}</p>`}
     <div class="actions">
       <span class="hint" role="status">${isSaved ? `Saved as version ${assistant.version}` : `Version ${assistant.version}`}</span>
-      <button class="primary" disabled=${problemOf(readModelName(model)) !== null}>Save</button>
+      ${!isFixed && html`<button class="primary" disabled=${problemOf(readModelName(model)) !== null}>Save</button>`}
     </div>
   </form>`
 }

@@ -1,21 +1,25 @@
 /** One case as two variants answered it, beside each other: the words that differ, the scores with their reasons, tools, cost and time. */
 import { duration, money, plural } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import type { MatrixRow } from "../lib/matrix.ts"
 import * as tests from "../state/tests.ts"
 import { classes, html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { AttemptResult, EvalCase } from "../wire.ts"
 import { IconButton } from "./Icon.ts"
 import { Markdown } from "./Markdown.ts"
+import { Outcome, type Truth } from "./Outcome.ts"
 import { WordDiff } from "./WordDiff.ts"
 
 interface SideBySideProps {
+  /** The experiment. */
+  readonly id: string
   readonly row: MatrixRow
   readonly before: string
   readonly after: string
   readonly onClose: () => void
 }
 
-export const SideBySide = ({ after, before, onClose, row }: SideBySideProps): View => {
+export const SideBySide = ({ after, before, id, onClose, row }: SideBySideProps): View => {
   const [asked, setAsked] = useState<EvalCase | null>(null)
   const [repeat, setRepeat] = useState(0)
   const [hasDiff, setDiff] = useState(true)
@@ -40,7 +44,7 @@ export const SideBySide = ({ after, before, onClose, row }: SideBySideProps): Vi
       ${
         repeats > 1 &&
         html`<label class="chooser">
-          Time
+          Try
           <select
             value=${repeat}
             onChange=${(event: Event) => {
@@ -53,20 +57,21 @@ export const SideBySide = ({ after, before, onClose, row }: SideBySideProps): Vi
       }
     </div>
     <div class="answers">
-      <${Side} variant=${before} attempt=${left} base=${undefined} />
-      ${after !== before && html`<${Side} variant=${after} attempt=${right} base=${hasDiff ? left : undefined} />`}
+      <${Side} id=${id} variant=${before} attempt=${left} base=${undefined} />
+      ${after !== before && html`<${Side} id=${id} variant=${after} attempt=${right} base=${hasDiff ? left : undefined} />`}
     </div>
   </section>`
 }
 
 interface SideProps {
+  readonly id: string
   readonly variant: string
   readonly attempt: AttemptResult | undefined
   /** The answer that this one is compared with. */
   readonly base: AttemptResult | undefined
 }
 
-const Side = ({ attempt, base, variant }: SideProps): View => {
+const Side = ({ attempt, base, id, variant }: SideProps): View => {
   if (attempt === undefined)
     return html`<article aria-label=${variant}><h4 dir="auto">${variant}</h4><p class="hint">No result yet.</p></article>`
   const { content, cost_usd, error, model_name, ms, passed, scores, tokens, tool_calls } = attempt
@@ -83,9 +88,20 @@ const Side = ({ attempt, base, variant }: SideProps): View => {
     ${base === undefined ? html`<div class="answered text" dir="auto"><${Markdown} text=${content} /></div>` : html`<${WordDiff} before=${base.content} after=${content} />`}
     <ul class="scores" aria-label="Scores of ${variant}">
       ${scores.map(
-        ({ expected, passed: isGood, reason, value }, index) =>
+        ({ detail, expected, passed: isGood, reason, scorer, value }, index) =>
           html`<li key=${index} class=${classes(isGood ? "passed" : "failed")}>
             <b>${isGood ? "passed" : "failed"}</b> ${expected} <span class="detail">${value === 0 || value === 1 ? "" : `${value.toFixed(2)}, `}${reason}</span>
+            ${
+              mayAct() &&
+              scorer === "judge" &&
+              detail?.answers?.judge !== undefined &&
+              html`<${Outcome}
+                key=${attempt.number}
+                name="${expected}, ${variant}"
+                answer=${detail.answers.judge}
+                onTell=${(truth: Truth) => tests.tellOutcome(id, { number: attempt.number, score: index }, truth)}
+              />`
+            }
           </li>`
       )}
     </ul>

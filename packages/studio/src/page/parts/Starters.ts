@@ -1,4 +1,5 @@
 /** An empty conversation: who answers, and four beginnings that show a tool, the memory, a document and the voice. */
+import { mayAct } from "../lib/host.ts"
 import { go } from "../state/address.ts"
 import { isDemo, realtimeModels } from "../state/catalogue.ts"
 import { setOptions } from "../state/options.ts"
@@ -57,6 +58,9 @@ const starters: ReadonlyArray<Starter> = [
 ]
 
 export const Starters = (): View =>
+  mayAct() ? html`<${Beginnings} />` : html`<li class="empty"><h3>Nothing was said here yet</h3></li>`
+
+const Beginnings = (): View =>
   html`<li class="empty">
     <h3>Say something to ${assistantName.value}</h3>
     <p>Or begin with one of these.</p>

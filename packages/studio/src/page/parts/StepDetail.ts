@@ -3,6 +3,7 @@ import { base, json } from "../api/http.ts"
 import { count, duration, money, plural, prettyJson } from "../lib/format.ts"
 import { newMessages } from "../lib/promptBar.ts"
 import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples.ts"
+import { hasRoom } from "../rooms.ts"
 import { href } from "../state/address.ts"
 import { storedAnswer } from "../state/answer.ts"
 import * as inspector from "../state/inspector.ts"
@@ -49,7 +50,7 @@ export const StepDetail = ({ number, onClose, places, turn }: StepDetailProps): 
       <${IconButton} icon="close" label="Close the step" onClick=${onClose} />
     </header>
     ${facts.length > 0 && html`<p class="detail">${facts.join(" · ")}</p>`}
-    ${step.kind === "model" && html`<p><a href=${href("playground", turn.threadId, turn.runId, number)}>Try it in the playground</a></p>`}
+    ${step.kind === "model" && hasRoom("playground") && html`<p><a href=${href("playground", turn.threadId, turn.runId, number)}>Try it in the playground</a></p>`}
     ${step.kind === "model" && html`<${ModelCall} turn=${turn} number=${number} events=${events} />`}
     ${(step.kind === "tool" || step.kind === "client") && html`<${Calls} turn=${turn} step=${step} events=${events} />`}
     <${Problems} turn=${turn} step=${step} />

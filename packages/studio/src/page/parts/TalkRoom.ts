@@ -2,7 +2,7 @@
  * The conversation: messages, the tool form when the assistant waits for outputs, and the field for the next message. Files may be dropped
  * on it.
  */
-import { isReadOnly } from "../lib/host.ts"
+import { mayAct } from "../lib/host.ts"
 import { go, href, title } from "../state/address.ts"
 import { readModelName } from "../state/catalogue.ts"
 import type { Entry } from "../state/conversation.ts"
@@ -42,15 +42,17 @@ export const TalkRoom = (): View => {
     stop(event, false)
     act(attach)([...(event.dataTransfer?.files ?? [])])
   }
-  return html`<div
-    class=${classes("talk", isOver && "dropping")}
-    onDragOver=${(event: DragEvent) => stop(event, true)}
-    onDragLeave=${(event: DragEvent) => stop(event, false)}
-    onDrop=${drop}
-  >
+  const dropping = mayAct()
+    ? {
+        onDragOver: (event: DragEvent) => stop(event, true),
+        onDragLeave: (event: DragEvent) => stop(event, false),
+        onDrop: drop
+      }
+    : {}
+  return html`<div class=${classes("talk", isOver && "dropping")} ...${dropping}>
     <${Bar} />
     <${Messages} />
-    <${Composer} />
+    ${mayAct() && html`<${Composer} />`}
     <${OpenedExcerpt} />
   </div>`
 }
@@ -78,9 +80,12 @@ const Bar = (): View => {
       ${forkedFrom !== null && html`, <a href=${href("talk", forkedFrom.thread_id)}>a fork of ${forkedName}</a>`}
     </p>
     <div class="tools">
-      <button type="button" class="quiet-button" aria-label="Compare two models" title="Compare two models" onClick=${() => go("compare")}>
-        <${Icon} name="columns" /> <span>Compare</span>
-      </button>
+      ${
+        mayAct() &&
+        html`<button type="button" class="quiet-button" aria-label="Compare two models" title="Compare two models" onClick=${() => go("compare")}>
+          <${Icon} name="columns" /> <span>Compare</span>
+        </button>`
+      }
       <button
         type="button"
         class="quiet-button"
@@ -107,10 +112,10 @@ const actionsFor = (threadId: string | null, isBusy: boolean): AnswerActions & Q
     : {
         onInspect: (runId) => act(() => inspector.inspect(threadId, runId))(),
         onShare: (runId) => act(async () => (await import("../state/shared.ts")).shareTurn(threadId, runId))(),
-        hasTests: can.value.evals && !isReadOnly,
+        hasTests: can.value.evals && mayAct(),
         onHear: (documentId) => act(() => playDocument(documentId))(),
         // While an answer is written, the server would refuse these.
-        ...(isBusy || isReadOnly
+        ...(isBusy || !mayAct()
           ? {}
           : {
               onAgain: regenerate,
@@ -191,7 +196,7 @@ const Messages = (): View => {
               isLast=${entry === last}
             />`
       )}
-      ${waiting !== null && html`<${WaitingCalls} key=${waiting.runId} waiting=${waiting} />`}
+      ${waiting !== null && mayAct() && html`<${WaitingCalls} key=${waiting.runId} waiting=${waiting} />`}
       ${
         keptAs !== null &&
         html`<li>

@@ -1,4 +1,5 @@
 /** Tests of answers: cases, experiments that answer them by variants, what users thought, and how far typed answers can be believed. */
+import { mayAct } from "../lib/host.ts"
 import { href, title } from "../state/address.ts"
 import { html, lazy, useEffect, type View } from "../view.ts"
 import { CasesPane } from "./CasesPane.ts"
@@ -24,7 +25,7 @@ interface Pane {
 
 /** `new`, an id, or none. */
 const Experiments = ({ path: [id, ...rest] }: PaneProps): View => {
-  if (id === undefined) return html`<${ExperimentsPane} />`
+  if (id === undefined || (id === "new" && !mayAct())) return html`<${ExperimentsPane} />`
   return id === "new"
     ? html`<${ExperimentForm} tag=${rest[0] ?? ""} />`
     : html`<${ExperimentView} key=${id} id=${id} path=${rest} />`

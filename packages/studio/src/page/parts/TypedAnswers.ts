@@ -1,9 +1,10 @@
 /** Typed answers: each question with its answer as text and its probabilities as bars. */
 import { post } from "../api/http.ts"
 import { percent } from "../lib/format.ts"
-import { act } from "../state/place.ts"
-import { html, useState, type View } from "../view.ts"
+import { mayAct } from "../lib/host.ts"
+import { html, type View } from "../view.ts"
 import type { SystemOne, TypedAnswer } from "../wire.ts"
+import { Outcome, type Truth } from "./Outcome.ts"
 
 interface TypedAnswersProps {
   readonly typed: SystemOne
@@ -18,48 +19,11 @@ export const TypedAnswers = ({ messageId, threadId, typed }: TypedAnswersProps):
         html`<section>
           <h4>${name}: ${said(answer)}</h4>
           ${answerBars(answer)}
-          ${threadId !== null && messageId !== null && html`<${Outcome} path="/threads/${threadId}/messages/${messageId}/outcomes" question=${name} answer=${answer} />`}
+          ${mayAct() && threadId !== null && messageId !== null && html`<${Outcome} name=${name} answer=${answer} onTell=${(outcome: Truth) => post(`/threads/${threadId}/messages/${messageId}/outcomes`, { question: name, outcome })} />`}
         </section>`
     )}
     <p class="hint">${typed.estimated ? `${typed.method}, an estimate` : typed.method}</p>
   </div>`
-
-interface OutcomeProps {
-  readonly path: string
-  readonly question: string
-  readonly answer: TypedAnswer
-}
-
-type Truth = string | number | boolean
-
-const outcomes = (answer: TypedAnswer): ReadonlyArray<readonly [word: string, outcome: Truth]> => {
-  if (answer.type === "noul")
-    return [
-      ["Yes", true],
-      ["No", false]
-    ]
-  const names = Object.keys(answer.probabilities)
-  return answer.type === "choice"
-    ? names.map((name) => [name, name])
-    : names.map((level) => [answer.legend[level] ?? level, Number(level)])
-}
-
-/** What turned out to be true, from which the calibration is made. */
-const Outcome = ({ answer, path, question }: OutcomeProps): View => {
-  const [told, setTold] = useState<Truth | null>(null)
-  const tell = async (outcome: Truth) => {
-    await post(path, { question, outcome })
-    setTold(outcome)
-  }
-  return html`<div class="outcome" role="group" aria-label="What turned out for ${question}">
-    <span class="hint">In truth</span>
-    ${outcomes(answer).map(
-      ([word, outcome]) =>
-        html`<button type="button" class="quiet" key=${word} aria-pressed=${told === outcome} onClick=${() => act(tell)(outcome)}>${word}</button>`
-    )}
-    <span class="hint" role="status">${told === null ? "" : "Told"}</span>
-  </div>`
-}
 
 const said = (answer: TypedAnswer): string => {
   switch (answer.type) {

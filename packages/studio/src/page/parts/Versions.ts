@@ -1,5 +1,6 @@
 /** The versions of an assistant, newest first: what changed in each, against the present one, and the way back to it. */
 import { shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { readVersion, readVersions, restoreVersion } from "../state/knowledge.ts"
 import { act, tell } from "../state/place.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
@@ -109,6 +110,6 @@ const Differences = ({ after, before, onRestore }: DifferencesProps): View => {
           <${WordDiff} before=${old} after=${fresh} />
         </div>`
     )}
-    <div class="actions"><button type="button" onClick=${onRestore}>Restore version ${before.version}</button></div>
+    ${mayAct() && html`<div class="actions"><button type="button" onClick=${onRestore}>Restore version ${before.version}</button></div>`}
   </div>`
 }

@@ -70,7 +70,15 @@ const Lines = (): View =>
   html`<ol class="messages" tabindex="0" aria-label="What was said">
     ${
       voice.lines.value.length === 0 &&
-      html`<li class="empty">${voice.state.value === "on" ? "Speak, or write." : "What you both say is written here."}</li>`
+      html`<li class="empty">
+        ${
+          voice.state.value === "on"
+            ? "Speak, or write."
+            : html`<span class="disc" aria-hidden="true"><span></span></span>
+                <h3>Talk with ${assistantName.value}</h3>
+                <p>Begin, and speak. Speak while it speaks, and it listens. What you both say is written here.</p>`
+        }
+      </li>`
     }
     ${voice.lines.value.map(
       ({ id, role, state, text }) =>

@@ -1,6 +1,7 @@
 /** A run that waits for a person, in the inbox: what it said last, its calls, and the decision. */
 import { json, post } from "../api/http.ts"
 import { shortDate, wholeDate } from "../lib/format.ts"
+import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
 import type { Decision } from "../state/conversation.ts"
 import { act, assistants, tell } from "../state/place.ts"
@@ -8,7 +9,7 @@ import { cancelRun } from "../state/runs.ts"
 import { loadWaiting } from "../state/waiting.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { RunSummary, Thread, ToolCall } from "../wire.ts"
-import { Decisions } from "./Decisions.ts"
+import { Decisions, Given } from "./Decisions.ts"
 import type { Output } from "./ToolForm.ts"
 
 interface WaitingRunProps {
@@ -49,10 +50,15 @@ export const WaitingRun = ({ run, title }: WaitingRunProps): View => {
     <header class="row">
       <h4><a href=${href("talk", run.thread_id)}>${title}</a></h4>
       <span class="detail"><time datetime=${run.created_at} title=${wholeDate(run.created_at)}>${shortDate(run.created_at)}</time>
-        <button type="button" class="quiet" onClick=${() => act(cancelRun)(run)}>Cancel the run</button>
+        ${mayAct() && html`<button type="button" class="quiet" onClick=${() => act(cancelRun)(run)}>Cancel the run</button>`}
       </span>
     </header>
     ${run.content_preview !== null && run.content_preview !== "" && html`<p dir="auto">${run.content_preview}</p>`}
-    ${calls === null ? html`<p class="hint">Its calls are being read.</p>` : html`<${Decisions} calls=${open} tools=${tools} onDecide=${decide} onAnswer=${answer} />`}
+    ${calls === null && html`<p class="hint">Its calls are being read.</p>`}
+    ${mayAct() ? calls !== null && html`<${Decisions} calls=${open} tools=${tools} onDecide=${decide} onAnswer=${answer} />` : open.map((call) => html`<${Asked} key=${call.id} call=${call} />`)}
   </article>`
 }
+
+/** A call, for who may not decide about it. */
+const Asked = ({ call }: { readonly call: ToolCall }): View =>
+  html`<div><h5><code>${call.function.name}</code></h5><${Given} name=${call.function.name} text=${call.function.arguments} /></div>`

@@ -1,6 +1,7 @@
 /** The webhooks of the owner: made, with a secret that is shown once; their deliveries, which can be sent again; new secrets. */
 import { plural, shortDate, wholeDate } from "../lib/format.ts"
 import { textIn } from "../lib/forms.ts"
+import { mayAct } from "../lib/host.ts"
 import * as knowledge from "../state/knowledge.ts"
 import type { SecretWebhook } from "../state/knowledge.ts"
 import { act, tell } from "../state/place.ts"
@@ -31,7 +32,7 @@ export const WebhooksPane = (): View => {
     await load()
   }
   return html`<section class="pane">
-    <${WebhookForm} onMade=${tellSecret} />
+    ${mayAct() && html`<${WebhookForm} onMade=${tellSecret} />`}
     ${webhooks?.length === 0 && html`<div class="nothing"><${Icon} name="hook" /><p>No address is told of your runs yet.</p></div>`}
     <ul class="cards" aria-label="Webhooks">
       ${webhooks?.map((each) => html`<${WebhookItem} key=${each.webhook_id} webhook=${each} onChange=${load} onSecret=${tellSecret} />`)}
@@ -128,13 +129,13 @@ const WebhookItem = ({ onChange, onSecret, webhook }: WebhookItemProps): View =>
   return html`<li class="sheet">
     <div class="row">
       <b class="address">${url}</b>
-      <${IconButton} icon="trash" label="Delete the webhook ${url}" onClick=${remove} />
+      ${mayAct() && html`<${IconButton} icon="trash" label="Delete the webhook ${url}" onClick=${remove} />`}
     </div>
     ${description !== null && html`<p>${description}</p>`}
     <p class="detail">${events.join(", ")}${include_content && ", with the words of conversations"}</p>
     <div class="actions">
       <button type="button" aria-expanded=${deliveries !== null} onClick=${act(toggle)}>Deliveries</button>
-      <button type="button" onClick=${rotate}>New secret</button>
+      ${mayAct() && html`<button type="button" onClick=${rotate}>New secret</button>`}
     </div>
     ${deliveries?.length === 0 && html`<p class="hint">Nothing was sent yet.</p>`}
     ${
@@ -166,6 +167,6 @@ const DeliveryLine = ({ delivery, onChange, webhookId }: DeliveryLineProps): Vie
         <time datetime=${created_at} title=${wholeDate(created_at)}>${shortDate(created_at)}</time>, ${plural(attempts, "attempt")}${last_status !== null && `, answered ${last_status}`}${error !== null && `: ${error}`}
       </span>
     </span>
-    <button type="button" class="quiet" aria-label="Send ${type} again" onClick=${act(retry)}>Send again</button>
+    ${mayAct() && html`<button type="button" class="quiet" aria-label="Send ${type} again" onClick=${act(retry)}>Send again</button>`}
   </li>`
 }

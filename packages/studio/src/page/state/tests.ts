@@ -73,6 +73,18 @@ export const readOnline = (): Promise<OnlineReport> => json<OnlineReport>("/eval
 export const removeExperiment = (id: string): Promise<Response> =>
   call(`/evals/experiments/${id}`, { method: "DELETE" })
 
+/** What a person says is true of a judge's answer. The judges of the experiment that is shown are read again. */
+export const tellOutcome = async (
+  id: string,
+  place: { readonly number: number; readonly score: number },
+  outcome: string | number | boolean
+): Promise<void> => {
+  const { number, score } = place
+  await post(`/evals/experiments/${id}/results/${number}/outcomes`, { score, outcome })
+  const next = await look(id)
+  if (shown.value?.experiment.experiment_id === id) shown.value = next
+}
+
 export const compareVariants = (id: string, a: string, b: string): Promise<Comparison> =>
   json<Comparison>(`/evals/experiments/${id}/comparison?${new URLSearchParams({ a, b }).toString()}`)
 

@@ -1,0 +1,42 @@
+/** What turned out to be true of a typed answer, told by a person: from it, calibration is made. For answers in Talk, and for those of judges. */
+import { act } from "../state/place.ts"
+import { html, useState, type View } from "../view.ts"
+import type { TypedAnswer } from "../wire.ts"
+
+/** The truth of a yes or no, the name of an option, or the number of a level. */
+export type Truth = string | number | boolean
+
+interface OutcomeProps {
+  /** What it is about, for a screen reader. */
+  readonly name: string
+  readonly answer: TypedAnswer
+  readonly onTell: (truth: Truth) => Promise<unknown>
+}
+
+export const Outcome = ({ answer, name, onTell }: OutcomeProps): View => {
+  const [told, setTold] = useState<Truth | null>(null)
+  const tell = async (truth: Truth) => {
+    await onTell(truth)
+    setTold(truth)
+  }
+  return html`<div class="outcome" role="group" aria-label="What turned out for ${name}">
+    <span class="hint">In truth</span>
+    ${truths(answer).map(
+      ([word, truth]) =>
+        html`<button type="button" class="quiet" key=${word} aria-pressed=${told === truth} onClick=${() => act(tell)(truth)}>${word}</button>`
+    )}
+    <span class="hint" role="status">${told === null ? "" : "Told"}</span>
+  </div>`
+}
+
+const truths = (answer: TypedAnswer): ReadonlyArray<readonly [word: string, truth: Truth]> => {
+  if (answer.type === "noul")
+    return [
+      ["Yes", true],
+      ["No", false]
+    ]
+  const names = Object.keys(answer.probabilities)
+  return answer.type === "choice"
+    ? names.map((name) => [name, name])
+    : names.map((level) => [answer.legend[level] ?? level, Number(level)])
+}
