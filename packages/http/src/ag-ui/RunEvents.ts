@@ -55,6 +55,13 @@ const separator = "\n\n"
 
 const protocolVersion = "1.0"
 
+const statuses = {
+  ToolSubmitRequired: "requires_action",
+  RunEnded: "completed",
+  RunFailed: "failed",
+  RunCancelled: "cancelled"
+}
+
 export const eventText = (event: AgUiEvent): string => `data: ${withoutLineEnds(JSON.stringify(event))}\n\n`
 
 export class RunEvents {
@@ -113,16 +120,11 @@ export class RunEvents {
         return this.withdraw()
       case "PartTold":
         return this.told(this.shown.event(event))
-      case "ChildBegan":
-        this.children.add(event.child.runId)
-        return [
-          {
-            type: "SUBAGENT_STARTED",
-            subagentRunId: event.child.runId,
-            name: event.child.name,
-            parentToolCallId: event.child.toolCallId
-          }
-        ]
+      case "ChildBegan": {
+        const { name, runId: subagentRunId, toolCallId: parentToolCallId } = event.child
+        this.children.add(subagentRunId)
+        return [{ type: "SUBAGENT_STARTED", subagentRunId, name, parentToolCallId }]
+      }
       case "ChildEnded":
         return this.endChild(event.runId, event.end.status === "COMPLETED" ? null : `It ended as ${event.end.status}.`)
       case "ToolSubmitRequired":
@@ -316,10 +318,9 @@ export class RunEvents {
   }
 
   private fields(event: End): Schema.JsonObject {
-    const status = { ToolSubmitRequired: "requires_action", RunEnded: "completed", RunFailed: "failed" }
-    const told = event._tag === "RunCancelled" ? "cancelled" : status[event._tag]
     const spent = compact({ cost_usd: event.usage.costUsd ?? undefined, stop_reason: event.stopReason ?? undefined })
-    return Object.assign({ status: told, message_id: event.messageId, ...spent }, this.keptFields(event))
+    const own = { status: statuses[event._tag], message_id: event.messageId, ...spent }
+    return Object.assign(own, this.keptFields(event))
   }
 
   /** The text that counts is that of the end: markers that name nothing are gone. */
@@ -342,20 +343,15 @@ type OpenCalls = Extract<TurnEvent, { readonly _tag: "ToolSubmitRequired" }>["to
 
 /** What a leg waits for: people's decisions are interrupts, results of the client's tools are results that are pending. */
 export const outcomeOfCalls = (calls: OpenCalls): Outcome => {
-  const interrupts = calls.flatMap(({ approval, id, name }): ReadonlyArray<Interrupt> =>
-    approval === undefined
-      ? []
-      : [
-          {
-            id,
-            reason: approval.question === undefined ? "tool_call" : "input_required",
-            message: approval.question?.message ?? `May the tool ${name} run with these arguments?`,
-            toolCallId: id,
-            responseSchema: approval.question === undefined ? responseSchema : answerSchema(approval.question.schema),
-            ...(approval.expiresAt === null ? {} : { expiresAt: approval.expiresAt })
-          }
-        ]
-  )
+  const interrupts = calls.flatMap(({ approval, id, name }): ReadonlyArray<Interrupt> => {
+    if (approval === undefined) return []
+    const { expiresAt, question } = approval
+    const asked =
+      question === undefined
+        ? { reason: "tool_call", message: `May the tool ${name} run with these arguments?`, responseSchema }
+        : { reason: "input_required", message: question.message, responseSchema: answerSchema(question.schema) }
+    return [{ id, toolCallId: id, ...asked, ...(expiresAt === null ? {} : { expiresAt }) }]
+  })
   return interrupts.length > 0
     ? { type: "interrupt", interrupts }
     : { type: "success", pendingToolCallIds: calls.map(({ id }) => id) }
@@ -377,13 +373,8 @@ const answerSchema = (form: Schema.JsonObject) => ({
   properties: { ...responseSchema.properties, editedArgs: form }
 })
 
-const toUsage = ({ model, provider, usage }: End) => ({
-  provider,
-  model,
-  inputTokens: usage.inputTokens,
-  outputTokens: usage.outputTokens,
-  totalTokens: totalTokens(usage),
-  reasoningTokens: usage.reasoningTokens,
-  cachedInputTokens: usage.cachedInputTokens,
-  cacheWriteInputTokens: usage.cacheWriteTokens
-})
+const toUsage = ({ model, provider, usage }: End) => {
+  const { cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, reasoningTokens } = usage
+  const counts = { inputTokens, outputTokens, totalTokens: totalTokens(usage), reasoningTokens, cachedInputTokens }
+  return { provider, model, ...counts, cacheWriteInputTokens: cacheWriteTokens }
+}
