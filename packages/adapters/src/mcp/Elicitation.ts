@@ -60,7 +60,7 @@ export const completed = ({ properties }: Schema.JsonObject, answer: Schema.Json
   const usual = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, field]) =>
     isObject(field) && field["default"] !== undefined ? [[name, field["default"]] as const] : []
   )
-  return { ...Object.fromEntries(usual), ...answer }
+  return Object.assign({}, Object.fromEntries(usual), answer)
 }
 
 const isObject = Schema.is(Schema.JsonObject)
