@@ -14,7 +14,7 @@ const client = [
   process.execPath,
   "--conditions=colloquy-source",
   "--disable-warning=ExperimentalWarning",
-  fileURLToPath(new URL("ConformanceClient.ts", import.meta.url))
+  fileURLToPath(new URL("ConformanceProcess.ts", import.meta.url))
 ]
 
 const scenarios = [
