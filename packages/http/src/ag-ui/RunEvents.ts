@@ -31,6 +31,7 @@ export type Told = TurnEvent | { readonly _tag: "Begun" } | { readonly _tag: "It
 export interface Beginning {
   readonly threadId: string
   readonly runId: string
+  readonly isOldClient: boolean
   /** The conversation before the events. */
   readonly base: ReadonlyArray<unknown>
   /** When the client is told the conversation: at once, when the answer begins (its messages may hold a piece of it), or only if something is corrected. */
@@ -87,7 +88,13 @@ export class RunEvents {
   }
 
   readonly encode = (batch: ReadonlyArray<Told>): string =>
-    batch.map((each) => this.take(each).map(eventText).join("")).join("")
+    batch.map((each) => this.take(each).map(this.known).map(eventText).join("")).join("")
+
+  /** Clients before 1.0 know two outcomes, and refuse fields of them that they do not know. */
+  private readonly known = (event: AgUiEvent): AgUiEvent =>
+    event.type !== "RUN_FINISHED" || !this.beginning.isOldClient || event.outcome?.type === "interrupt"
+      ? event
+      : { ...event, outcome: { type: "success" } }
 
   private take(event: Told): ReadonlyArray<AgUiEvent> {
     switch (event._tag) {
@@ -191,12 +198,9 @@ export class RunEvents {
     if (this.open === null) return []
     const { id: messageId, kind } = this.open
     this.open = null
-    return kind === "text"
-      ? [{ type: "TEXT_MESSAGE_END", messageId }]
-      : [
-          { type: "REASONING_MESSAGE_END", messageId },
-          { type: "REASONING_END", messageId }
-        ]
+    if (kind === "text") return [{ type: "TEXT_MESSAGE_END", messageId }]
+    const ends = ["REASONING_MESSAGE_END", "REASONING_END"] as const
+    return ends.map((type) => ({ type, messageId }))
   }
 
   /** The message that is being written. */
@@ -276,11 +280,8 @@ export class RunEvents {
 
   private endChild(subagentRunId: string, fault: string | null): ReadonlyArray<AgUiEvent> {
     if (!this.children.delete(subagentRunId)) return []
-    return [
-      fault === null
-        ? { type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } }
-        : { type: "SUBAGENT_ERROR", subagentRunId, message: fault }
-    ]
+    if (fault !== null) return [{ type: "SUBAGENT_ERROR", subagentRunId, message: fault }]
+    return [{ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } }]
   }
 
   private end(event: End): ReadonlyArray<AgUiEvent> {
