@@ -31,3 +31,7 @@ export const without = (value: Schema.Json | undefined, names: ReadonlyArray<str
   const rest = Object.entries(value).filter(([name]) => !names.includes(name))
   return rest.length === 0 ? null : Object.fromEntries(rest)
 }
+
+/** The fields that have a value. */
+export const defined = (fields: { readonly [field: string]: Schema.Json | undefined }): Fields =>
+  Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))

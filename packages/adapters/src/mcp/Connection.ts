@@ -5,6 +5,7 @@
 import {
   Client,
   type AuthProvider,
+  InsufficientScopeError,
   SdkHttpError,
   UnauthorizedError,
   ProtocolError,
@@ -27,8 +28,14 @@ export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("
   cause: Schema.Unknown
 }) {}
 
+/** The tokens of an owner. */
+export interface OwnerAuth extends AuthProvider {
+  /** What the tokens allow is not enough: the next authorization asks for this too. */
+  readonly needs: (scope: string) => Promise<void>
+}
+
 /** Of a server at which owners have accounts, with the tokens of one of them. */
-export type ConnectedServer = McpServer & { readonly auth?: AuthProvider }
+export type ConnectedServer = McpServer & { readonly auth?: OwnerAuth }
 
 export interface Connection {
   readonly client: Client
@@ -94,7 +101,9 @@ interface Opening {
 
 /** Whether the server wants other credentials, or some at all. */
 export const isUnauthorized = (cause: unknown): boolean =>
-  cause instanceof UnauthorizedError || (cause instanceof SdkHttpError && cause.data.status === 401)
+  cause instanceof UnauthorizedError ||
+  cause instanceof InsufficientScopeError ||
+  (cause instanceof SdkHttpError && cause.data.status === 401)
 
 const open = async (server: ConnectedServer, { answers, isOlder, onChange, signal }: Opening): Promise<Connection> => {
   const listChanged = { autoRefresh: false, debounceMs: 0, onChanged: () => onChange("changed") }
@@ -171,16 +180,13 @@ const program = ({ args = [], command, cwd, env }: ProgramOptions): ServerTransp
   return { transport, kill }
 }
 
-const address = (
-  server: AddressOptions & { readonly auth?: AuthProvider },
-  misbehaved: Misbehaved
-): ServerTransport => {
-  const headers = Object.entries(server.headers ?? {}).map(([name, value]): [string, string] => [
-    name,
-    Redacted.isRedacted(value) ? Redacted.value(value) : value
-  ])
+/** The headers that the host has set. */
+export const ownHeaders = ({ headers = {} }: AddressOptions): Array<[string, string]> =>
+  Object.entries(headers).map(([name, value]) => [name, Redacted.isRedacted(value) ? Redacted.value(value) : value])
+
+const address = (server: AddressOptions & { readonly auth?: OwnerAuth }, misbehaved: Misbehaved): ServerTransport => {
   const transport = new StreamableHTTPClientTransport(new URL(server.url), {
-    requestInit: { headers },
+    requestInit: { headers: ownHeaders(server) },
     ...(server.auth === undefined ? {} : { authProvider: server.auth }),
     fetch: boundedFetch(misbehaved)
   })

@@ -51,10 +51,19 @@ export const withAnswer = (answer: PersonsAnswer | undefined): CallState => {
   const [first, ...asked] = state.asked
   if (first === undefined || answer === undefined) return noQuestions
   const { action, content } = answer
-  const response = action === "accept" ? { action, content: formContent(content) } : { action }
+  const response = action === "accept" ? { action, content: formContent(completed(first.schema, content)) } : { action }
   return { ...state, asked, responses: { ...state.responses, [first.key]: response } }
 }
 
+/** An answer with the form's own values where the person has said nothing. */
+export const completed = ({ properties }: Schema.JsonObject, answer: Schema.JsonObject): Schema.JsonObject => {
+  const usual = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, field]) =>
+    isObject(field) && field["default"] !== undefined ? [[name, field["default"]] as const] : []
+  )
+  return Object.assign({}, Object.fromEntries(usual), answer)
+}
+
+const isObject = Schema.is(Schema.JsonObject)
 const isFormValue = Schema.is(FormValue)
 
 const formContent = (content: Schema.JsonObject) => {

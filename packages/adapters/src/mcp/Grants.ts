@@ -6,8 +6,8 @@ import { Principal, type StoreUnavailable } from "@colloquy/core"
 import { SealedSecretStore } from "@colloquy/core/wings"
 import {
   auth,
-  type AuthProvider,
   type AuthResult,
+  extractWWWAuthenticateParams,
   type OAuthClientProvider,
   UnauthorizedError
 } from "@modelcontextprotocol/client"
@@ -16,6 +16,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { makeSeal } from "../postgres/SealedText.ts"
+import type { OwnerAuth } from "./Connection.ts"
 import type { OwnedServer } from "./McpServer.ts"
 
 const text = Schema.optionalKey(Schema.String)
@@ -36,7 +37,12 @@ const Client = Schema.Struct({
   issuer: text
 })
 
-const Grant = Schema.Struct({ tokens: Schema.optionalKey(Tokens), client: Schema.optionalKey(Client) })
+const Grant = Schema.Struct({
+  tokens: Schema.optionalKey(Tokens),
+  client: Schema.optionalKey(Client),
+  /** What a call needed that the tokens did not allow. */
+  needed: text
+})
 export type Grant = typeof Grant.Type
 
 /** An authorization that has begun: what comes back from the browser must have this state, within this time. */
@@ -142,6 +148,8 @@ export const makeGrants = Effect.fnUntraced(function* (
 /** A grant under work by the SDK. */
 export interface OpenGrant {
   readonly provider: OAuthClientProvider
+  /** The next authorization asks for this too. */
+  readonly needs: (scope: string) => Promise<void>
   /** Where the owner has to go in a browser, with what is kept until the owner comes back; null: nowhere. */
   readonly begun: () => Omit<Begun, "state" | "until"> | null
 }
@@ -221,26 +229,47 @@ export const openGrant = (
       const stored = await load()
       // Another process was faster, and has new tokens.
       if (stored.tokens?.access_token !== grant.tokens?.access_token) return void (grant = { ...grant, ...stored })
-      const { client, tokens } = grant
+      const { client, needed, tokens } = grant
       // A wrong code says nothing about the tokens that the owner has.
       const keepsTokens = begun !== null || (scope !== "all" && scope !== "tokens")
       const keepsClient = scope !== "all" && scope !== "client"
       await change({
         ...(keepsClient && client !== undefined ? { client } : {}),
-        ...(keepsTokens && tokens !== undefined ? { tokens } : {})
+        ...(keepsTokens && tokens !== undefined ? { tokens } : {}),
+        ...(needed === undefined ? {} : { needed })
       })
     }
   }
-  return { provider, begun: () => (url === null ? null : { url, verifier, ...place }) }
+  return {
+    provider,
+    needs: (scope) => change({ ...grant, needed: allScopes(grant.needed, scope) ?? scope }),
+    begun: () => (url === null ? null : { url, verifier, ...place })
+  }
+}
+
+/** Each of these scopes once; undefined: none is known. */
+export const allScopes = (...scopes: ReadonlyArray<string | undefined>): string | undefined => {
+  const names = new Set(scopes.flatMap((scope = "") => scope.split(" ").filter((name) => name !== "")))
+  return names.size === 0 ? undefined : [...names].join(" ")
+}
+
+/** What a server says about its authorization with a request that it refuses. */
+export const challengeOf = (response: Response) => {
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+  return {
+    ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
+    ...(scope === undefined ? {} : { scope })
+  }
 }
 
 /** The tokens for requests. Requests that are refused at the same time refresh them once. */
-export const authorizing = ({ provider }: OpenGrant): AuthProvider => {
+export const authorizing = ({ needs, provider }: OpenGrant): OwnerAuth => {
   let refreshing: Promise<AuthResult> | null = null
   return {
+    needs,
     token: async () => (await provider.tokens())?.access_token,
-    onUnauthorized: async ({ fetchFn, serverUrl }) => {
-      refreshing ??= auth(provider, { serverUrl, fetchFn }).finally(() => {
+    onUnauthorized: async ({ fetchFn, response, serverUrl }) => {
+      refreshing ??= auth(provider, { serverUrl, fetchFn, ...challengeOf(response) }).finally(() => {
         refreshing = null
       })
       if ((await refreshing) !== "AUTHORIZED") throw new UnauthorizedError("The access has ended.")

@@ -3,6 +3,7 @@ import type { ToolDefinition } from "@colloquy/core"
 import type { CallToolResult } from "@modelcontextprotocol/client"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { hasUsableHeaders } from "./ParameterHeaders.ts"
 import { isUsableSchema } from "./UsableSchema.ts"
 
 /** Longer names and descriptions are cut. A tool with longer parameters is left out: a part of a schema is none. */
@@ -36,12 +37,12 @@ const decodeTool = Schema.decodeUnknownOption(
 )
 
 /** Null: no model can be offered this tool. */
-const toolDefinition = (server: string, listed: unknown) => {
+const toolDefinition = (server: string, listed: unknown, hasHeaders: boolean) => {
   const tool = Option.getOrNull(decodeTool(listed))
   if (tool === null || !isUsableSchema(tool.inputSchema)) return null
   const parameters = Option.getOrNull(asJsonObject(tool.inputSchema))
   const size = JSON.stringify(parameters).length
-  if (parameters === null || size > longest.parameters) return null
+  if (parameters === null || size > longest.parameters || (hasHeaders && !hasUsableHeaders(parameters))) return null
   const description = (tool.description ?? tool.title ?? tool.name).slice(0, longest.description)
   return {
     name: tool.name,
@@ -51,11 +52,11 @@ const toolDefinition = (server: string, listed: unknown) => {
 }
 
 /** The tools of a server as models are offered them, and how many were left out because they are malformed or too large. */
-export const offeredTools = (server: string, listed: ReadonlyArray<unknown>) => {
+export const offeredTools = (server: string, listed: ReadonlyArray<unknown>, hasHeaders: boolean) => {
   const tools: Array<OfferedTool> = []
   let upTo = 0
   for (const each of listed) {
-    const found = toolDefinition(server, each)
+    const found = toolDefinition(server, each, hasHeaders)
     if (found === null || upTo + found.size > mostInAll) continue
     upTo += found.size
     tools.push({ name: found.name, definition: found.definition, upTo })

@@ -22,7 +22,7 @@ import {
   toolAccessPartName,
   ToolServerNotFound
 } from "@colloquy/core/wings"
-import { auth, type AuthProvider } from "@modelcontextprotocol/client"
+import { auth, type FetchLike } from "@modelcontextprotocol/client"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -34,8 +34,25 @@ import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { boundedFetch } from "./Bounds.ts"
-import { connect, type Connection, isUnauthorized, type ServerUnreachable } from "./Connection.ts"
-import { authorizing, type Begun, type Grant, type Grants, makeGrants, type OpenGrant, openGrant } from "./Grants.ts"
+import {
+  connect,
+  type Connection,
+  isUnauthorized,
+  ownHeaders,
+  type OwnerAuth,
+  type ServerUnreachable
+} from "./Connection.ts"
+import {
+  allScopes,
+  authorizing,
+  type Begun,
+  challengeOf,
+  type Grant,
+  type Grants,
+  makeGrants,
+  type OpenGrant,
+  openGrant
+} from "./Grants.ts"
 import type { OwnedServer } from "./McpServer.ts"
 import { asSentence, type OfferedTool, toolName } from "./McpTools.ts"
 import { hostedTool, listTools } from "./ServerTools.ts"
@@ -59,11 +76,14 @@ type Plan = typeof Plan.Type
 /** How long a turn waits for a server before its first word. A server that is later is left out of the turn. */
 const connectTimeout = "5 seconds"
 
+/** How long the servers of an authorization may take for their part of a step. */
+const authorizeTimeout = "20 seconds"
+
 /** How long an authorization may take in the browser. */
 const longestAuthorization = Duration.minutes(10)
 
 interface Owned {
-  readonly server: OwnedServer & { readonly auth: AuthProvider }
+  readonly server: OwnedServer & { readonly auth: OwnerAuth }
   readonly connection: Connection
   readonly tools: ReadonlyArray<OfferedTool>
 }
@@ -223,26 +243,34 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
       return found === undefined ? Effect.fail(new ToolServerNotFound({ server: name })) : Effect.succeed(found)
     }
 
-    const authorize = (
-      { server }: Held,
-      grant: OpenGrant,
-      answer: { readonly code: string; readonly iss?: string | undefined } | null
-    ) =>
+    const authorize = ({ server }: Held, grant: OpenGrant, how: Partial<Parameters<typeof auth>[1]>) =>
       Effect.tryPromise({
-        try: () =>
-          auth(grant.provider, {
-            serverUrl: server.url,
-            fetchFn: boundedFetch(() => {}),
-            ...(answer === null
-              ? { forceReauthorization: true }
-              : { authorizationCode: answer.code, ...(answer.iss === undefined ? {} : { iss: answer.iss }) })
-          }),
+        try: (signal) => auth(grant.provider, { serverUrl: server.url, fetchFn: fetchUntil(signal), ...how }),
         catch: (error) =>
           new ToolAccessFailed({
             reason: "server",
             message: `The authorization at ${server.name} failed: ${error instanceof Error ? asSentence(error.message) : "no reason is known"}`
           })
-      })
+      }).pipe(
+        Effect.timeoutOrElse({
+          duration: authorizeTimeout,
+          orElse: () =>
+            Effect.fail(
+              new ToolAccessFailed({ reason: "server", message: `The authorization at ${server.name} takes too long.` })
+            )
+        })
+      )
+
+    /** The server says with a request that it refuses where it is authorized, and for what. */
+    const challenge = (server: OwnedServer) =>
+      Effect.tryPromise(async (signal) => {
+        const response = await fetchUntil(signal)(server.url, unauthorizedRequest(server))
+        await response.body?.cancel()
+        return challengeOf(response)
+      }).pipe(
+        Effect.timeout(connectTimeout),
+        Effect.orElseSucceed((): ReturnType<typeof challengeOf> => ({}))
+      )
 
     const begin = Effect.fnUntraced(function* (name: string, key?: string) {
       const each = yield* find(name)
@@ -253,8 +281,11 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
         return { url: known.url, expiresAt: new Date(known.until) }
       const { ownerId } = yield* Principal
       const state = yield* grants.writeState({ owner: ownerId, server: name })
-      const grant = yield* open(each, yield* grants.find(server), { state })
-      yield* authorize(each, grant, null)
+      const found = yield* grants.find(server)
+      const grant = yield* open(each, found, { state })
+      const told = yield* challenge(server)
+      const scope = allScopes(server.oauth.scope ?? told.scope, found.needed)
+      yield* authorize(each, grant, { ...told, forceReauthorization: true, ...(scope === undefined ? {} : { scope }) })
       const begun = grant.begun()
       if (begun === null)
         return yield* new ToolAccessFailed({
@@ -283,7 +314,7 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
       if (!(yield* grants.takeBegun(server))) return yield* stateRefused
       if (code === undefined) return yield* refusedThere(server.name, error)
       const grant = yield* open(each, yield* grants.find(server), { begun, state })
-      yield* authorize(each, grant, { code, iss })
+      yield* authorize(each, grant, { authorizationCode: code, ...(iss === undefined ? {} : { iss }) })
       yield* Effect.flatMap(ownKey(server.name), (key) => RcMap.invalidate(opened, key))
       return { server: server.name }
     })
@@ -313,6 +344,22 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
       })
     })
   })
+
+const fetchUntil =
+  (signal: AbortSignal): FetchLike =>
+  (url, init) =>
+    boundedFetch(() => {})(url, { ...init, signal })
+
+/** A request as any client begins, without a token. */
+const unauthorizedRequest = (server: OwnedServer): RequestInit => ({
+  method: "POST",
+  headers: [
+    ...ownHeaders(server),
+    ["content-type", "application/json"],
+    ["accept", "application/json, text/event-stream"]
+  ],
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })
+})
 
 const stateRefused = new ToolAccessFailed({
   reason: "state",

@@ -4,6 +4,7 @@ import { argumentCheck } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { Connection } from "./Connection.ts"
 import type { McpServer } from "./McpServer.ts"
+import { completed } from "./Elicitation.ts"
 import { fits, type OfferedTool, offeredTools } from "./McpTools.ts"
 import { readList, textField } from "./ServerLists.ts"
 import { sharedTools } from "./SharedContent.ts"
@@ -23,10 +24,12 @@ export const listTools = Effect.fnUntraced(function* (server: McpServer, connect
     yield* Effect.logWarning(
       `The MCP server ${server.name} has more than ${mostTools} tools, or 32 pages of them. Only the first ones are offered; select others with the option \`tools\`.`
     )
-  const { leftOut, tools } = offeredTools(server.name, found)
+  // Programs get no headers, and older revisions have none for arguments.
+  const hasHeaders = "url" in server && connection.client.getProtocolEra() === "modern"
+  const { leftOut, tools } = offeredTools(server.name, found, hasHeaders)
   if (leftOut > 0)
     yield* Effect.logWarning(
-      `${leftOut} tools of the MCP server ${server.name} are not offered, because their parameters are malformed or too large, or all definitions together are.`
+      `${leftOut} tools of the MCP server ${server.name} are not offered, because their parameters or headers are malformed or too large, or all definitions together are.`
     )
   return tools
 })
@@ -54,7 +57,7 @@ export const hostedTool = (
   yields: true,
   offered: ({ contextLimit }) => fits(upTo, contextLimit, server.among),
   ...(needsApproval(server, name) ? { needsApproval: true, check: argumentCheck(definition.parameters) } : {}),
-  checkAnswer: (schema, answer) => argumentCheck(schema)(answer),
+  checkAnswer: (schema, answer) => argumentCheck(schema)(completed(schema, answer)),
   ...(server.timeout === undefined ? {} : { timeout: server.timeout }),
   run
 })

@@ -3,6 +3,7 @@ import { HostedToolFailed, type PersonAsked } from "@colloquy/core"
 import type { HostedCall } from "@colloquy/core/adapters"
 import {
   type CallToolResult,
+  InsufficientScopeError,
   isInputRequiredResult,
   type InputRequiredResult,
   ProtocolError,
@@ -124,13 +125,20 @@ const failed = (message: string) => Effect.fail(new HostedToolFailed({ message }
 
 /** One request to the server. What goes wrong with it becomes a sentence for the model. */
 export const ask = <A>(
-  server: { readonly name: string },
+  server: ConnectedServer,
   connection: Connection,
   send: (signal: AbortSignal) => Promise<A>
 ): Effect.Effect<A, HostedToolFailed> =>
   Effect.tryPromise({ try: send, catch: (cause) => new ServerUnreachable({ cause }) }).pipe(
+    Effect.tapError(({ cause }) => noteScope(server, cause)),
     Effect.catchTag("ServerUnreachable", ({ cause }) => connectionFailure(server.name, connection, cause))
   )
+
+/** The owner is asked for more the next time. */
+const noteScope = ({ auth }: ConnectedServer, cause: unknown) =>
+  auth !== undefined && cause instanceof InsufficientScopeError && cause.requiredScope !== undefined
+    ? Effect.ignore(Effect.tryPromise(() => auth.needs(cause.requiredScope ?? "")))
+    : Effect.void
 
 /** After a lost connection the client is closed, so that it is opened again. */
 const connectionFailure = (name: string, { client, problem }: Connection, cause: unknown) => {
@@ -143,7 +151,7 @@ const connectionFailure = (name: string, { client, problem }: Connection, cause:
 }
 
 export const unauthorized = (name: string): string =>
-  `the server of this tool (${name}) refuses the access that it was given (401). Tell the user that the access to ${name} has to be granted again, and continue without this tool.`
+  `the server of this tool (${name}) refuses the access that it was given. Tell the user that the access to ${name} has to be granted again, and continue without this tool.`
 
 /** What the SDK says of an answer that is none, over a connection that is well. */
 const malformed: ReadonlySet<string> = new Set([SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType])

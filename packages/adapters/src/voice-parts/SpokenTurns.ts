@@ -3,10 +3,8 @@
  * that does not end is ended after a minute.
  */
 import { joinBytes, makeWholeSamples } from "@colloquy/core/adapters"
-import { type DetectorSettings, pieceMillis, type TurnDetector } from "./TurnDetector.ts"
+import { type DetectorSettings, pieceBytes, pieceMillis, type TurnDetector } from "./TurnDetector.ts"
 
-const bytesPerMilli = 48
-const pieceBytes = pieceMillis * bytesPerMilli
 const longestMillis = 60_000
 /** Sound before the beginning: the first consonant is quiet. */
 const leadMillis = 300

@@ -2,6 +2,7 @@
 
 /** The length of the pieces of sound that a detector gets, in milliseconds. */
 export const pieceMillis = 20
+export const pieceBytes = pieceMillis * 48
 
 /** What a detector found in a piece of sound. */
 export type TurnSignal = "began" | "ended"
@@ -25,36 +26,51 @@ export type TurnDetector = (
 
 /** Pieces of speech that begin a turn: a click is shorter. */
 const beginsAfter = 4
-const quietest = 0.01
+/** Sound below this is no speech, from 0 to 1. */
+export const quietest = 0.01
+
+/** Whether somebody speaks in a piece of sound. */
+export type SpeechJudge = (piece: Uint8Array, isSpeaking: boolean) => boolean
+
+/** Makes a detector of what judges single pieces: some of them in a row begin a turn, and a pause ends it. */
+export const detectorOf =
+  (makeJudge: (settings: DetectorSettings) => SpeechJudge): TurnDetector =>
+  (tell, settings) => {
+    const isSpeech = makeJudge(settings)
+    const endsAfter = Math.max(1, Math.round(settings.silenceMillis / pieceMillis))
+    let isSpeaking = false
+    let loud = 0
+    let quiet = 0
+    return (piece) => {
+      const isLoud = isSpeech(piece, isSpeaking)
+      if (isSpeaking) {
+        quiet = isLoud ? 0 : quiet + 1
+        if (quiet < endsAfter) return
+        isSpeaking = false
+        loud = 0
+        return tell("ended")
+      }
+      loud = isLoud ? loud + 1 : Math.max(0, loud - 1)
+      if (loud < beginsAfter) return
+      isSpeaking = true
+      quiet = 0
+      tell("began")
+    }
+  }
 
 /** Finds where a turn of speech begins and ends by the loudness of the sound. */
-export const byEnergy: TurnDetector = (tell, { silenceMillis, threshold }) => {
-  const endsAfter = Math.max(1, Math.round(silenceMillis / pieceMillis))
+export const byEnergy: TurnDetector = detectorOf(({ threshold }) => {
   let noise = quietest / 3
-  let isSpeaking = false
-  let loud = 0
-  let quiet = 0
-  return (piece) => {
+  return (piece, isSpeaking) => {
     const level = loudness(piece)
     const isLoud = level >= (threshold ?? Math.max(quietest, noise * 3))
-    if (isSpeaking) {
-      quiet = isLoud ? 0 : quiet + 1
-      if (quiet < endsAfter) return
-      isSpeaking = false
-      loud = 0
-      return tell("ended")
-    }
-    if (!isLoud) noise += (level - noise) / 20
-    loud = isLoud ? loud + 1 : Math.max(0, loud - 1)
-    if (loud < beginsAfter) return
-    isSpeaking = true
-    quiet = 0
-    tell("began")
+    if (!isSpeaking && !isLoud) noise += (level - noise) / 20
+    return isLoud
   }
-}
+})
 
 /** The root mean square, from 0 to 1. */
-const loudness = (piece: Uint8Array): number => {
+export const loudness = (piece: Uint8Array): number => {
   const view = new DataView(piece.buffer, piece.byteOffset, piece.byteLength)
   const count = Math.floor(piece.byteLength / 2)
   let sum = 0

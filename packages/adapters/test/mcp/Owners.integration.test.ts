@@ -4,11 +4,15 @@ import { ToolAccess } from "@colloquy/core/wings"
 import { callTool, say, ScriptedModel, type ScriptStep } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
+import { TestClock } from "effect/testing"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { Mcp } from "../../src/mcp/index.ts"
 import { openAccountDesk } from "./AccountDesk.ts"
+import { serve } from "./DeskServer.ts"
 import { send, told } from "./ToolTurns.ts"
 
 const desk = Effect.acquireRelease(
@@ -148,6 +152,30 @@ describe("a server at which each owner has an account", () => {
         yield* send
         assert.deepStrictEqual(yield* offered, ["notes_access"])
       }).pipe(Principal.provide("ada"), Effect.provide(kernel(there.url, state, second)))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("that never answers does not hold an authorization for longer than half a minute", () =>
+    Effect.gen(function* () {
+      const asked = yield* Queue.unbounded<string>()
+      const silent = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          serve((request) => {
+            Queue.offerUnsafe(asked, new URL(request.url).pathname)
+            return new Promise<never>(() => {})
+          })
+        ),
+        ({ stop }) => Effect.promise(stop)
+      )
+      yield* Effect.gen(function* () {
+        const { begin } = yield* ToolAccess
+        const begun = yield* Effect.forkChild(failure(begin("notes")))
+        assert.strictEqual(yield* Queue.take(asked), "/mcp")
+        yield* TestClock.adjust("5 seconds")
+        assert.match(yield* Queue.take(asked), /^\/\.well-known\//u)
+        yield* TestClock.adjust("20 seconds")
+        assert.strictEqual(yield* Fiber.join(begun), "The authorization at notes takes too long.")
+      }).pipe(Principal.provide("ada"), Effect.provide(kernel(`${silent.url}/mcp`, InMemory.makeState(), [])))
     }).pipe(Effect.scoped)
   )
 })

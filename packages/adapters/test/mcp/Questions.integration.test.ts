@@ -3,6 +3,7 @@ import { Principal, Turns } from "@colloquy/core"
 import { callTool, callTools, say, type ScriptStep } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { withAnswer } from "../../src/mcp/Elicitation.ts"
 import type { Mcp } from "../../src/mcp/index.ts"
 import { openDesk } from "./DeskServer.ts"
 import { kernelWith, program, send, told, type ToolTurn } from "./ToolTurns.ts"
@@ -135,4 +136,17 @@ describe("a question of an older server", () => {
       assert.deepStrictEqual(yield* told, ['[["accept",{"seats":1}]]', "You said: hello", '[["accept",{"seats":2}]]'])
     })
   )
+})
+
+it("a form's own values stand where a person has said nothing", () => {
+  const properties = {
+    seats: { type: "integer", default: 2 },
+    day: { type: "string", default: "Friday" },
+    name: { type: "string" }
+  }
+  const asked = [{ key: "0", message: "When?", schema: { type: "object", properties } }]
+  const state = { asked, requestState: null, responses: {}, count: 1 }
+  assert.deepStrictEqual(withAnswer({ action: "accept", content: { seats: 3 }, state }).responses, {
+    "0": { action: "accept", content: { seats: 3, day: "Friday" } }
+  })
 })

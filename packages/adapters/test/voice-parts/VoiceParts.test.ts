@@ -6,6 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import { TestClock } from "effect/testing"
 import { VoiceParts } from "../../src/voice-parts/index.ts"
 import { failure, finished, partsOf, type TestParts, writes } from "./Parts.ts"
@@ -109,6 +110,45 @@ describe("a voice from parts", () => {
         ]
       )
     })
+  )
+
+  const spans: Array<Tracer.NativeSpan> = []
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      return span
+    }
+  })
+  voiceStory(
+    "the trace has the span of a turn with the times of its stages, beside those of its parts",
+    model({
+      hears: () => "How far is it?",
+      thinks: () => Stream.concat(later("100 millis", "Not far. "), Stream.make(finished))
+    }),
+    Effect.gen(function* () {
+      const client = yield* connect()
+      yield* client.next("SessionBegin")
+      client.speak(loud(500))
+      client.speak(silence(600))
+      yield* client.next("TranscriptFinal")
+      yield* TestClock.adjust("100 millis")
+      const { itemId } = yield* client.next("TranscriptStarted")
+      yield* client.next("ResponseDone")
+      const turn = spans.find(({ name }) => name === "voice turn")
+      assert.deepStrictEqual(Object.fromEntries(turn?.attributes ?? []), {
+        "colloquy.voice.item_id": itemId,
+        "colloquy.voice.pause_ms": 500,
+        "colloquy.voice.transcript_ms": 0,
+        "colloquy.voice.first_token_ms": 100,
+        "colloquy.voice.first_sentence_ms": 100,
+        "colloquy.voice.first_sound_ms": 100
+      })
+      assert.includeMembers(
+        spans.map(({ name }) => name),
+        ["transcribe ears", "answer by voice", "chat m", "speak mouth"]
+      )
+    }).pipe(Effect.withTracer(tracer))
   )
 
   const long = "One two three four. Five six seven eight. Nine ten."

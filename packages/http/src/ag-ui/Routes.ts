@@ -158,6 +158,7 @@ const beginning = (input: RunInput, sent: ReadonlyArray<unknown>, found: Answer)
   return {
     threadId: input.threadId,
     runId: input.runId,
+    isOldClient: typeof input.protocolVersion !== "string",
     base,
     isReordered: !isInOrder(base, sent),
     snapshot: isAgain ? "answer" : isShown ? "first" : "none",

@@ -31,6 +31,7 @@ export type Told = TurnEvent | { readonly _tag: "Begun" } | { readonly _tag: "It
 export interface Beginning {
   readonly threadId: string
   readonly runId: string
+  readonly isOldClient: boolean
   /** The conversation before the events. */
   readonly base: ReadonlyArray<unknown>
   /** When the client is told the conversation: at once, when the answer begins (its messages may hold a piece of it), or only if something is corrected. */
@@ -54,6 +55,13 @@ interface Answer {
 const separator = "\n\n"
 
 const protocolVersion = "1.0"
+
+const statuses = {
+  ToolSubmitRequired: "requires_action",
+  RunEnded: "completed",
+  RunFailed: "failed",
+  RunCancelled: "cancelled"
+}
 
 export const eventText = (event: AgUiEvent): string => `data: ${withoutLineEnds(JSON.stringify(event))}\n\n`
 
@@ -80,7 +88,13 @@ export class RunEvents {
   }
 
   readonly encode = (batch: ReadonlyArray<Told>): string =>
-    batch.map((each) => this.take(each).map(eventText).join("")).join("")
+    batch.map((each) => this.take(each).map(this.known).map(eventText).join("")).join("")
+
+  /** Clients before 1.0 know two outcomes, and refuse fields of them that they do not know. */
+  private readonly known = (event: AgUiEvent): AgUiEvent =>
+    event.type !== "RUN_FINISHED" || !this.beginning.isOldClient || event.outcome?.type === "interrupt"
+      ? event
+      : { ...event, outcome: { type: "success" } }
 
   private take(event: Told): ReadonlyArray<AgUiEvent> {
     switch (event._tag) {
@@ -113,16 +127,11 @@ export class RunEvents {
         return this.withdraw()
       case "PartTold":
         return this.told(this.shown.event(event))
-      case "ChildBegan":
-        this.children.add(event.child.runId)
-        return [
-          {
-            type: "SUBAGENT_STARTED",
-            subagentRunId: event.child.runId,
-            name: event.child.name,
-            parentToolCallId: event.child.toolCallId
-          }
-        ]
+      case "ChildBegan": {
+        const { name, runId: subagentRunId, toolCallId: parentToolCallId } = event.child
+        this.children.add(subagentRunId)
+        return [{ type: "SUBAGENT_STARTED", subagentRunId, name, parentToolCallId }]
+      }
       case "ChildEnded":
         return this.endChild(event.runId, event.end.status === "COMPLETED" ? null : `It ended as ${event.end.status}.`)
       case "ToolSubmitRequired":
@@ -189,12 +198,9 @@ export class RunEvents {
     if (this.open === null) return []
     const { id: messageId, kind } = this.open
     this.open = null
-    return kind === "text"
-      ? [{ type: "TEXT_MESSAGE_END", messageId }]
-      : [
-          { type: "REASONING_MESSAGE_END", messageId },
-          { type: "REASONING_END", messageId }
-        ]
+    if (kind === "text") return [{ type: "TEXT_MESSAGE_END", messageId }]
+    const ends = ["REASONING_MESSAGE_END", "REASONING_END"] as const
+    return ends.map((type) => ({ type, messageId }))
   }
 
   /** The message that is being written. */
@@ -274,11 +280,8 @@ export class RunEvents {
 
   private endChild(subagentRunId: string, fault: string | null): ReadonlyArray<AgUiEvent> {
     if (!this.children.delete(subagentRunId)) return []
-    return [
-      fault === null
-        ? { type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } }
-        : { type: "SUBAGENT_ERROR", subagentRunId, message: fault }
-    ]
+    if (fault !== null) return [{ type: "SUBAGENT_ERROR", subagentRunId, message: fault }]
+    return [{ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } }]
   }
 
   private end(event: End): ReadonlyArray<AgUiEvent> {
@@ -316,10 +319,9 @@ export class RunEvents {
   }
 
   private fields(event: End): Schema.JsonObject {
-    const status = { ToolSubmitRequired: "requires_action", RunEnded: "completed", RunFailed: "failed" }
-    const told = event._tag === "RunCancelled" ? "cancelled" : status[event._tag]
     const spent = compact({ cost_usd: event.usage.costUsd ?? undefined, stop_reason: event.stopReason ?? undefined })
-    return Object.assign({ status: told, message_id: event.messageId, ...spent }, this.keptFields(event))
+    const own = { status: statuses[event._tag], message_id: event.messageId, ...spent }
+    return Object.assign(own, this.keptFields(event))
   }
 
   /** The text that counts is that of the end: markers that name nothing are gone. */
@@ -342,20 +344,15 @@ type OpenCalls = Extract<TurnEvent, { readonly _tag: "ToolSubmitRequired" }>["to
 
 /** What a leg waits for: people's decisions are interrupts, results of the client's tools are results that are pending. */
 export const outcomeOfCalls = (calls: OpenCalls): Outcome => {
-  const interrupts = calls.flatMap(({ approval, id, name }): ReadonlyArray<Interrupt> =>
-    approval === undefined
-      ? []
-      : [
-          {
-            id,
-            reason: approval.question === undefined ? "tool_call" : "input_required",
-            message: approval.question?.message ?? `May the tool ${name} run with these arguments?`,
-            toolCallId: id,
-            responseSchema: approval.question === undefined ? responseSchema : answerSchema(approval.question.schema),
-            ...(approval.expiresAt === null ? {} : { expiresAt: approval.expiresAt })
-          }
-        ]
-  )
+  const interrupts = calls.flatMap(({ approval, id, name }): ReadonlyArray<Interrupt> => {
+    if (approval === undefined) return []
+    const { expiresAt, question } = approval
+    const asked =
+      question === undefined
+        ? { reason: "tool_call", message: `May the tool ${name} run with these arguments?`, responseSchema }
+        : { reason: "input_required", message: question.message, responseSchema: answerSchema(question.schema) }
+    return [{ id, toolCallId: id, ...asked, ...(expiresAt === null ? {} : { expiresAt }) }]
+  })
   return interrupts.length > 0
     ? { type: "interrupt", interrupts }
     : { type: "success", pendingToolCallIds: calls.map(({ id }) => id) }
@@ -377,13 +374,8 @@ const answerSchema = (form: Schema.JsonObject) => ({
   properties: { ...responseSchema.properties, editedArgs: form }
 })
 
-const toUsage = ({ model, provider, usage }: End) => ({
-  provider,
-  model,
-  inputTokens: usage.inputTokens,
-  outputTokens: usage.outputTokens,
-  totalTokens: totalTokens(usage),
-  reasoningTokens: usage.reasoningTokens,
-  cachedInputTokens: usage.cachedInputTokens,
-  cacheWriteInputTokens: usage.cacheWriteTokens
-})
+const toUsage = ({ model, provider, usage }: End) => {
+  const { cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, reasoningTokens } = usage
+  const counts = { inputTokens, outputTokens, totalTokens: totalTokens(usage), reasoningTokens, cachedInputTokens }
+  return { provider, model, ...counts, cacheWriteInputTokens: cacheWriteTokens }
+}

@@ -58,6 +58,8 @@ const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(255))
 export const RunInput = Schema.Struct({
   threadId: Id,
   runId: Id,
+  /** Since 1.0. */
+  protocolVersion: maybe(Schema.String),
   messages: Schema.Array(InputMessage),
   state: Schema.optionalKey(Schema.Json),
   tools: maybe(

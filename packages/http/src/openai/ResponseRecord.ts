@@ -1,11 +1,12 @@
 /** A response as a record: what was asked, how far it is, and its output items. The same from a reply as from the store. Pure. */
 import type { Message, Run, StartedTurn, ToolDefinition, TurnReply, Usage } from "@colloquy/core"
-import { isAtRest, type RunFault, type RunStatus, totalTokens } from "@colloquy/core/adapters"
+import { addUsage, isAtRest, type RunFault, type RunStatus, totalTokens } from "@colloquy/core/adapters"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../wire/Json.ts"
 import { responseAnnotations } from "./Annotations.ts"
 import { writeConversationId, writeItemId, type ResponsePlace, writeResponseId } from "./Ids.ts"
+import { endLeg } from "./StoredTurns.ts"
 
 export type ResponseStatus = "incomplete" | "queued" | "in_progress" | "completed" | "failed" | "cancelled"
 
@@ -224,15 +225,18 @@ export const toolsIn = ({ plan }: Pick<Run, "plan">): ReadonlyArray<ToolDefiniti
 
 const isJsonObject = Schema.is(Schema.JsonObject)
 
-/** A leg as the store has it. `message` is undefined while nothing of it is stored. */
+/** A response as the store has it, of the answers of its run. One is missing while nothing of its leg is stored. */
 export const ofStored = (
   place: ResponsePlace,
   run: Run,
   asked: Asked,
-  message: Message | undefined
+  answers: ReadonlyArray<Message>
 ): ResponseParts | null => {
-  const isLast = run.leg === place.leg
   if (place.leg > run.leg) return null
+  const leg = endLeg(answers, place.leg, run.leg)
+  const message = answers[leg]
+  const before = answers.slice(place.leg, leg)
+  const isLast = run.leg === leg
   const running = isLast && !isAtRest(run.status)
   const beginning = { place, asked, isStored: true, tools: toolsIn(run) }
   const model = `${message?.provider ?? run.provider}/${message?.model ?? run.model}`
@@ -248,16 +252,19 @@ export const ofStored = (
     ...begun(beginning, model, message.createdAt, cut === null ? status : "incomplete"),
     cut,
     fault: isLast ? run.fault : null,
-    output: outputItems(
-      message.id,
-      message.content ?? "",
-      message.toolCalls,
-      status === "completed" && cut === null ? "completed" : "incomplete",
-      message.supplements
-    ),
-    usage: message.usage
+    output: [
+      ...before.flatMap((each) => itemsOf(each, "completed")),
+      ...itemsOf(message, status === "completed" && cut === null ? "completed" : "incomplete")
+    ],
+    usage: [...before, message].reduce<Usage | null>(addUsageOf, null)
   }
 }
+
+const itemsOf = ({ content, id, supplements, toolCalls }: Message, status: "completed" | "incomplete") =>
+  outputItems(id, content ?? "", toolCalls, status, supplements)
+
+const addUsageOf = (sum: Usage | null, { usage }: Message): Usage | null =>
+  sum === null || usage === null ? (usage ?? sum) : addUsage(sum, usage)
 
 const statusOfRun: { readonly [Status in RunStatus]: ResponseStatus } = {
   QUEUED: "queued",

@@ -11,7 +11,7 @@ import { readResponseId } from "./Ids.ts"
 import { makeMadeAssistants } from "./MadeAssistants.ts"
 import { ResponseEvents } from "./ResponseEvents.ts"
 import { readAskedOrEmpty, ofStored, responseRecord, toolsIn } from "./ResponseRecord.ts"
-import { deletedKey, isDeleted, isForgotten, answersInRun, questionInRun } from "./StoredTurns.ts"
+import { deletedKey, endLeg, isDeleted, isForgotten, answersInRun, questionInRun } from "./StoredTurns.ts"
 import { keptTranscript } from "./TranscriptPart.ts"
 
 const missing = (id: string) =>
@@ -35,18 +35,19 @@ export const makeStoredResponses = Effect.gen(function* () {
       .pipe(Effect.mapError((error) => (error._tag === "RunNotFound" ? missing(id) : fromKernel(error))))
     const question = questionInRun(found.messages, run.id)
     const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
-    const parts = ofStored(place, run, asked, answersInRun(found.messages, run.id)[place.leg])
+    const answers = answersInRun(found.messages, run.id)
+    const parts = ofStored(place, run, asked, answers)
     if (parts === null || isDeleted(found.thread, place)) return yield* missing(id)
-    return { ...found, place, run, asked, parts }
+    return { ...found, place, run, asked, parts, isNewest: endLeg(answers, place.leg, run.leg) === run.leg }
   })
 
   const get = Effect.fnUntraced(function* (
     id: string
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal | HttpServerRequest | Scope.Scope> {
-    const { asked, parts, place, run } = yield* find(id)
+    const { asked, isNewest, parts, place, run } = yield* find(id)
     const query = new URLSearchParams((yield* HttpServerRequest).url.split("?", 2)[1] ?? "")
     if (query.get("stream") !== "true") return HttpServerResponse.jsonUnsafe(responseRecord(parts))
-    if (place.leg !== run.leg) return yield* overtaken
+    if (!isNewest) return yield* overtaken
     yield* takePlace
     const { threadId, runId } = place
     const events = yield* Effect.mapError(turns.follow(threadId, runId, run.legStart - 1), fromKernel)

@@ -12,9 +12,24 @@ export const answersInRun = (messages: ReadonlyArray<Message>, runId: ResponsePl
 export const questionInRun = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): Message | undefined =>
   messages.find((message) => message.runId === runId && message.role === "user")
 
+/** The client has no part in what comes after this leg: it waited for people's decisions alone. */
+const isDecided = (answer: Message | undefined): boolean =>
+  answer !== undefined &&
+  answer.toolCalls.length > 0 &&
+  answer.toolCalls.every(({ approval }) => approval !== undefined)
+
+/** The last leg of a response: what a person's decision begins is still the same response. */
+export const endLeg = (answers: ReadonlyArray<Message>, from: number, newest = answers.length - 1): number => {
+  let leg = from
+  while (leg < newest && isDecided(answers[leg])) leg++
+  return leg
+}
+
 /** Whether nothing was said after this response. */
-export const isLast = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): boolean =>
-  messages.at(-1)?.runId === runId && answersInRun(messages, runId).length === leg + 1
+export const isLast = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): boolean => {
+  const answers = answersInRun(messages, runId)
+  return messages.at(-1)?.runId === runId && answers.length === endLeg(answers, leg) + 1
+}
 
 /** The run that waits for outputs, and the leg that they begin. */
 export const waitingIn = (messages: ReadonlyArray<Message>): ResponsePlace | null => {
@@ -29,7 +44,8 @@ export const developerIn = (messages: ReadonlyArray<Message>): ReadonlyArray<str
 
 /** All messages up to a response, itself included. */
 export const upTo = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): ReadonlyArray<Message> => {
-  const answer = answersInRun(messages, runId)[leg]
+  const answers = answersInRun(messages, runId)
+  const answer = answers[endLeg(answers, leg)]
   return answer === undefined ? messages : messages.slice(0, messages.indexOf(answer) + 1)
 }
 
@@ -82,6 +98,8 @@ export const isDeleted = ({ metadata }: Thread, place: ResponsePlace): boolean =
 export const isForgotten = ({ messages, thread }: ThreadWithMessages): boolean => {
   const runs = new Set(messages.flatMap(({ runId }) => (runId === null ? [] : [runId])))
   return [...runs].every((runId) =>
-    answersInRun(messages, runId).every((_, leg) => isDeleted(thread, { threadId: thread.id, runId, leg }))
+    answersInRun(messages, runId).every(
+      (_, leg, answers) => isDecided(answers[leg - 1]) || isDeleted(thread, { threadId: thread.id, runId, leg })
+    )
   )
 }

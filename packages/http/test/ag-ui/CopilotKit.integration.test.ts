@@ -1,4 +1,4 @@
-/** CopilotKit's client in a browser against an assistant: text, an approval as an interrupt and its decision, a new page, another owner. */
+/** CopilotKit's client in a browser against an assistant: text, a tool of the page, an approval as an interrupt and its decision, a new page, another owner. */
 import { callTool, say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -14,12 +14,19 @@ import { listen } from "../Sockets.ts"
 const script = `
 import { CopilotKitCore } from "@copilotkit/core"
 import { HttpAgent } from "@ag-ui/client"
+import { z } from "zod"
 
 let agent, core
 globalThis.chat = {
   open: (url, key, threadId) => {
     agent = new HttpAgent({ url, agentId: "default", threadId, headers: { "x-api-key": key } })
     core = new CopilotKitCore({ agents__unsafe_dev_only: { default: agent } })
+    core.addTool({
+      name: "paint",
+      description: "Paints the page",
+      parameters: z.object({ colour: z.string() }),
+      handler: async ({ colour }) => "painted " + (document.body.style.background = colour)
+    })
   },
   say: async (id, content) => {
     agent.addMessage({ id, role: "user", content })
@@ -32,7 +39,7 @@ globalThis.chat = {
   },
   approve: async () => {
     const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: { approved: true } }))
-    await agent.runAgent({ resume })
+    await core.runAgent({ agent, resume })
     return chat.seen()
   },
   seen: () => ({
@@ -78,7 +85,7 @@ interface Seen {
 describe("CopilotKit's client", () => {
   inChromium((launch) => {
     it(
-      "talks to an assistant, decides about a call, and shows the conversation to a new page",
+      "talks to an assistant, runs a tool of the page, decides about a call, and shows the conversation to a new page",
       { timeout: 120_000 },
       async () => {
         const paid: Array<unknown> = []
@@ -87,7 +94,13 @@ describe("CopilotKit's client", () => {
           needsApproval: true as const,
           run: (args: object) => Effect.sync(() => `paid ${paid.push(args)}`)
         }
-        const steps = [say("Hello, ", "Ada."), callTool("pay", { cents: 5 }, "c"), say("Paid.")]
+        const steps = [
+          say("Hello, ", "Ada."),
+          callTool("paint", { colour: "red" }, "p"),
+          say("It is red."),
+          callTool("pay", { cents: 5 }, "c"),
+          say("Paid.")
+        ]
         await using service = await open(steps, { hosted: [pay], http: { wings: [agUi] } })
         const { assistant_id: id } = (await service.call("POST", "/assistants", { name: "a" })).body
         const code = await bundle()
@@ -117,7 +130,13 @@ describe("CopilotKit's client", () => {
             ["assistant", "Hello, Ada."]
           ] as const
           assert.deepStrictEqual(await ada('say("1", "Hi")'), { messages: hello, interrupts: [], status: "completed" })
-          assert.deepStrictEqual((await ada('say("2", "Pay")')).interrupts, ["c"])
+          assert.deepStrictEqual((await ada('say("2", "Paint it red")')).messages.slice(2), [
+            ["user", "Paint it red"],
+            ["assistant", ""],
+            ["tool", "painted red"],
+            ["assistant", "It is red."]
+          ])
+          assert.deepStrictEqual((await ada('say("3", "Pay")')).interrupts, ["c"])
           assert.deepStrictEqual(paid, [])
 
           const again = await newPage(keys.ada)

@@ -2,6 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, callTools, fail, finish, gate, hang, say } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import OpenAI from "openai"
 import type { FunctionTool, ResponseInput } from "openai/resources/responses/responses"
 import { openai } from "../../src/openai/index.ts"
@@ -446,6 +447,56 @@ describe("responses", () => {
       if (event.type === "response.failed") assert.match(event.response.error?.message ?? "", /key/u)
     }
     assert.strictEqual(types.at(-1), "response.failed")
+  })
+
+  it("that wait for an approval go on with the decision as the same response", async () => {
+    const pay = {
+      definition: { name: "pay", description: null, parameters: null },
+      needsApproval: true as const,
+      run: () => Effect.succeed("paid")
+    }
+    const script = [
+      [say("One moment."), callTool("pay", { cents: 5 }, "c")],
+      say("It is paid."),
+      say("Five."),
+      say("Six.")
+    ]
+    await using service = await openService(script, { hosted: [pay] })
+    const client = service.client()
+    const asked = await client.responses.create({ model, input: "Pay" })
+    const waits = ["incomplete", "approval_required", "One moment."]
+    const seen = ({ incomplete_details, output_text, status }: typeof asked) => [
+      status,
+      incomplete_details?.reason,
+      output_text
+    ]
+    assert.deepStrictEqual(seen(asked), waits)
+    assert.deepStrictEqual(seen(await client.responses.retrieve(asked.id)), waits)
+    const threadId = (await threadsOf(service))[0]?.thread_id
+    const { run_id } = (await service.call("GET", `/threads/${threadId}`)).body.messages.at(-1)
+    const approvals = [{ tool_call_id: "c", decision: "approve" }]
+    await service.call("POST", `/threads/${threadId}/runs/${run_id}/approvals`, { approvals })
+    const done = await client.responses.retrieve(asked.id)
+    assert.deepStrictEqual(seen(done), ["completed", undefined, "One moment.It is paid."])
+    assert.strictEqual(done.usage?.output_tokens, 2)
+    const streamed = await client.responses.retrieve(asked.id, { stream: true })
+    const words: Array<string> = []
+    for await (const event of streamed) if (event.type === "response.output_text.delta") words.push(event.delta)
+    assert.strictEqual(words.join(""), "It is paid.")
+    const next = await client.responses.create({ model, input: "How much?", previous_response_id: asked.id })
+    assert.strictEqual(next.output_text, "Five.")
+    assert.lengthOf(await threadsOf(service), 1)
+    const other = await client.responses.create({ model, input: "Or?", previous_response_id: asked.id })
+    assert.strictEqual(other.output_text, "Six.")
+    assert.deepStrictEqual(said(service), [
+      "user: Pay",
+      "assistant: One moment. (pay)",
+      "tool pay: paid",
+      "assistant: It is paid.",
+      "user: Or?"
+    ])
+    for (const { id } of [asked, next, other]) await client.responses.delete(id)
+    assert.lengthOf(await threadsOf(service), 0)
   })
 
   it("cite the files of an assistant, also in streams and in completions", async () => {

@@ -3,7 +3,8 @@ import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-const eventId = { event_id: optional(Schema.String) }
+const named = <F extends Schema.Struct.Fields>(fields: F) =>
+  Schema.Struct({ event_id: optional(Schema.String), ...fields })
 const millis = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
 
 const Content = Schema.Struct({ type: Schema.String, text: optional(Schema.String) })
@@ -32,25 +33,13 @@ const NewItem = Schema.Union([
 export type NewItem = typeof NewItem.Type
 
 export const ClientEvent = Schema.Union([
-  Schema.Struct({ ...eventId, type: Schema.Literal("session.update"), session: Schema.JsonObject }),
-  Schema.Struct({ ...eventId, type: Schema.Literal("input_audio_buffer.append"), audio: Schema.String }),
-  Schema.Struct({
-    ...eventId,
-    type: Schema.Literals(["input_audio_buffer.commit", "input_audio_buffer.clear", "response.cancel"])
-  }),
-  Schema.Struct({ ...eventId, type: Schema.Literal("conversation.item.create"), item: NewItem }),
-  Schema.Struct({
-    ...eventId,
-    type: Schema.Literal("conversation.item.truncate"),
-    item_id: Schema.String,
-    audio_end_ms: millis
-  }),
-  Schema.Struct({
-    ...eventId,
-    type: Schema.Literals(["conversation.item.delete", "conversation.item.retrieve"]),
-    item_id: Schema.String
-  }),
-  Schema.Struct({ ...eventId, type: Schema.Literal("response.create"), response: optional(Schema.JsonObject) })
+  named({ type: Schema.Literal("session.update"), session: Schema.JsonObject }),
+  named({ type: Schema.Literal("input_audio_buffer.append"), audio: Schema.String }),
+  named({ type: Schema.Literals(["input_audio_buffer.commit", "input_audio_buffer.clear", "response.cancel"]) }),
+  named({ type: Schema.Literal("conversation.item.create"), item: NewItem }),
+  named({ type: Schema.Literal("conversation.item.truncate"), item_id: Schema.String, audio_end_ms: millis }),
+  named({ type: Schema.Literals(["conversation.item.delete", "conversation.item.retrieve"]), item_id: Schema.String }),
+  named({ type: Schema.Literal("response.create"), response: optional(Schema.JsonObject) })
 ])
 export type ClientEvent = typeof ClientEvent.Type
 

@@ -10,7 +10,7 @@ import type { EventType } from "./EventTypes.ts"
 import type { Item } from "./Items.ts"
 import { Buffer } from "node:buffer"
 
-type Told<Tag extends ServiceEvent["_tag"]> = Extract<ServiceEvent, { readonly _tag: Tag }>
+export type Told<Tag extends ServiceEvent["_tag"]> = Extract<ServiceEvent, { readonly _tag: Tag }>
 
 export interface ResponsesSink {
   readonly send: (event: Fields & { readonly type: EventType }) => void
@@ -43,18 +43,13 @@ interface Response {
 }
 
 /** The kinds of tokens that the ledger does not tell apart (text, sound) are left out. */
-const usageRecord = (usage: Usage | undefined): Fields =>
-  usage === undefined
-    ? {}
-    : {
-        usage: {
-          total_tokens: usage.inputTokens + usage.outputTokens,
-          input_tokens: usage.inputTokens,
-          output_tokens: usage.outputTokens,
-          input_token_details: { cached_tokens: usage.cachedInputTokens },
-          output_token_details: {}
-        }
-      }
+const usageRecord = ({ cachedInputTokens, inputTokens, outputTokens }: Usage): Fields => ({
+  total_tokens: inputTokens + outputTokens,
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  input_token_details: { cached_tokens: cachedInputTokens },
+  output_token_details: {}
+})
 
 /** The server of the hosted tools in the protocol's words. */
 const serverLabel = "service"
@@ -92,6 +87,14 @@ export const makeResponses = (sink: ResponsesSink) => {
     output_index: index
   })
 
+  /** Items of messages have one part of content. */
+  const inPart = (response: Response, item: SpokenItem) => ({ ...inItem(response, item), content_index: 0 })
+
+  const beginOutput = ({ id }: Response, index: number, item: Item): void => {
+    send({ type: "response.output_item.added", response_id: id, output_index: index, item })
+    added(item, false)
+  }
+
   const message = ({ id, isFinal, isText, text }: SpokenItem, status: string): Item => ({
     id,
     object: "realtime.item",
@@ -110,15 +113,9 @@ export const makeResponses = (sink: ResponsesSink) => {
     const item: SpokenItem = { id: itemId, index: response.items++, isText, text: "", isFinal: false, hasSound: false }
     response.spoken.set(itemId, item)
     known.add(itemId)
-    send({
-      type: "response.output_item.added",
-      response_id: response.id,
-      output_index: item.index,
-      item: message(item, "in_progress")
-    })
-    added(message(item, "in_progress"), false)
+    beginOutput(response, item.index, message(item, "in_progress"))
     const part = isText ? { type: "text", text: "" } : { type: "audio", transcript: "" }
-    send({ type: "response.content_part.added", ...inItem(response, item), content_index: 0, part })
+    send({ type: "response.content_part.added", ...inPart(response, item), part })
     return { response, item }
   }
 
@@ -126,7 +123,7 @@ export const makeResponses = (sink: ResponsesSink) => {
     const open = openItem(event.itemId)
     if (open === null || open.item.isFinal) return
     const { item, response } = open
-    const place = { ...inItem(response, item), content_index: 0 }
+    const place = inPart(response, item)
     if (event._tag === "TranscriptDelta") {
       item.text += event.text
       const type = item.isText ? "response.output_text.delta" : "response.output_audio_transcript.delta"
@@ -139,14 +136,14 @@ export const makeResponses = (sink: ResponsesSink) => {
   const finishWords = (response: Response, item: SpokenItem): void => {
     if (item.isFinal) return
     item.isFinal = true
-    const place = { ...inItem(response, item), content_index: 0 }
+    const place = inPart(response, item)
     if (item.isText) send({ type: "response.output_text.done", ...place, text: item.text })
     else send({ type: "response.output_audio_transcript.done", ...place, transcript: item.text })
   }
 
   const finishItem = (response: Response, item: SpokenItem): void => {
     finishWords(response, item)
-    const place = { ...inItem(response, item), content_index: 0 }
+    const place = inPart(response, item)
     if (item.hasSound) send({ type: "response.output_audio.done", ...place })
     const part = item.isText ? { type: "text", text: item.text } : { type: "audio", transcript: item.text }
     send({ type: "response.content_part.done", ...place, part })
@@ -169,8 +166,7 @@ export const makeResponses = (sink: ResponsesSink) => {
       ? { id, type: "mcp_call", server_label: serverLabel, name, arguments: text, output: null, error: null }
       : { id, object: "realtime.item", type: "function_call", call_id: toolCallId, name, arguments: text }
     const opening = isHosted ? item : { ...item, status: "in_progress", arguments: "" }
-    send({ type: "response.output_item.added", response_id: response.id, output_index: index, item: opening })
-    added(opening, false)
+    beginOutput(response, index, opening)
     if (isHosted) {
       hosted.set(toolCallId, item)
       response.output.push(item)
@@ -194,12 +190,8 @@ export const makeResponses = (sink: ResponsesSink) => {
       const { item, response } = open
       item.hasSound = true
       hasSpoken = true
-      const head = JSON.stringify({
-        type: "response.output_audio.delta",
-        event_id: newId("event"),
-        ...inItem(response, item),
-        content_index: 0
-      })
+      const event = { type: "response.output_audio.delta", event_id: newId("event"), ...inPart(response, item) }
+      const head = JSON.stringify(event)
       const piece = format.sampleRate === 24_000 ? base64 : resampled(base64, format.sampleRate)
       sink.sendAudio(Buffer.concat([Buffer.from(`${head.slice(0, -1)},"delta":"`), piece, Buffer.from('"}')]))
     },
@@ -221,7 +213,8 @@ export const makeResponses = (sink: ResponsesSink) => {
       const response = begin()
       for (const item of response.spoken.values()) finishItem(response, item)
       active = null
-      send({ type: "response.done", response: { ...responseRecord(response, true), ...usageRecord(usage) } })
+      const spent = usage === undefined ? {} : { usage: usageRecord(usage) }
+      send({ type: "response.done", response: { ...responseRecord(response, true), ...spent } })
     },
     /** Whether this is the item of an answer. */
     hasItem: (itemId: string): boolean => known.has(itemId)

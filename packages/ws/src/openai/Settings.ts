@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { readFirstFrame } from "../FirstFrame.ts"
-import { at, type Fields, isList, isObject, merge, without } from "../Json.ts"
+import { at, defined, type Fields, isList, isObject, merge, without } from "../Json.ts"
 
 export interface Settings {
   readonly model: ModelInfo
@@ -78,10 +78,8 @@ export const updated = (settings: Settings, update: Fields): Result.Result<Setti
     return fail('output_modalities is ["audio"] or ["text"].', "output_modalities")
   }
   const next = { ...settings, asked: merge(settings.asked, update) }
-  return Result.mapError(
-    Result.map(firstFrame(next), () => next),
-    (message) => ({ message, param: "session" })
-  )
+  const read = firstFrame(next)
+  return Result.isFailure(read) ? Result.fail({ message: read.failure, param: "session" }) : Result.succeed(next)
 }
 
 const fail = (message: string, param: string) => Result.fail({ message, param: `session.${param}` })
@@ -103,16 +101,15 @@ export const firstFrame = (settings: Settings): Result.Result<SessionRequest, st
       `A tool of the type ${JSON.stringify(at(other, "type") ?? null)} is not run here: declare functions.`
     )
   }
-  const assistant = at(asked, "prompt", "id")
   const frame = readFirstFrame({
-    ...(assistant === undefined ? {} : { assistant_id: assistant }),
+    ...defined({
+      assistant_id: at(asked, "prompt", "id"),
+      system_prompt: asked["instructions"],
+      tools: tools?.map((tool) => ({ type: "function", function: tool }))
+    }),
     ...place,
     provider: model.provider,
     model: model.name,
-    ...(asked["instructions"] === undefined ? {} : { system_prompt: asked["instructions"] }),
-    ...(tools === undefined || tools === null
-      ? {}
-      : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
     provider_options: optionsOf(settings)
   })
   return Result.map(frame, (request) => ({ ...request, approvals: true, kept: settingsOf(asked, request) }))
@@ -125,20 +122,15 @@ const settingsOf = (asked: Fields, { systemPrompt, tools }: SessionRequest): Ses
 })
 
 /** The settings of a session that has begun, with those that its thread has kept. */
-export const withKept = (settings: Settings, { systemPrompt, tools }: SessionSettings): Settings => ({
-  ...settings,
-  asked: {
-    ...settings.asked,
-    ...(systemPrompt === undefined ? {} : { instructions: systemPrompt }),
-    ...(tools === undefined ? {} : { tools: tools === null ? null : tools.map(shownTool) })
-  }
-})
+export const withKept = (settings: Settings, { systemPrompt, tools }: SessionSettings): Settings => {
+  const kept = defined({ instructions: systemPrompt, tools: tools?.map(shownTool) ?? tools })
+  return { ...settings, asked: { ...settings.asked, ...kept } }
+}
 
 const shownTool = ({ description, name, parameters }: ToolDefinition): Fields => ({
   type: "function",
   name,
-  ...(description === null ? {} : { description }),
-  ...(parameters === null ? {} : { parameters })
+  ...defined({ description: description ?? undefined, parameters: parameters ?? undefined })
 })
 
 /** The instructions and the tools that a change gives; null: it leaves both as they are. */
@@ -168,24 +160,18 @@ const isSame = (one: Schema.Json | undefined, other: Schema.Json | undefined): b
 /** The vendor's options. Some vendors have the voice and the turn detection at the top. */
 export const optionsOf = ({ asked, model }: Settings): Fields => {
   const taken = settingsTaken(model)
-  const options: Record<string, Schema.Json> = {}
-  for (const name of ofModel) {
-    const value = asked[name]
-    if (name === "audio" || value === undefined || !taken.has(name)) continue
-    options[name] = value
-  }
-  const detection = at(asked, "audio", "input", "turn_detection")
-  const voice = at(asked, "audio", "output", "voice")
-  const isDetectionAtTop = taken.has("turn_detection")
-  const isVoiceAtTop = taken.has("voice")
-  if (isDetectionAtTop && detection !== undefined) options["turn_detection"] = detection
-  if (isVoiceAtTop && voice !== undefined) options["voice"] = voice
-  const input = without(at(asked, "audio", "input"), ["format", ...(isDetectionAtTop ? ["turn_detection"] : [])])
-  const output = without(at(asked, "audio", "output"), ["format", ...(isVoiceAtTop ? ["voice"] : [])])
-  if (taken.has("audio") && (input !== null || output !== null)) {
-    options["audio"] = { ...(input === null ? {} : { input }), ...(output === null ? {} : { output }) }
-  }
-  return options
+  const options = ofModel.filter((name) => name !== "audio" && taken.has(name)).map((name) => [name, asked[name]])
+  const atTop = defined({
+    turn_detection: taken.has("turn_detection") ? at(asked, "audio", "input", "turn_detection") : undefined,
+    voice: taken.has("voice") ? at(asked, "audio", "output", "voice") : undefined
+  })
+  const input = without(at(asked, "audio", "input"), [
+    "format",
+    ...(taken.has("turn_detection") ? ["turn_detection"] : [])
+  ])
+  const output = without(at(asked, "audio", "output"), ["format", ...(taken.has("voice") ? ["voice"] : [])])
+  const audio = taken.has("audio") ? defined({ input: input ?? undefined, output: output ?? undefined }) : {}
+  return { ...defined(Object.fromEntries(options)), ...atTop, ...(Object.keys(audio).length === 0 ? {} : { audio }) }
 }
 
 const decodeCapabilities = Schema.decodeUnknownOption(RealtimeCapabilities)

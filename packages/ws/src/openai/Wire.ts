@@ -14,7 +14,7 @@ import { readObject } from "../Wire.ts"
 import { type ClientEvent, idOfEvent, type NewItem, readClientEvent } from "./ClientEvents.ts"
 import type { EventType } from "./EventTypes.ts"
 import { type Item, makeItems } from "./Items.ts"
-import { makeResponses } from "./Responses.ts"
+import { makeResponses, type Told } from "./Responses.ts"
 import {
   changedSettings,
   firstFrame,
@@ -30,6 +30,13 @@ import {
 } from "./Settings.ts"
 
 type Typed = Fields & { readonly type: EventType }
+
+/** What waits for a `response.create`: words of the user, or the output of a function. */
+interface Waiting {
+  readonly id: string
+  readonly text?: string
+  readonly output?: { readonly toolCallId: string; readonly name: string; readonly output: string }
+}
 
 /** How much a client may prepare before it asks for a response. */
 const mostPending = 100
@@ -62,13 +69,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
   let committed: string | null = null
   let resample = makeResampler(24_000, 24_000)
   const early: Array<{ readonly event: ClientEvent; readonly bytes: number }> = []
-  let texts: Array<{ readonly id: string; readonly text: string }> = []
-  let outputs: Array<{
-    readonly id: string
-    readonly toolCallId: string
-    readonly name: string
-    readonly output: string
-  }> = []
+  let waiting: Array<Waiting> = []
   const calls = new Map<string, string>()
   const approvals = new Map<string, string>()
   /** The ids of the client for turns that the vendor names otherwise. */
@@ -78,8 +79,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
   const newId = (kind: string): string => `${kind}_${mark}_${++ids}`
   const send = (event: Typed): void => connection.send(JSON.stringify({ ...event, event_id: newId("event") }), false)
 
-  const fail = (code: string, message: string, param: string | null = null): void =>
-    send({ type: "error", error: { type: errorType(code), code, message, param, event_id: current } })
+  const fail = (code: string, message: string, param: string | null = null, id = current): void =>
+    send({ type: "error", error: { type: errorType(code), code, message, param, event_id: id } })
 
   const done = (item: Item): void => {
     items.put(item)
@@ -121,11 +122,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
     receive({ _tag: "Begin", request: request.success, bytes })
   }
 
-  const onBegin = ({
-    inputFormat,
-    settings: kept = {},
-    threadId
-  }: Extract<ServiceEvent, { readonly _tag: "SessionBegin" }>): void => {
+  const onBegin = ({ inputFormat, settings: kept = {}, threadId }: Told<"SessionBegin">): void => {
     conversationId = threadId
     resample = makeResampler(24_000, inputFormat.sampleRate)
     send({ type: "conversation.created", conversation: { id: threadId, object: "realtime.conversation" } })
@@ -211,15 +208,12 @@ export const openAiWire = (connection: Connection): SessionWire => {
         return send({ type: "input_audio_buffer.cleared" })
       case "conversation.item.create":
         return create(event.item)
-      case "conversation.item.truncate":
-        if (!responses.hasItem(event.item_id)) return fail("item_not_found", unknownItem, "item_id")
-        if (!frame({ _tag: "Heard", itemId: event.item_id, millis: event.audio_end_ms })) return
-        return send({
-          type: "conversation.item.truncated",
-          item_id: event.item_id,
-          content_index: 0,
-          audio_end_ms: event.audio_end_ms
-        })
+      case "conversation.item.truncate": {
+        const { audio_end_ms, item_id } = event
+        if (!responses.hasItem(item_id)) return fail("item_not_found", unknownItem, "item_id")
+        if (!frame({ _tag: "Heard", itemId: item_id, millis: audio_end_ms })) return
+        return send({ type: "conversation.item.truncated", item_id, content_index: 0, audio_end_ms })
+      }
       case "conversation.item.retrieve": {
         const item = items.get(event.item_id)
         if (item === undefined) return fail("item_not_found", "This item is not known, or is too old.", "item_id")
@@ -230,9 +224,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
       case "response.create":
         return createResponse(event.response ?? {})
       case "response.cancel":
-        if (!responses.isActive() && !isAwaited) {
+        if (!responses.isActive() && !isAwaited)
           return fail("response_cancel_not_active", "No response is being given.")
-        }
         isCancelling = true
         if (!frame({ _tag: "Cancel" })) isCancelling = false
     }
@@ -256,32 +249,30 @@ export const openAiWire = (connection: Connection): SessionWire => {
       if (frame({ _tag: "Approval", ...decision })) added(record, true)
       return
     }
-    const waiting = [...texts.map(({ text }) => text), ...outputs.map(({ output }) => output)]
-    const characters = waiting.reduce((sum, { length }) => sum + length, 0)
-    if (waiting.length >= mostPending || characters + JSON.stringify(item).length > mostPendingCharacters) {
+    const characters = waiting.reduce(
+      (sum, { output, text = "" }) => sum + text.length + (output?.output.length ?? 0),
+      0
+    )
+    if (waiting.length >= mostPending || characters + JSON.stringify(item).length > mostPendingCharacters)
       return fail("too_many_items", "Too much waits for a response.create. Send it first.")
-    }
     if (item.type === "function_call_output") {
       const name = calls.get(item.call_id)
       if (name === undefined) return fail("invalid_value", "No call of a function has this call_id.", "item.call_id")
-      outputs.push({ id, toolCallId: item.call_id, name, output: item.output })
+      waiting.push({ id, output: { toolCallId: item.call_id, name, output: item.output } })
       return added(record, true)
     }
-    if (item.role !== "user") {
+    if (item.role !== "user")
       return fail("unsupported_item", "The thread has the conversation: only items of the user are added.", "item.role")
-    }
-    if (item.content.some(({ type }) => type !== "input_text")) {
+    if (item.content.some(({ type }) => type !== "input_text"))
       return fail("unsupported_item", "Content is input_text. Append audio to the buffer.", "item.content")
-    }
-    texts.push({ id, text: item.content.flatMap(({ text }) => text ?? []).join("\n") })
+    waiting.push({ id, text: item.content.flatMap(({ text }) => text ?? []).join("\n") })
     added(record, true)
   }
 
   const remove = (id: string): void => {
-    const before = texts.length + outputs.length
-    texts = texts.filter((each) => each.id !== id)
-    outputs = outputs.filter((each) => each.id !== id)
-    if (texts.length + outputs.length < before) return send({ type: "conversation.item.deleted", item_id: id })
+    const before = waiting.length
+    waiting = waiting.filter((each) => each.id !== id)
+    if (waiting.length < before) return send({ type: "conversation.item.deleted", item_id: id })
     fail("unsupported_item", "The thread keeps every item that does not wait for a response.", "item_id")
   }
 
@@ -291,17 +282,16 @@ export const openAiWire = (connection: Connection): SessionWire => {
     )
     if (foreign !== undefined)
       return fail("unsupported_response", `"${foreign}" cannot be set for one response.`, `response.${foreign}`)
-    const hasPending = outputs.length > 0 || texts.length > 0 || committed !== null
-    if (!hasPending) {
+    if (waiting.length === 0 && committed === null) {
       isAwaited = frame({ _tag: "ProviderEvent", event: { type: "response.create", response } }) || isAwaited
       return
     }
-    if (at(response, "instructions") !== undefined) {
+    if (at(response, "instructions") !== undefined)
       return fail("unsupported_response", "Instructions and new items cannot go together.", "response.instructions")
-    }
     isAwaited = true
-    const given = outputs.splice(0).map(({ name, output, toolCallId }) => ({ toolCallId, name, output }))
-    const typed = texts.splice(0).map(({ text }) => text)
+    const given = waiting.flatMap(({ output }) => output ?? [])
+    const typed = waiting.flatMap(({ text }) => text ?? [])
+    waiting = []
     const isCommit = committed !== null
     committed = null
     if (given.length > 0) frame({ _tag: "ToolOutputs", outputs: given })
@@ -353,14 +343,12 @@ export const openAiWire = (connection: Connection): SessionWire => {
       case "TranscriptDelta":
         if (event.role === "assistant") return responses.words(event)
         return transcribed(event.itemId, "delta", { delta: event.text })
-      case "TranscriptFinal": {
+      case "TranscriptFinal":
         if (event.role === "assistant") {
           items.setWords(event.itemId, event.text)
           return responses.words(event)
         }
-        const usage = { type: "duration", seconds: 0 }
-        return transcribed(event.itemId, "completed", { transcript: event.text, usage })
-      }
+        return transcribed(event.itemId, "completed", { transcript: event.text, usage: noDuration })
       case "TranscriptFailed": {
         const error = { type: "transcription_error", code: "transcription_failed", message: "There is no transcript." }
         return transcribed(event.itemId, "failed", { error })
@@ -377,14 +365,12 @@ export const openAiWire = (connection: Connection): SessionWire => {
       }
       case "ToolCancelled":
         for (const id of event.toolCallIds) calls.delete(id)
-        outputs = outputs.filter(({ toolCallId }) => !event.toolCallIds.includes(toolCallId))
+        waiting = waiting.filter(({ output }) => output === undefined || calls.has(output.toolCallId))
         return
       case "Interrupted":
         responses.breakOff(isCancelling ? "client_cancelled" : "turn_detected")
-        if (!isCancelling) {
-          send({ type: "input_audio_buffer.speech_started", audio_start_ms: 0, item_id: newId("item") })
-        }
-        return
+        if (isCancelling) return
+        return send({ type: "input_audio_buffer.speech_started", audio_start_ms: 0, item_id: newId("item") })
       case "ResponseDone":
         if (isCancelling) responses.breakOff("client_cancelled")
         isCancelling = false
@@ -410,14 +396,9 @@ export const openAiWire = (connection: Connection): SessionWire => {
       const json = readObject(text)
       if (json === undefined) return fail("invalid_json", "A frame must contain one JSON object.")
       const event = readClientEvent(json)
-      if (Result.isFailure(event)) {
-        current = idOfEvent(json)
-        fail("invalid_event", event.failure.message)
-        current = null
-        return
-      }
-      if (phase === "new" && event.success.type === "session.update") return handle(event.success, bytes)
-      if (phase === "live") return handle(event.success, bytes)
+      if (Result.isFailure(event)) return fail("invalid_event", event.failure.message, null, idOfEvent(json))
+      const isTaken = phase === "live" || (phase === "new" && event.success.type === "session.update")
+      if (isTaken) return handle(event.success, bytes)
       early.push({ event: event.success, bytes })
       if (phase === "new") begin(bytes)
     },
@@ -433,6 +414,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
       JSON.stringify({ type: "error", error: { type: errorType(""), code: "frame_too_large", message } })
   }
 }
+
+const noDuration = { type: "duration", seconds: 0 }
 
 const unknownItem = "No answer of this session has this id."
 
