@@ -107,15 +107,19 @@ describe("the cookbook", () => {
     assert.deepStrictEqual(await printed(start("memory.ts")), ["In Oslo. Ada lives in Oslo."])
   }, 60_000)
 
-  it("asks a gateway, and tells when it is not there", async () => {
+  it("asks a gateway, and tells when it refuses or is not there", async () => {
     const asked: Array<string> = []
     const server = createServer((request, response) => {
       void text(request).then((body) => {
         asked.push(body)
+        if (request.url === "/refused") response.statusCode = 401
         response.end("Hello from the house.")
       })
     })
     const GATEWAY_URL = await listening(server)
+    const refusal = await printed(start("gateway.ts", [], { GATEWAY_URL: `${GATEWAY_URL}/refused` }))
+    assert.include(refusal.join("\n"), "The provider did not accept the key.")
+    asked.length = 0
     assert.deepStrictEqual(await printed(start("gateway.ts", [], { GATEWAY_URL })), ["Hello from the house."])
     assert.include(asked[0], '"text":"Hello"')
     await stopped(server)

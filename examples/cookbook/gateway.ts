@@ -12,7 +12,9 @@ const gateway = provider({
       body,
       signal
     })
-    if (!response.ok || response.body === null) throw Object.assign(new Error("The gateway refused"), response)
+    if (!response.ok || response.body === null) {
+      throw Object.assign(new Error("The gateway refused"), { status: response.status })
+    }
     yield* response.body.pipeThrough(new TextDecoderStream())
   }
 })

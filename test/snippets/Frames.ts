@@ -107,19 +107,20 @@ server.close()
   {
     page: "docs/studio.md",
     has: "authorize:",
-    before: `${kernel}import express from "express"
-import { webHandler } from "@colloquy/http"
-import { studio } from "@colloquy/studio"
-const app = express()
-const isStaff = (source: unknown): boolean => typeof source === "object"
-const ai = webHandler({ kernel, basePath: "/ai", authenticate: () => "ada" })
+    before: `import assert from "node:assert"
 `,
     after: `
-const served = await listen(app)
-const shown = await (await fetch(served.url + "/admin/studio")).text()
+const server = app.listen(0)
+await new Promise((resolve) => server.once("listening", resolve))
+const address = server.address()
+const url = "http://127.0.0.1:" + (typeof address === "object" ? address?.port : "")
+assert.strictEqual((await fetch(url + "/admin/studio")).status, 403)
+const login = await fetch(url + "/login/ada", { method: "POST" })
+const headers = { cookie: login.headers.getSetCookie().join("; ") }
+const shown = await (await fetch(url + "/admin/studio", { headers })).text()
 assert.match(shown, /name="api-base" content="\\/ai"/)
-await served.stop()
-await ai.dispose()
+server.close()
+await colloquy.close()
 `
   },
   { page: "docs/answers.md", has: "rooms: [answers()]", prints: "{ type: 'noul', noul: 0.9 }\n" },

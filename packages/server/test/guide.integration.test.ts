@@ -44,7 +44,8 @@ const questions: Readonly<Record<string, ReadonlyArray<string>>> = {
   settings: ["environment variables"],
   studio: ["debug a turn"],
   errors: ["error code thread_busy", "what does 409 mean"],
-  versioning: ["semver breaking changes"]
+  versioning: ["semver breaking changes"],
+  comparison: ["comparison with langgraph", "colloquy vs mastra"]
 }
 
 const root = join(import.meta.dirname, "../../..")

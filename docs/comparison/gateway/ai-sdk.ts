@@ -1,0 +1,45 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider"
+import { APICallError } from "@ai-sdk/provider"
+import { streamText } from "ai"
+
+const usage = {
+  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: undefined, text: undefined, reasoning: undefined }
+}
+const gateway: LanguageModelV4 = {
+  specificationVersion: "v4",
+  provider: "house",
+  modelId: "house-1",
+  supportedUrls: {},
+  doGenerate: () => Promise.reject(new Error("Only streams")),
+  doStream: async ({ abortSignal, prompt }) => {
+    const url = process.env["GATEWAY_URL"] ?? "http://127.0.0.1:8080"
+    const body = JSON.stringify({ messages: prompt })
+    const response = await fetch(url, { method: "POST", body, signal: abortSignal ?? null })
+    if (!response.ok || response.body === null) {
+      throw new APICallError({
+        message: "The gateway refused",
+        url,
+        requestBodyValues: {},
+        statusCode: response.status
+      })
+    }
+    const parts = new TransformStream<string, LanguageModelV4StreamPart>({
+      start: (controller) => {
+        controller.enqueue({ type: "stream-start", warnings: [] })
+        controller.enqueue({ type: "text-start", id: "1" })
+      },
+      transform: (delta, controller) => controller.enqueue({ type: "text-delta", id: "1", delta }),
+      flush: (controller) => {
+        controller.enqueue({ type: "text-end", id: "1" })
+        controller.enqueue({ type: "finish", finishReason: { unified: "stop", raw: undefined }, usage })
+      }
+    })
+    return { stream: response.body.pipeThrough(new TextDecoderStream()).pipeThrough(parts) }
+  }
+}
+const { stream } = streamText({ model: gateway, prompt: "Hello", onError: () => {} })
+for await (const part of stream) {
+  if (part.type === "text-delta") process.stdout.write(part.text)
+  if (part.type === "error") process.stdout.write(String(part.error))
+}
