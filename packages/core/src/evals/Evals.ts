@@ -24,7 +24,7 @@ import type {
   VariantNotFound
 } from "./Experiment.ts"
 import type { Feedback, FeedbackRefused, NewFeedback } from "./Feedback.ts"
-import type { JudgeScoreNotFound } from "./JudgeOutcomes.ts"
+import type { JudgeScoreNotFound } from "./Judge.ts"
 import type { OnlineSettings, RatedScore } from "./OnlineScore.ts"
 import type { OnlineDay, OnlineGroup } from "./OnlineSummary.ts"
 import type { Score } from "./Score.ts"

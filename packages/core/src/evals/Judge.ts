@@ -93,6 +93,13 @@ export const judgedAnswer = (score: Score): Option.Option<TypedAnswers> =>
 export const judgePrompt = (expectation: ExpectationOf<"judge">, turn: JudgedTurn): string =>
   JSON.stringify([judgeState(turn), judgeQuestions(expectation)])
 
+/** Where the caller looked, there is no score of a judge. */
+export class JudgeScoreNotFound extends Schema.TaggedError<JudgeScoreNotFound>()("JudgeScoreNotFound", {}) {
+  override get message() {
+    return "There is no score of a judge at this place. Name one by its place among the scores, from 0."
+  }
+}
+
 /**
  * What `Answers.record` is given when a person says what is true of an answer that was judged: yes or no, or one of the options. Null: the
  * score is not a judge's.

@@ -1,22 +1,14 @@
 /** What persons say is true of a judge's answer: an outcome of its typed answer, by which the judge is calibrated. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type { OutcomeRequest } from "../answers/Answers.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import type { JudgeOutcomeCalls, ScorePlace } from "./Evals.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { ExperimentNotFound } from "./Experiment.ts"
-import { judgeOutcome } from "./Judge.ts"
+import { judgeOutcome, JudgeScoreNotFound } from "./Judge.ts"
 import type { Score } from "./Score.ts"
 import { Scoring } from "./Scoring.ts"
-
-/** Where the caller looked, there is no score of a judge. */
-export class JudgeScoreNotFound extends Schema.TaggedError<JudgeScoreNotFound>()("JudgeScoreNotFound", {}) {
-  override get message() {
-    return "There is no score of a judge at this place. Name one by its place among the scores, from 0."
-  }
-}
 
 export const makeJudgeOutcomes = Effect.gen(function* () {
   const store = yield* EvalStore
