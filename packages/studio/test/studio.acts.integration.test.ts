@@ -227,12 +227,13 @@ inChromium((launch) => {
       await approval(page).getByRole("button", { name: "Answer" }).click()
       await approval(page).getByRole("alert").getByText("“Seats” is missing.").waitFor()
       await approval(page).getByLabel("Seats").fill("2")
+      await approval(page).getByRole("checkbox", { name: "At the window" }).check()
       const [request] = await Promise.all([
         page.waitForRequest("**/approvals?*"),
         approval(page).getByRole("button", { name: "Answer" }).click()
       ])
       const [decision] = request.postDataJSON().approvals
-      assert.deepInclude(decision, { decision: "approve", arguments: { seats: 2, window: false } })
+      assert.deepInclude(decision, { decision: "approve", arguments: { seats: 2, window: true } })
     })
 
     it("that somebody else has decided is told truthfully, and the conversation is shown as it is", async () => {

@@ -178,6 +178,7 @@ inChromium((launch) => {
       await finished(page)
       const values = () =>
         page.evaluate<ReadonlyArray<number>>('[...document.querySelectorAll(".chart meter")].map(({ value }) => value)')
+      await page.locator(".chart meter").nth(4).waitFor()
       const shown = await values()
       assert.lengthOf(shown, 5)
       assert.isAbove(shown[1] ?? 0, shown[2] ?? 1)

@@ -97,6 +97,9 @@ inChromium((launch) => {
         await openRoom(page, "Runs")
         await page.getByRole("heading", { name: "3 runs wait for you" }).waitFor()
         assert.deepStrictEqual(await faults(page), [], "inbox")
+        // Two at once, so that the list of all runs is not pushed away.
+        assert.strictEqual(await page.getByRole("article", { name: /^Run of/ }).count(), 2)
+        await page.getByRole("button", { name: "Show all 3" }).click()
         const approved = page.getByRole("article", { name: "Run of Approve me" })
         await approved.getByRole("button", { name: "Change the arguments" }).click()
         await approved.getByRole("textbox", { name: "Arguments of desk_echo" }).fill("{ not JSON")

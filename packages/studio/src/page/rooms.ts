@@ -92,6 +92,7 @@ const allRooms: ReadonlyArray<RoomEntry> = [
     isActive: true,
     hasLists: true,
     isShown: isNever,
+    styles: "compare",
     load: () => import("./parts/CompareRoom.ts")
   },
   { name: "shared", word: "Shared turn", icon: "open", isShown: isNever, load: () => import("./parts/SharedRoom.ts") }

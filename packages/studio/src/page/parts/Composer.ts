@@ -16,13 +16,16 @@ import {
   takeBack
 } from "../state/outbox.ts"
 import { act, assistant, assistantName, can, conversation } from "../state/place.ts"
-import { classes, html, lazy, useEffect, useRef, useState, type View } from "../view.ts"
+import { classes, html, lazy, loadStyles, useEffect, useRef, useState, type View } from "../view.ts"
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"
 import { AttachedFile } from "./QuestionItem.ts"
 
 const TalkButton = lazy(async () => (await import("./TalkButton.ts")).TalkButton)
-const TurnOptions = lazy(async () => (await import("./TurnOptions.ts")).TurnOptions)
+const TurnOptions = lazy(async () => {
+  const [{ TurnOptions: Panel }] = await Promise.all([import("./TurnOptions.ts"), loadStyles("options")])
+  return Panel
+})
 
 const listeners = ofType("stt")
 

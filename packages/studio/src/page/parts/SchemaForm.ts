@@ -15,6 +15,21 @@ export const SchemaFields = ({ fields, onInput, prefix, texts }: SchemaFieldsPro
     const text = texts[field.name] ?? initialText(field)
     const id = `${prefix}-${field.name}`
     const hint = field.hint === null ? undefined : `${id}-hint`
+    // A yes or no is one line, with its mark before its words.
+    if (field.kind === "boolean")
+      return html`<label class="check field" key=${field.name}>
+        <input
+          id=${id}
+          type="checkbox"
+          aria-describedby=${hint}
+          checked=${text === "true"}
+          onChange=${(event: Event) => {
+            if (event.currentTarget instanceof HTMLInputElement)
+              onInput(field.name, String(event.currentTarget.checked))
+          }}
+        />
+        <span>${field.label}${hint !== undefined && html` <span class="hint" id=${hint}>${field.hint}</span>`}</span>
+      </label>`
     return html`<div class="field" key=${field.name}>
       <label for=${id}>${field.label}${field.isRequired && html`<span class="hint"> (needed)</span>`}</label>
       <${Control} field=${field} id=${id} hint=${hint} text=${text} onInput=${(next: string) => onInput(field.name, next)} />
@@ -23,7 +38,7 @@ export const SchemaFields = ({ fields, onInput, prefix, texts }: SchemaFieldsPro
   })}`
 
 interface ControlProps {
-  readonly field: Field
+  readonly field: Field & { readonly kind: Exclude<Field["kind"], "boolean"> }
   readonly id: string
   readonly hint: string | undefined
   readonly text: string
@@ -46,11 +61,6 @@ const Control = ({ field, hint, id, onInput, text }: ControlProps): View => {
       return html`<select id=${id} aria-describedby=${hint} value=${text} onChange=${input}>
         <option value="">Choose</option>
         ${field.choices.map((choice, index) => html`<option value=${String(index)}>${String(choice)}</option>`)}
-      </select>`
-    case "boolean":
-      return html`<select id=${id} aria-describedby=${hint} value=${text} onChange=${input}>
-        <option value="true">Yes</option>
-        <option value="false">No</option>
       </select>`
     case "number":
     case "integer":
