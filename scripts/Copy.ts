@@ -1,7 +1,7 @@
 // A copy of the repository in `.vitest/`, for work that writes beside its sources: the build, the reference, applications of Next. What runs at
 // the same time in the repository itself sees no file that comes and goes.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
-import { basename, join, relative } from "node:path"
+import { basename, join } from "node:path"
 import { root } from "./Workspace.ts"
 
 /** What is made, and what git keeps. */
