@@ -17,8 +17,8 @@ const desk = {
   approval: true
 }
 
-/** `kill` ends the process and starts another one over the same data and at the same address. */
-export const openDeskService = async () => {
+/** `kill` ends the process and starts another one over the same data and at the same address. `servers` are more servers of tools. */
+export const openDeskService = async (servers: object = {}) => {
   const folder = await mkdtemp(join(tmpdir(), "colloquy-desk-"))
   const start = async (port: string) => {
     const server = spawnServer({
@@ -27,7 +27,7 @@ export const openDeskService = async () => {
       COLLOQUY_API_KEYS: Object.entries(deskKeys)
         .map(([owner, key]) => `${key}=${owner}`)
         .join(","),
-      MCP_SERVERS: JSON.stringify({ desk })
+      MCP_SERVERS: JSON.stringify({ desk, ...servers })
     })
     const api = /listens on (\S+),/u.exec(await server.printed(/listens on/u))?.[1] ?? ""
     return { server, api }
@@ -35,7 +35,8 @@ export const openDeskService = async () => {
   let { api, server } = await start("0")
   return {
     api,
-    call: (method: string, path: string, body?: object) => callApi({ api, key: deskKeys.ada }, method, path, body),
+    call: (method: string, path: string, body?: object, key = deskKeys.ada) =>
+      callApi({ api, key }, method, path, body),
     kill: async () => {
       await server[Symbol.asyncDispose]()
       server = (await start(new URL(api).port)).server

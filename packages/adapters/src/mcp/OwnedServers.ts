@@ -76,7 +76,7 @@ type Plan = typeof Plan.Type
 /** How long a turn waits for a server before its first word. A server that is later is left out of the turn. */
 const connectTimeout = "5 seconds"
 
-/** The time for everything that is asked of a server of accounts in one request of the owner. */
+/** Servers that are slower than this have failed. */
 const authorizeTimeout = "20 seconds"
 
 /** How long an authorization may take in the browser. */

@@ -83,7 +83,6 @@ const conversation = Effect.gen(function* () {
   const { supplements } = yield* turn
   yield* approveAll
   if (!isOwned || supplements === undefined) return
-  console.error(JSON.stringify(supplements))
   yield* grant
   yield* turn
 })
