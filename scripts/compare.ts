@@ -4,7 +4,17 @@
  * (`npm run pack:all`) and a connection to npm. `-- FOLDER` keeps the installed libraries there and uses those that are there.
  */
 import { execFileSync } from "node:child_process"
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { applications, findingsOf, usageOf } from "./compare/Findings.ts"
@@ -65,7 +75,11 @@ const packagesIn = (folder: string) =>
   ).length
 
 const megabytesIn = (folder: string) =>
-  Number(execFileSync("du", ["-sm", "node_modules"], { cwd: folder, encoding: "utf8" }).split("\t")[0])
+  Math.round(
+    readdirSync(join(folder, "node_modules"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .reduce((sum, { name, parentPath }) => sum + statSync(join(parentPath, name)).size, 0) / 1e6
+  )
 
 const median = (values: ReadonlyArray<number>) => Math.round([...values].sort((a, b) => a - b)[values.length >> 1] ?? 0)
 
