@@ -6,6 +6,8 @@ import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { MixedScheduler, Scheduler } from "effect/Scheduler"
+import { once } from "node:events"
+import { connect } from "node:net"
 import { usedTime } from "../../../test/processorTime.ts"
 import { nodeHandler } from "../src/node/NodeHandler.ts"
 import { listen } from "./Sockets.ts"
@@ -26,8 +28,31 @@ interface Step {
   readonly turn: number
 }
 
-/** A server whose requests compute for the owner that they name. */
-const serve = async (services: Context.Context<never>) => {
+type Compute = (owner: string) => Effect.Effect<void>
+
+/** For the owner that the request names, with a pause before each step. */
+const stepByStep = (compute: Compute) =>
+  Effect.gen(function* () {
+    const owner = (yield* HttpServerRequest).headers["x-owner"] ?? ""
+    const work = Effect.gen(function* () {
+      for (let left = stepsOfRequest; left > 0; left--) {
+        yield* Effect.yieldNow
+        yield* compute(owner)
+      }
+    })
+    yield* Principal.provide(owner)(work)
+  })
+
+/** As soon as the request is there, and as soon as its body is. */
+const atOnce = (compute: Compute) =>
+  Effect.gen(function* () {
+    yield* compute("")
+    yield* Effect.orDie((yield* HttpServerRequest).arrayBuffer)
+    yield* compute("")
+  })
+
+/** A server whose requests compute. */
+const serve = async (services: Context.Context<never>, work: typeof stepByStep | typeof atOnce = stepByStep) => {
   const steps: Array<Step> = []
   let turn = 0
   let isOpen = true
@@ -36,18 +61,12 @@ const serve = async (services: Context.Context<never>) => {
     if (isOpen) setImmediate(count)
   }
   count()
-  const answer = Effect.gen(function* () {
-    const owner = (yield* HttpServerRequest).headers["x-owner"] ?? ""
-    const work = Effect.gen(function* () {
-      for (let left = stepsOfRequest; left > 0; left--) {
-        yield* Effect.yieldNow
-        steps.push({ owner, turn })
-        compute()
-      }
+  const step: Compute = (owner) =>
+    Effect.sync(() => {
+      steps.push({ owner, turn })
+      compute()
     })
-    yield* Principal.provide(owner)(work)
-    return HttpServerResponse.text("done")
-  })
+  const answer = Effect.as(work(step), HttpServerResponse.text("done"))
   const app = { answer, services }
   const server = await listen(
     nodeHandler({ whenNeeded: () => Promise.resolve(app), secondsToRetry: () => 1, bodyTimeout: 10_000 })
@@ -58,6 +77,7 @@ const serve = async (services: Context.Context<never>) => {
   }
   return {
     ask,
+    url: server.url,
     steps,
     [Symbol.asyncDispose]: async () => {
       isOpen = false
@@ -66,14 +86,37 @@ const serve = async (services: Context.Context<never>) => {
   }
 }
 
+const mostInOneTurn = (steps: ReadonlyArray<Step>): number => {
+  const ofTurns = new Map<number, number>()
+  for (const { turn } of steps) ofTurns.set(turn, (ofTurns.get(turn) ?? 0) + 1)
+  return Math.max(...ofTurns.values())
+}
+
+/** Sends one request over each of many open connections in the same moment, twice: the server has accepted all of them before the second. */
+const inOneMoment = async (url: string): Promise<void> => {
+  const { hostname, port } = new URL(url)
+  const sockets = Array.from({ length: crowd }, () => connect(Number(port), hostname))
+  for (let round = 0; round < 2; round++) {
+    const answers = sockets.map((socket) => once(socket, "data"))
+    for (const socket of sockets) socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
+    await Promise.all(answers)
+  }
+  for (const socket of sockets) socket.destroy()
+}
+
 describe("requests that compute", () => {
   it("let the event loop go on between them", async () => {
     await using server = await serve(Context.empty())
     await Promise.all(Array.from({ length: crowd }, () => server.ask("ada")))
-    const ofTurns = new Map<number, number>()
-    for (const { turn } of server.steps) ofTurns.set(turn, (ofTurns.get(turn) ?? 0) + 1)
     assert.strictEqual(server.steps.length, crowd * stepsOfRequest)
-    assert.isAtMost(Math.max(...ofTurns.values()), 4)
+    assert.isAtMost(mostInOneTurn(server.steps), 4)
+  })
+
+  it("do so also when they come in the same moment, and their bodies end in the same moment", async () => {
+    await using server = await serve(Context.empty(), atOnce)
+    await inOneMoment(server.url)
+    assert.strictEqual(server.steps.length, crowd * 2 * 2)
+    assert.isAtMost(mostInOneTurn(server.steps), 4)
   })
 
   it("wait for one step of another client, not for one of each of its requests", async () => {

@@ -35,7 +35,8 @@ export class NodeBody {
         resume(this.answer)
         return
       }
-      const wait = (answer: BodyOutcome) => resume(answer)
+      // The bodies of a crowd end in one turn of the event loop: what follows on them takes turns.
+      const wait = (answer: BodyOutcome) => resume(Effect.andThen(Effect.yieldNow, answer))
       this.waiting.add(wait)
       return Effect.sync(() => {
         this.waiting.delete(wait)

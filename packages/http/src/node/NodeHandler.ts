@@ -49,8 +49,12 @@ const serving = ({ answer, services: given }: App): Serve => {
   // A scheduler that the host has chosen stays.
   const isChosen = Context.get(given, Scheduler) !== Context.get(Context.empty(), Scheduler)
   const services = isChosen ? given : Context.add(given, Scheduler, loopTurns())
-  const answered = HttpEffect.toHandled(answer, (request, response) =>
-    request instanceof NodeRequest ? write(response, request.response, request.method === "HEAD") : Effect.void
+  // The requests of a crowd come in one turn of the event loop: what they need takes turns from the beginning.
+  const answered = Effect.andThen(
+    Effect.yieldNow,
+    HttpEffect.toHandled(answer, (request, response) =>
+      request instanceof NodeRequest ? write(response, request.response, request.method === "HEAD") : Effect.void
+    )
   )
   return (message, response) => {
     if (response.destroyed) return
