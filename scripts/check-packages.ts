@@ -1,6 +1,6 @@
-// Checks the packages as a consumer gets them: builds and packs them, checks them with publint and arethetypeswrong, installs them in an empty
-// folder outside of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them
-// beside another version of Effect. `npm run check:packages` runs it in a copy of the repository, because it writes beside the sources.
+// Checks the packages as a consumer gets them: packs them, checks them with publint and arethetypeswrong, installs them in an empty folder outside
+// of the workspace, type-checks them there, loads them with plain Node.js, and runs the examples of README.md. Then installs them beside another
+// version of Effect. `npm run check:packages` runs it in a copy of the repository where they are built (`in-copy.ts`).
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs"
@@ -24,12 +24,6 @@ const run = (command: string, parameters: ReadonlyArray<string>, cwd: string): s
   const result = spawnSync(command, parameters, { cwd, encoding: "utf8", shell: process.platform === "win32" })
   if (result.status === 0) return result.stdout
   return stop(`\`${[command, ...parameters].join(" ")}\` failed:\n${result.stdout ?? ""}${result.stderr ?? ""}`)
-}
-
-const build = () => {
-  run("npm", ["run", "--silent", "build"], root)
-  // Refuses public names without a sentence.
-  run("npm", ["run", "--silent", "reference"], root)
 }
 
 const publintFaults = async ({ manifest }: Package, tarball: Uint8Array): Promise<ReadonlyArray<string>> => {
@@ -325,7 +319,8 @@ const judge = async (each: Package, tarball: string) => {
 }
 
 const main = async () => {
-  build()
+  // Refuses public names without a sentence.
+  run("npm", ["run", "--silent", "reference"], root)
   const tarballs = packages.map((each) => packInto(each, folder))
   const faults = (await Promise.all(packages.map((each, index) => judge(each, tarballs[index] ?? "")))).flat()
   if (faults.length > 0) stop(faults.join("\n"))

@@ -1,7 +1,7 @@
-// `node scripts/in-copy.ts SCRIPT`: runs a script of this repository in a copy of it, which is removed afterwards.
+// `node scripts/in-copy.ts SCRIPT`: runs a script of this repository in a copy of it with built packages.
 import { spawnSync } from "node:child_process"
-import { copyRepository } from "./Copy.ts"
+import { builtCopy } from "./Copy.ts"
 
-using copy = copyRepository()
+using copy = builtCopy()
 process.exitCode =
   spawnSync(process.execPath, process.argv.slice(2), { cwd: copy.folder, stdio: "inherit" }).status ?? 1

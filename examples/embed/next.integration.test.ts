@@ -1,6 +1,6 @@
 /**
- * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs in a copy of the repository whose
- * kernel writes a line each time it is built, so that a build at import, or one for each edit, is detected.
+ * The Next application of this folder under the real `next build`, `next start` and `next dev`. It runs as a copy beside built packages,
+ * whose kernel writes a line each time it is built, so that a build at import, or one for each edit, is detected.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -10,20 +10,12 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { faults, numbers, visit } from "../../packages/studio/test/StudioVisit.ts"
-import { type Copy, copyRepository } from "../../scripts/Copy.ts"
+import { builtCopy, type Copy, copyExamples } from "../../scripts/Copy.ts"
 import { inChromium } from "../../test/browser.ts"
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..")
 const modules = join(root, "node_modules")
 const next = join(modules, "next/dist/bin/next")
-
-/** The repository with built packages, which Next uses as an application does. */
-const builtRepository = async () => {
-  const copy = copyRepository()
-  await finish([join(modules, "typescript/bin/tsc"), "-b", "tsconfig.build.json"], copy.folder)
-  await finish([join(copy.folder, "scripts/join.ts")], copy.folder)
-  return copy
-}
 
 /** The kernel writes a line each time it is built. */
 const countBuilds = (examples: string) => {
@@ -128,13 +120,18 @@ const tries = async (call: Call): Promise<void> => {
   assert.deepStrictEqual([options.status, await options.json()], [405, { detail: "Method Not Allowed" }])
 }
 
+let built: Copy
 let copy: Copy
 let examples: string
-beforeAll(async () => {
-  copy = await builtRepository()
-  examples = join(copy.folder, "examples")
+beforeAll(() => {
+  built = builtCopy()
+  copy = copyExamples(built, ["chat", "embed"])
+  examples = copy.folder
 }, 240_000)
-afterAll(() => copy[Symbol.dispose]())
+afterAll(() => {
+  copy[Symbol.dispose]()
+  built[Symbol.dispose]()
+})
 
 describe("the real Next", () => {
   it("builds without a kernel, serves with one, and keeps it through edits", { timeout: 240_000 }, async () => {
