@@ -17,7 +17,7 @@ const stepsOfRequest = 5
 const crowd = 30
 
 /** Computes for some milliseconds of the processor, which are at least as many of the clock. */
-const compute = () => {
+const useProcessor = () => {
   const end = usedTime() + stepMillis
   while (usedTime() < end);
 }
@@ -64,7 +64,7 @@ const serve = async (services: Context.Context<never>, work: typeof stepByStep |
   const step: Compute = (owner) =>
     Effect.sync(() => {
       steps.push({ owner, turn })
-      compute()
+      useProcessor()
     })
   const answer = Effect.as(work(step), HttpServerResponse.text("done"))
   const app = { answer, services }
