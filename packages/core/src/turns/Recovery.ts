@@ -15,11 +15,12 @@ import type { RunId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
-import type { Run } from "../runs/Run.ts"
+import { isEnded, type Run } from "../runs/Run.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { approvedResults } from "./ApprovedCalls.ts"
 import { endFollowUps } from "./ChildEnd.ts"
+import { callsIn } from "./ChildRuns.ts"
 import { afterTools, interruptedCode } from "./Interruption.ts"
 import { withCitations } from "./Citations.ts"
 import { plannedParts } from "./PartDecisions.ts"
@@ -77,7 +78,11 @@ export class Recovery extends Context.Service<
       const settings = yield* TurnSettings
       const duration = Duration.fromInputUnsafe(settings.lease)
 
-      const end = (runId: RunId, how: LegEnd, onlyExpired: boolean) =>
+      const end = (
+        runId: RunId,
+        how: LegEnd,
+        onlyExpired: boolean
+      ): Effect.Effect<boolean, StoreUnavailable, Principal> =>
         // Not interruptible: a run that was taken over and not settled would block its thread until the new lease expires.
         Effect.uninterruptible(
           Effect.gen(function* () {
@@ -98,8 +103,9 @@ export class Recovery extends Context.Service<
             []
           )
         )
-        const events = fromLog(log)
-        if (why.status === "FAILED" && mayGoOn(run, events) && (yield* resumed(lease, run, events))) return true
+        const begun = fromLog(log)
+        if (why.status === "FAILED" && mayGoOn(run, begun) && (yield* resumed(lease, run, begun))) return true
+        const events = [...begun, ...(yield* endsOfChildren(begun, why))]
         const leg = withCitations(withIdentity(recordLeg(events, counter), run), plan)
         const outcome = afterTools(why, leg, run.leg)
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
@@ -123,6 +129,30 @@ export class Recovery extends Context.Service<
         if (stored !== false && ordered.length > 0) followUps.wake()
         if (stored !== false) yield* settlements.account(lease, leg, run.leg, status)
         return stored !== false
+      })
+
+      /**
+       * The ends of children that the log does not tell. A child works in the process of the run above it: if it has not ended, it ends now. What it
+       * has used is in its record, and belongs to the run above.
+       */
+      const endsOfChildren = Effect.fnUntraced(function* (
+        log: ReadonlyArray<TurnEvent>,
+        why: LegEnd
+      ): Effect.fn.Return<ReadonlyArray<TurnEvent>, StoreUnavailable, Principal> {
+        const ended = new Set(log.flatMap((event) => (event._tag === "ChildEnded" ? [event.runId] : [])))
+        const open = log.flatMap((event) =>
+          event._tag === "ChildBegan" && !ended.has(event.child.runId) ? [event.child.runId] : []
+        )
+        const found = yield* Effect.forEach(open, (runId) => Effect.andThen(end(runId, why, false), store.get(runId)))
+        const settled = found.flatMap((child) =>
+          Option.isSome(child) && isEnded(child.value.status) ? [child.value] : []
+        )
+        return yield* Effect.forEach(settled, ({ id: runId, status, usage }) =>
+          Effect.map(store.messages(runId), (messages): TurnEvent => {
+            const sequence = log.at(-1)?.sequence ?? 0
+            return { _tag: "ChildEnded", sequence, runId, end: { status, usage, modelCalls: callsIn(messages) } }
+          })
+        )
       })
 
       const resumed = (lease: Lease, run: Run, log: ReadonlyArray<TurnEvent>) =>

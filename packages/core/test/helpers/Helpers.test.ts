@@ -241,11 +241,13 @@ describe("a process that dies while a helper is asked", () => {
             assert.isAtMost(helpers.length, 1)
             assert.deepStrictEqual(again, [], `write ${at}`)
             assert.isTrue(asked.filter((who) => who === "helper").length <= 1)
-            for (const { id, threadId: thread } of chief) {
+            for (const { id, threadId: thread, usage: stored } of chief) {
               const { ownUsage, run } = yield* Turns.use((turns) => turns.report(thread, id))
               const own = ownUsage.inputTokens + ownUsage.outputTokens
               const below = helpers.reduce((sum, { usage }) => sum + usage.inputTokens + usage.outputTokens, 0)
               assert.strictEqual(run.usage.inputTokens + run.usage.outputTokens, own + below, `write ${at}`)
+              // Lists of runs show what is stored with the run.
+              assert.deepStrictEqual(stored, run.usage, `write ${at}`)
             }
             yield* UsageLedger.use((ledger) => ledger.recent(firstPage))
           }).pipe(Effect.provideContext(next))
