@@ -56,6 +56,7 @@ export const askedFromFields = ({ output_name, output_schema, system_one }: Aske
   return output_schema == null && system_one == null ? undefined : { ...outputs, ...answers }
 }
 
+/** The same the other way round: fields for the wire. */
 export const fieldsFromAsked = ({ answers, outputs }: AskedParts = {}): AskedFields => ({
   ...(outputs === undefined ? {} : { output_schema: outputs.schema }),
   ...(outputs?.name === undefined ? {} : { output_name: outputs.name }),
