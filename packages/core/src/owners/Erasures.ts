@@ -147,6 +147,8 @@ const erasureFollowUp = ({ createdAt, id: erasureId }: Erasure): Effect.Effect<N
     payload: { erasureId },
     sequence: null,
     delayMillis: 0,
+    // What waits before it is erased by it.
+    isUrgent: true,
     createdAt
   }))
 

@@ -1,11 +1,12 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { Crash, hang, say, TestKernel } from "@colloquy/testing"
-import { Assistants, Erasures, Principal, Turns } from "@colloquy/core"
-import { ErasureId, firstPage, newId, OwnerStore } from "@colloquy/core/adapters"
+import { Assistants, Erasures, FollowUps, Principal, Turns } from "@colloquy/core"
+import { ErasureId, firstPage, FollowUpId, newId, OwnerStore, typedWorker } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Schema from "effect/Schema"
 import { TestClock } from "effect/testing"
 import { failureOf, openKernel } from "../support/Story.ts"
 
@@ -34,6 +35,35 @@ describe("the erasure of an owner", () => {
       const again = yield* kernel.run(send)
       assert.strictEqual(again.content, "New.")
     }).pipe(Principal.provide("ada"))
+  )
+
+  it.effect("does not wait behind other work of the owner, and drops what has not begun", () =>
+    Effect.gen(function* () {
+      const kernel = yield* openKernel([])
+      let begun = 0
+      const run = Effect.andThen(
+        Effect.sync(() => begun++),
+        Effect.sleep("10 seconds")
+      )
+      const slow = { kind: "slow", payload: Schema.Null, run: () => run }
+      const order = FollowUps.use((followUps) =>
+        Effect.forEach(Array.from({ length: 50 }), () =>
+          Effect.flatMap(newId(FollowUpId), (id) =>
+            followUps.add([
+              { id, kind: "slow", key: id, payload: null, sequence: null, delayMillis: 0, createdAt: new Date(0) }
+            ])
+          )
+        )
+      )
+      yield* kernel.run(FollowUps.use((followUps) => followUps.register(typedWorker(slow))))
+      yield* kernel.run(order)
+      yield* TestClock.adjust("1 second")
+      const erasure = yield* kernel.run(begin)
+      yield* TestClock.adjust("15 seconds")
+      const report = yield* kernel.run(Erasures.use((erasures) => erasures.get(erasure.id)))
+      assert.deepStrictEqual([report.erasure.status, report.left], ["COMPLETED", {}])
+      assert.isBelow(begun, 10)
+    }).pipe(Effect.scoped, Principal.provide("ada"))
   )
 
   it.effect("is gone on with although its follow-up was never stored, and the log says so", () =>
