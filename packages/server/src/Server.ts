@@ -184,7 +184,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
     Memory.layer(),
     Retention.layer(settings.retention),
     settings.summarizesThreads ? Summaries.layer() : Layer.empty,
-    Evals.layer({ online: settings.onlineScoring, scoring: { judge: makeJudge(settings) } }),
+    Evals.layer({ online: settings.onlineScoring, scoring: { judge: makeJudge(settings, providers) } }),
     Schedules.layer(),
     Layer.provide(
       Webhooks.layer(),

@@ -33,8 +33,11 @@ export const makeProviders = (settings: Settings): ProvidersOptions => {
 }
 
 /** Who judges answers: the default model, but for the demo model, which gives no typed answers. Undefined: the default model. */
-export const makeJudge = (settings: Settings): { readonly provider: string; readonly model: string } | undefined =>
-  makeProviders(settings).defaults.provider === "demo" && !settings.vendors.has("TYPEDPROVIDER")
+export const makeJudge = (
+  settings: Settings,
+  { defaults }: ProvidersOptions
+): { readonly provider: string; readonly model: string } | undefined =>
+  defaults.provider === "demo" && !settings.vendors.has("TYPEDPROVIDER")
     ? { provider: "typedprovider", model: demoTypedModelName }
     : undefined
 

@@ -29,7 +29,7 @@ const beginsAfter = 4
 /** Sound below this is no speech, from 0 to 1. */
 export const quietest = 0.01
 
-/** Whether somebody speaks in a piece of sound. */
+/** Whether a piece of sound has speech in it. */
 export type SpeechJudge = (piece: Uint8Array, isSpeaking: boolean) => boolean
 
 /** Makes a detector of what judges single pieces: some of them in a row begin a turn, and a pause ends it. */

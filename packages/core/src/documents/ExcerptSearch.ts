@@ -3,14 +3,13 @@
  * hits that are near the best. `DocumentsPart` shows them to the model, before the message or as the result of a tool.
  */
 import * as Effect from "effect/Effect"
-import { paid } from "../metering/PaidCall.ts"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { DocumentId, ThreadId } from "../primitives/Ids.ts"
 import { ownText } from "../retrieval/Chunk.ts"
 import { type ChunkHit, ChunkIndex } from "../retrieval/ChunkIndex.ts"
 import { joinExcerpts, nearBest } from "../retrieval/Excerpts.ts"
-import { inOrder, type Reranked, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
+import { inOrder, paidOrder, type Reranked, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
@@ -55,15 +54,8 @@ export const makeExcerptSearch = Effect.gen(function* () {
   /** If the reranker fails or is late, the order of the search is kept. */
   const rerank = (port: RerankerPort, turn: LiveTurn, query: string, hits: ReadonlyArray<ChunkHit>) =>
     Effect.gen(function* () {
-      const call = port.rerank({ query, texts: hits.map(({ chunk }) => ownText(chunk)) })
-      const { order } = yield* port.model === null
-        ? call
-        : paid(turn.beginCharge, {
-            payee: { ...port.model, purpose: "rerank" },
-            call,
-            charges: ({ charge }) => (charge === null ? [] : [charge])
-          })
-      return rescored(hits, order)
+      const texts = hits.map(({ chunk }) => ownText(chunk))
+      return rescored(hits, yield* paidOrder(port, { query, texts }, turn.beginCharge))
     }).pipe(
       inTime(rerankTimeout, () => Effect.succeed(hits)),
       Effect.catchCause((cause) =>

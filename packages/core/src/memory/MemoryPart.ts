@@ -16,7 +16,6 @@ import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
-import { paid } from "../metering/PaidCall.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
 import { newFrameWord } from "../prompts/Frame.ts"
@@ -34,7 +33,7 @@ import { MemorySettings } from "./MemorySettings.ts"
 import { MemoryId } from "./MemoryRecord.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, promptOfHits, memoryQuery, retrievedMemory, withCited } from "./Recollection.ts"
-import { inOrder, listwise, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
+import { inOrder, listwise, paidOrder, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 
 /** The name of the part that recalls memories. */
 export const memoryPartName = "memory"
@@ -105,14 +104,8 @@ const makeMemoryPart = Effect.gen(function* () {
     Effect.gen(function* () {
       const port = hits.length < 2 ? null : yield* rerankerFor(turn)
       if (port === null) return hits
-      const call = port.rerank({ query, texts: hits.map(({ memory }) => memory.content) })
-      const { order } = yield* port.model === null
-        ? call
-        : paid(turn.beginCharge, {
-            payee: { ...port.model, purpose: "rerank" },
-            call,
-            charges: ({ charge }) => (charge === null ? [] : [charge])
-          })
+      const texts = hits.map(({ memory }) => memory.content)
+      const order = yield* paidOrder(port, { query, texts }, turn.beginCharge)
       return inOrder(
         hits,
         order.map(({ index }) => index)

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
+import { type BeginCharge, paid } from "../metering/PaidCall.ts"
 import { complete, type CompletionPolicy, type CompletionTarget } from "../models/Completion.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { ModelError } from "../models/ModelError.ts"
@@ -42,6 +43,23 @@ export interface RerankerPort {
 export const Reranker = Context.Reference<RerankerPort | null>("@colloquy/core/retrieval/Reranker", {
   defaultValue: () => null
 })
+
+/** The order, with what it has cost charged to the turn. */
+export const paidOrder = <E>(
+  { model, rerank }: RerankerPort,
+  request: RerankRequest,
+  beginCharge: BeginCharge<E>
+): Effect.Effect<Reranked["order"], ModelError | StoreUnavailable | E, Principal> =>
+  Effect.map(
+    model === null
+      ? rerank(request)
+      : paid(beginCharge, {
+          payee: { ...model, purpose: "rerank" },
+          call: rerank(request),
+          charges: ({ charge }) => (charge === null ? [] : [charge])
+        }),
+    ({ order }) => order
+  )
 
 /** Keeps the order of the search. */
 export const noReranker: RerankerPort = { model: null, rerank: () => Effect.succeed({ order: [], charge: null }) }

@@ -103,6 +103,14 @@ export class QueueTurn extends Context.Service<
         return Effect.raceFirst(Deferred.await(begun), log.above(waiting))
       })
 
+      /** Adds a run that waits without a leg, so that its lease is renewed and it can be stopped. */
+      const waitingRun = (lease: Lease, log: RunLog<TurnEvent>): LiveRun<TurnEvent> => {
+        const tail = new LogTail(log, 0, settings.unwatchedLog, isKept)
+        const run: LiveRun<TurnEvent> = { lease, log, tail, stopped: null, fiber: null }
+        running.add(run)
+        return run
+      }
+
       const queueAgain = Effect.fnUntraced(function* (
         lease: Lease,
         room: number,
@@ -110,14 +118,7 @@ export class QueueTurn extends Context.Service<
       ) {
         // Followers who come while the run waits are sent back to the store when the leg begins.
         const log = new RunLog<TurnEvent>(1)
-        const run: LiveRun<TurnEvent> = {
-          lease,
-          log,
-          tail: new LogTail(log, 0, settings.unwatchedLog, isKept),
-          stopped: null,
-          fiber: null
-        }
-        running.add(run)
+        const run = waitingRun(lease, log)
         const begin = Effect.fnUntraced(function* (outcome: ActivateOutcome) {
           if (outcome._tag !== "Started") return
           const leg = yield* makeLeg
@@ -146,11 +147,9 @@ export class QueueTurn extends Context.Service<
       ): Effect.fn.Return<TurnBegun, never, Principal> {
         const saved = yield* Deferred.make<void, ThreadBusy | StoreUnavailable>()
         const { log, messageId } = draft
-        const tail = new LogTail(log, 0, settings.unwatchedLog, isKept)
-        const run: LiveRun<TurnEvent> = { lease, log, tail, stopped: null, fiber: null }
+        const run = waitingRun(lease, log)
         const busy = new ThreadBusy({ threadId: lease.threadId, runId: lease.runId })
         const nobody = { messageId, provider: "", model: "" }
-        running.add(run)
         const wait = awaitTurn(lease, store.activate(lease, leaseTime, 0, { followUps }))
         run.fiber = yield* Effect.interruptible(wait).pipe(
           Effect.onExit((exit) => {

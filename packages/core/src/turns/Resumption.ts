@@ -1,6 +1,6 @@
 /**
  * A run for which its dead process had done nothing yet goes on in another process: it waited in the queue, or its leg began with approved calls
- * and had not begun to run them. `Recovery` finds such runs, and `OpenCalls`, which is built later, knows how legs begin.
+ * and had not begun to run them. `Recovery` finds such runs, and `ResumedRuns`, which is built later, begins their legs.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"

@@ -8,7 +8,7 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 /** A field of a request that may be absent or null. */
 export const maybe = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** The same. The description of the API tells the value of an absent field; whoever reads the field applies it. */
+/** The same. The description of the API tells the value of an absent field; the handler that reads the field applies the value. */
 export const maybeOr = <S extends Schema.Top>(schema: S, value: string | number | boolean) =>
   Schema.optionalKey(Schema.NullOr(schema).annotate({ default: value }))
 
