@@ -2,9 +2,11 @@
  * Builds the kernel at the first request, so that importing a handler opens nothing. If the build fails, a later request tries again, after a
  * pause that grows with each failure. The reason of a failure is logged once. Used by `webHandler`.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import { Scheduler } from "effect/Scheduler"
 
 type Runtime<R, E> = ManagedRuntime.ManagedRuntime<R, E>
 
@@ -59,7 +61,7 @@ export class Startup<R, E> {
   }
 
   private async attempt(): Promise<Runtime<R, E>> {
-    const runtime = ManagedRuntime.make(this.layer)
+    const runtime = ManagedRuntime.make(withoutScheduler(this.layer))
     this.current = runtime
     try {
       await runtime.context()
@@ -89,6 +91,15 @@ export class Startup<R, E> {
     Effect.runFork(Effect.logError(`${words} ${told}${firstStackLine(cause)}`))
   }
 }
+
+/**
+ * `ManagedRuntime` names its scheduler among the services of a build. Handlers keep these services, and theirs count for a request: then the
+ * scheduler that a request brings would be lost at the first handler.
+ */
+const withoutScheduler = <R, E>(layer: Layer.Layer<R, E>): Layer.Layer<R, E> =>
+  Layer.fromBuild((memoMap, scope) =>
+    Effect.updateContext(Layer.buildWithMemoMap(layer, memoMap, scope), Context.omit(Scheduler))
+  )
 
 /** The messages of an error and of all its causes. The last cause names the fault, such as a refused password. */
 const inWords = (error: unknown): string => {

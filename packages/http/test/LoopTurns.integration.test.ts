@@ -1,15 +1,19 @@
 /** Many requests that compute, behind Node's server: in which order they do it, for one client and for two. */
-import { Principal } from "@colloquy/core"
+import { Metering, Principal } from "@colloquy/core"
 import { assert, describe, it } from "@effect/vitest"
+import { say } from "@colloquy/testing"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
 import { MixedScheduler, Scheduler } from "effect/Scheduler"
 import { once } from "node:events"
 import { connect } from "node:net"
 import { usedTime } from "../../../test/processorTime.ts"
+import { LoopTurns } from "../src/LoopTurns.ts"
 import { nodeHandler } from "../src/node/NodeHandler.ts"
+import { keys, open } from "./Service.ts"
 import { listen } from "./Sockets.ts"
 
 const stepMillis = 5
@@ -131,6 +135,28 @@ describe("requests that compute", () => {
     const owners = server.steps.map(({ owner }) => owner)
     const between = owners.slice(owners.indexOf("bob"), owners.lastIndexOf("bob"))
     assert.isAtMost(between.filter((owner) => owner === "ada").length, 3 * stepsOfRequest)
+  })
+
+  it("take turns down to what their turns ask of the kernel's ports", async () => {
+    let scheduler: unknown
+    const metering = Metering.of({
+      ensureCredit: () =>
+        Effect.withFiber((fiber) =>
+          Effect.sync(() => {
+            scheduler = fiber.cache.scheduler
+          })
+        ),
+      record: () => Effect.void
+    })
+    await using service = await open([say("Done.")], { extra: Layer.succeed(Metering, metering) })
+    await using server = await listen(service.node)
+    const response = await fetch(`${server.url}/threads/messages`, {
+      method: "POST",
+      headers: { "x-api-key": keys.ada, "content-type": "application/json" },
+      body: JSON.stringify({ content: "Who schedules?" })
+    })
+    assert.strictEqual(response.status, 200)
+    assert.instanceOf(scheduler, LoopTurns)
   })
 
   it("are scheduled by the host's own scheduler, if it has chosen one", async () => {

@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import { poolFault } from "./PoolFault.ts"
 import type { Pool, PoolAnswer, PoolConnection } from "./PoolTypes.ts"
 import { rowTypes, toPoolValue } from "./PoolValues.ts"
+import { resumeInTurns } from "./ResumeInTurns.ts"
 
 export class PoolStatements implements Connection {
   /** Resolves when the interrupted statement has ended on the server. Undefined if no statement was interrupted. */
@@ -39,8 +40,8 @@ export class PoolStatements implements Connection {
       }
       const answer = this.connection.query({ text, values: parameters.map(toPoolValue), types: rowTypes })
       answer.then(
-        (given) => resume(Effect.succeed(given)),
-        (cause: unknown) => resume(Effect.fail(poolFault(cause, "query")))
+        (given) => resumeInTurns(resume, Effect.succeed(given)),
+        (cause: unknown) => resumeInTurns(resume, Effect.fail(poolFault(cause, "query")))
       )
       return Effect.sync(() => {
         this.givenUp = answer.then(ignored, ignored)

@@ -14,6 +14,7 @@ import * as Latch from "effect/Latch"
 import { SqlError, type SqlErrorReason, StatementTimeoutError } from "effect/sql/SqlError"
 import { ownerOfFiber } from "./FairStatements.ts"
 import { OwnersInTurn } from "./OwnersInTurn.ts"
+import { resumeInTurns } from "./ResumeInTurns.ts"
 import { Session, waitLimit } from "./Session.ts"
 import { readSqlState } from "./StoreFault.ts"
 
@@ -241,7 +242,7 @@ export class StatementScheduler {
   }
 
   private finish(job: Job, rows: Effect.Effect<Rows, SqlError>): void {
-    if (this.jobs.delete(job)) job.resume(rows)
+    if (this.jobs.delete(job)) resumeInTurns(job.resume, rows)
   }
 
   private check(): void {

@@ -96,6 +96,30 @@ const open = (options: { readonly capacity?: number; readonly size?: number } = 
 
 const connectionsOf = (sent: ReadonlyArray<Sent>) => sent.map(({ connection }) => connection)
 
+describe("results that come together", () => {
+  it.effect("let the event loop go on when their fibers have computed for some milliseconds", () =>
+    Effect.gen(function* () {
+      const { sent, sessions } = yield* open()
+      let done = 0
+      const compute = Effect.sync(() => {
+        const end = performance.now() + 5
+        while (performance.now() < end);
+        done++
+      })
+      const ask = Effect.andThen(sessions.run({ text: "ask", parameters: [], exclusive: false }), compute)
+      const fibers = yield* Effect.forEach(Array.from({ length: 12 }), () =>
+        Effect.forkDetach(ask, { startImmediately: true })
+      )
+      yield* turn
+      assert.strictEqual(sent.length, 12)
+      for (const { answer } of sent) Deferred.doneUnsafe(answer, Effect.succeed(nothing))
+      assert.isAtMost(done, 3)
+      yield* Effect.forEach(fibers, Fiber.join)
+      assert.strictEqual(done, 12)
+    })
+  )
+})
+
 describe("sessions", () => {
   it.effect("send each statement once, in order", () =>
     Effect.gen(function* () {
