@@ -9,7 +9,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
-import { faults, numbers, visit } from "../../packages/studio/test/StudioVisit.ts"
+import { faults, numbers, soon, visit } from "../../packages/studio/test/StudioVisit.ts"
 import { builtCopy, type Copy, copyExamples } from "../../scripts/Copy.ts"
 import { inChromium } from "../../test/browser.ts"
 
@@ -264,13 +264,13 @@ describe("the chat page of examples/chat", () => {
       await last(page).getByText("7 8 9").waitFor()
       await page.reload()
       await last(page).getByText(numbers(100), { exact: true }).waitFor()
-      assert.strictEqual(await page.getByRole("article").count(), 2)
+      await soon(page, async () => assert.strictEqual(await page.getByRole("article").count(), 2))
       await answered(page)
       await say(page, "count to 1000")
       await last(page).getByText("7 8 9").waitFor()
       await page.getByRole("button", { name: "Stop" }).click()
       await answered(page)
-      assert.notInclude(await last(page).textContent(), "1000")
+      await soon(page, async () => assert.notInclude(await last(page).textContent(), "1000"))
       await page.getByRole("link", { name: "New chat" }).click()
       await page.getByText("Ask for the weather").waitFor()
       assert.deepStrictEqual(visitor.complaints, [])

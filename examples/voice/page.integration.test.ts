@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { once } from "node:events"
 import { inChromium } from "../../test/browser.ts"
-import { faults, visit } from "../../packages/studio/test/StudioVisit.ts"
+import { faults, soon, visit } from "../../packages/studio/test/StudioVisit.ts"
 import { server } from "./start.ts"
 import { ai, stop } from "./server.ts"
 
@@ -26,7 +26,7 @@ inChromium((launch) => {
         .filter({ hasText: /^assistant: / })
         .first()
         .waitFor()
-      assert.strictEqual(await said.filter({ hasText: "no microphone" }).count(), 0)
+      await soon(page, async () => assert.strictEqual(await said.filter({ hasText: "no microphone" }).count(), 0))
       assert.deepStrictEqual(await faults(page), [])
       await page.getByRole("button", { name: "Stop" }).click()
       await page.getByRole("status").getByText("The session has ended.").waitFor()

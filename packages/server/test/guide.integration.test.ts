@@ -5,7 +5,7 @@ import { join } from "node:path"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../src/Server.ts"
-import { faults, visit } from "../../studio/test/StudioVisit.ts"
+import { faults, soon, visit } from "../../studio/test/StudioVisit.ts"
 import { startDemo } from "./TestServer.ts"
 
 /** Questions as a person types them, by the page that must be found first. */
@@ -270,8 +270,10 @@ inChromium((launch) => {
         // The page's script adds the buttons: there are at least six.
         await page.getByRole("button", { name: "Copy" }).nth(5).waitFor()
         await inOrder()
-        const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
-        assert.isAtMost(wide, 0, "only code and tables are scrolled sideways")
+        await soon(page, async () => {
+          const wide = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth")
+          assert.isAtMost(wide, 0, "only code and tables are scrolled sideways")
+        })
         await page.getByLabel("Search the guide").focus()
         await page.keyboard.type("idempotency key")
         await page.keyboard.press("Enter")

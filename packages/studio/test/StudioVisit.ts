@@ -9,10 +9,20 @@ export interface Visit {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
+/** How long a page may take for what is expected of it, on a machine that does much else: less than a test may take. */
+const patience = 90_000
+
+/** `TEST_SLOWDOWN=5` makes the scripts of every page five times slower, which finds tests that look too early. */
+const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
+
 export const visit = async (browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> => {
   const context = await browser.newContext(options)
+  context.setDefaultTimeout(patience)
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  if (slowdown > 1) {
+    const session = await context.newCDPSession(page)
+    await session.send("Emulation.setCPUThrottlingRate", { rate: slowdown })
+  }
   const complaints: Array<string> = []
   page.on("pageerror", (error) => complaints.push(error.message))
   page.on("console", (message) => {
@@ -20,6 +30,23 @@ export const visit = async (browser: Browser, address: string, options: BrowserC
   })
   await page.goto(address)
   return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/**
+ * Repeats a check after each frame of the page until it passes. Every assertion about what a page shows goes through it: the result of an
+ * act is there when the page has drawn it, and not at once.
+ */
+export const soon = async (page: Page, check: () => Promise<void>): Promise<void> => {
+  const end = performance.now() + patience
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (performance.now() > end || page.isClosed()) throw error
+      // A page that is being loaded again draws no frame.
+      await page.evaluate("new Promise(requestAnimationFrame)").catch(() => page.waitForLoadState("domcontentloaded"))
+    }
+  }
 }
 
 interface NewAssistant {
@@ -30,6 +57,7 @@ interface NewAssistant {
 
 /** On a phone the lists are opened by a button, and cover the page. */
 export const openLists = async (page: Page): Promise<void> => {
+  await page.locator("main .bar").waitFor()
   const button = page.getByRole("button", { name: "Assistants and threads" })
   if (await button.isVisible()) await button.click()
 }
@@ -86,8 +114,14 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary: string }>
 }
 
+/** The colours in the middle of a transition are not those that are read. */
+const stillness = `Promise.allSettled(
+  document.getAnimations().filter((each) => each.effect.getComputedTiming().endTime < Infinity).map((each) => each.finished)
+).then(() => {})`
+
 /** The problems that axe finds on the current page. */
 export const faults = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(stillness)
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<{ readonly violations: ReadonlyArray<Violation> }>(
     "axe.run(document, { resultTypes: ['violations'] })"

@@ -16,7 +16,7 @@ import type { AddressInfo } from "node:net"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
-import { faults, finished, lastText, say, visit } from "./StudioVisit.ts"
+import { faults, finished, lastText, say, visit, soon } from "./StudioVisit.ts"
 
 const userOf = (cookie: string | null | undefined): string | null =>
   /(?:^|; )user=(\w+)/u.exec(cookie ?? "")?.[1] ?? null
@@ -150,9 +150,9 @@ inChromium((launch) => {
         const { page: shown } = visitor
         await say(shown, "count to 3")
         await finished(shown)
-        assert.strictEqual(await lastText(shown).textContent(), "1 2 3")
-        assert.strictEqual(await shown.getByRole("dialog").count(), 0)
-        assert.match(shown.url(), /\/admin\/studio\/#\/talk\/[^/]+$/)
+        await soon(shown, async () => assert.strictEqual(await lastText(shown).textContent(), "1 2 3"))
+        await soon(shown, async () => assert.strictEqual(await shown.getByRole("dialog").count(), 0))
+        await soon(shown, async () => assert.match(shown.url(), /\/admin\/studio\/#\/talk\/[^/]+$/))
         await shown.reload()
         await finished(shown)
         assert.deepStrictEqual(await faults(shown), [])

@@ -10,7 +10,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
 import { callApi, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, finished, lastText, makeAssistant, openLists, openRoom, say, visit } from "./StudioVisit.ts"
+import { faults, finished, lastText, makeAssistant, openLists, openRoom, say, visit, soon } from "./StudioVisit.ts"
 
 type Options = Omit<StudioOptions, "api" | "ai">
 
@@ -79,6 +79,9 @@ const controls = (page: Page): Promise<ReadonlyArray<string>> =>
 /** Words with which an act begins. A control that only looks has another name. */
 const acts =
   /^(?:add|again|approve|ask|attach|begin|cancel|change|compare two|copy assistant|delete|edit|expect|first message|forget|fork|go on|good|bad|keep|make|message|new|no$|other model|pause|read from a file|reject|remove|rename|restore|resume|result of|revoke|rewind|run now|save$|send|something to|start|take back|tell|try |yes$)/iu
+
+/** Links to places where something is begun. */
+const linksToActs = ':is(a[href^="#/playground"], a[href*="/experiments/new"])'
 
 /** One of everything that could be acted on. */
 const fill = async (api: string): Promise<void> => {
@@ -186,63 +189,55 @@ inChromium((launch) => {
   })
   afterAll(() => browser.close())
 
-  it(
-    "readOnly shows what happened, draws nothing that changes it, and sends no such request",
-    { timeout: 120_000 },
-    async () => {
-      await using host = await openWhole({ readOnly: true })
-      await fill(`${new URL(host.url).origin}/api`)
-      const acting = async (page: Page) => (await controls(page)).filter((each) => acts.test(each))
-      {
-        await using writer = await visit(browser, host.whole)
-        await makeAssistant(writer.page, { name: "Counting" })
-        await say(writer.page, "count to 3")
-        await finished(writer.page)
-        await writer.page.getByRole("button", { name: "Bad answer" }).click()
-        await writer.page.getByLabel("What was wrong?").waitFor()
-        // Each of these places has acts where it may have them, so that their absence says something.
-        const without: Array<string> = []
-        await tour(writer.page, async (place) => {
-          if ((await acting(writer.page)).length === 0) without.push(place)
-        })
-        assert.deepStrictEqual(without, [
-          "Tests of answers: Online",
-          "Tests of answers: Calibration",
-          "What an assistant has: Usage"
-        ])
-      }
-      await using visitor = await visit(browser, host.url)
-      const { page } = visitor
-      const changing: Array<string> = []
-      page.on("request", (sent) => {
-        if (sent.method() !== "GET") changing.push(`${sent.method()} ${sent.url()}`)
+  it("readOnly shows what happened, draws nothing that changes it, and sends no such request", async () => {
+    await using host = await openWhole({ readOnly: true })
+    await fill(`${new URL(host.url).origin}/api`)
+    const acting = async (page: Page) => (await controls(page)).filter((each) => acts.test(each))
+    {
+      await using writer = await visit(browser, host.whole)
+      await makeAssistant(writer.page, { name: "Counting" })
+      await say(writer.page, "count to 3")
+      await finished(writer.page)
+      await writer.page.getByRole("button", { name: "Bad answer" }).click()
+      await writer.page.getByLabel("What was wrong?").waitFor()
+      // Each of these places has acts where it may have them, so that their absence says something.
+      const without: Array<string> = []
+      await tour(writer.page, async (place) => {
+        if ((await acting(writer.page)).length === 0) without.push(place)
       })
-      await finished(page)
-      assert.strictEqual(await lastText(page).textContent(), "1 2 3")
-      // One run waits.
-      assert.deepStrictEqual(await roomsIn(page), ["Talk", "Runs1", "Tests", "Knowledge"])
-      await tour(page, async (place) => {
-        assert.deepStrictEqual(await acting(page), [], place)
-        assert.deepStrictEqual(
-          await page.locator(':is(a[href^="#/playground"], a[href*="/experiments/new"])').count(),
-          0,
-          place
-        )
-        assert.deepStrictEqual(await faults(page), [], place)
-      })
-      // Addresses that lead to acts show what is there.
-      await page.goto(`${host.url}#/tests/experiments/new`)
-      await page.getByRole("link", { name: "Tried" }).waitFor()
-      assert.deepStrictEqual(await acting(page), [])
-      // Whoever finds another way is told, and nothing is sent.
-      const refused = await page.evaluate<string>(
-        `import("./studio/api/http.ts").then(({ post }) => post("/assistants", { name: "x" })).then(() => "sent", (error) => error.message)`
-      )
-      assert.strictEqual(refused, "Nothing can be changed here. This studio only looks.")
-      assert.deepStrictEqual(changing, [])
-      assert.deepStrictEqual(visitor.complaints, [])
+      assert.deepStrictEqual(without, [
+        "Tests of answers: Online",
+        "Tests of answers: Calibration",
+        "What an assistant has: Usage"
+      ])
     }
-  )
+    await using visitor = await visit(browser, host.url)
+    const { page } = visitor
+    const changing: Array<string> = []
+    page.on("request", (sent) => {
+      if (sent.method() !== "GET") changing.push(`${sent.method()} ${sent.url()}`)
+    })
+    await finished(page)
+    await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2 3"))
+    const shown = ["Talk", "Runs1", "Tests", "Knowledge"]
+    await soon(page, async () => assert.deepStrictEqual(await roomsIn(page), shown, "one run waits"))
+    await tour(page, async (place) => {
+      assert.deepStrictEqual(await acting(page), [], place)
+      assert.strictEqual(await page.locator(linksToActs).count(), 0, place)
+      assert.deepStrictEqual(await faults(page), [], place)
+    })
+    // Addresses that lead to acts show what is there.
+    await page.goto(`${host.url}#/tests/experiments/new`)
+    await page.getByRole("link", { name: "Tried" }).waitFor()
+    assert.deepStrictEqual(await acting(page), [])
+    // Whoever finds another way is told, and nothing is sent.
+    const refused = await page.evaluate<string>(
+      `import("./studio/api/http.ts").then(({ post }) => post("/assistants", { name: "x" })).then(() => "sent", (error) => error.message)`
+    )
+    assert.strictEqual(refused, "Nothing can be changed here. This studio only looks.")
+    assert.deepStrictEqual(changing, [])
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
 
   it("has the rooms, the name and the colour that the host chose, in light and dark", async () => {
     await using host = await open({ rooms: ["runs", "knowledge"], brand: { name: "Acme", colour: "#ffd400" } })
@@ -250,8 +245,8 @@ inChromium((launch) => {
       await using visitor = await visit(browser, `${host.url}#/runs`, { colorScheme })
       const { page } = visitor
       await page.getByRole("heading", { name: "Runs", exact: true }).waitFor()
-      assert.deepStrictEqual(await roomsIn(page), ["Runs", "Knowledge"])
-      assert.match(await page.title(), / · Acme$/u)
+      await soon(page, async () => assert.deepStrictEqual(await roomsIn(page), ["Runs", "Knowledge"]))
+      await soon(page, async () => assert.match(await page.title(), / · Acme$/u))
       await page.getByRole("heading", { name: "Acme" }).waitFor()
       assert.deepStrictEqual(await faults(page), [], colorScheme)
       await openRoom(page, "Knowledge")
@@ -274,6 +269,11 @@ inChromium((launch) => {
     await page.reload()
     await page.getByRole("alert").getByText("The server does not answer. It is tried again.").waitFor()
     await page.getByRole("status").getByText("Offline").waitFor()
-    assert.strictEqual(await page.evaluate<string>("getComputedStyle(document.querySelector('.rail')).display"), "flex")
+    await soon(page, async () =>
+      assert.strictEqual(
+        await page.evaluate<string>("getComputedStyle(document.querySelector('.rail')).display"),
+        "flex"
+      )
+    )
   })
 })

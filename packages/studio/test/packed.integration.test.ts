@@ -14,7 +14,7 @@ import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
 import { makeStudio } from "../src/StudioHandler.ts"
 import type { pageFiles } from "../src/PageFiles.ts"
-import { finished, lastText, openRoom, say, visit } from "./StudioVisit.ts"
+import { finished, lastText, openRoom, say, visit, soon } from "./StudioVisit.ts"
 
 /** The module that the build writes in the place of `PageFiles.js`. */
 const publishedFiles = async (): Promise<typeof pageFiles> => {
@@ -82,7 +82,9 @@ inChromium((launch) => {
     await using visitor = await visit(browser, host.url)
     const { page } = visitor
     await page.getByRole("list", { name: "Beginnings" }).waitFor()
-    assert.isTrue(await page.evaluate(`document.fonts.ready.then(() => document.fonts.check("15px Geist"))`))
+    await soon(page, async () =>
+      assert.isTrue(await page.evaluate(`document.fonts.ready.then(() => document.fonts.check("15px Geist"))`))
+    )
     const first = await loadedFiles(page)
     // The typeface is loaded beside the rest: what is read stands there before it comes.
     const letters = first.filter(({ name }) => name.endsWith(".woff2"))
@@ -104,7 +106,7 @@ inChromium((launch) => {
     await openRoom(page, "Talk")
     await say(page, "count to 3")
     await finished(page)
-    assert.strictEqual(await lastText(page).textContent(), "1 2 3")
+    await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2 3"))
     assert.deepStrictEqual(visitor.complaints, [])
   })
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { answers, faults, finished, lastAnswer, lastText, makeAssistant, say, visit } from "./StudioVisit.ts"
+import { answers, faults, finished, lastAnswer, lastText, makeAssistant, say, visit, soon } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 /** A tool server whose every call waits for an approval. */
@@ -65,14 +65,14 @@ inChromium((launch) => {
       await lastAnswer(page).getByRole("button", { name: "Try again" }).click()
       await page.getByText("What was here before is kept").waitFor()
       await finished(page)
-      assert.strictEqual(await answers(page).count(), 1)
-      assert.strictEqual(await page.locator(".question").count(), 1)
-      assert.notStrictEqual(await lastText(page).last().textContent(), first)
-      assert.strictEqual(threadOf(page), thread)
+      await soon(page, async () => assert.strictEqual(await answers(page).count(), 1))
+      await soon(page, async () => assert.strictEqual(await page.locator(".question").count(), 1))
+      await soon(page, async () => assert.notStrictEqual(await lastText(page).last().textContent(), first))
+      await soon(page, async () => assert.strictEqual(threadOf(page), thread))
       assert.deepStrictEqual(await faults(page), [], "kept")
       await page.getByRole("link", { name: "open it as it was" }).click()
       await lastText(page).last().filter({ hasText: first }).waitFor()
-      assert.notStrictEqual(threadOf(page), thread)
+      await soon(page, async () => assert.notStrictEqual(threadOf(page), thread))
       await page.goBack()
       await answers(page).getByText(first).waitFor({ state: "detached" })
       assert.strictEqual((await caller(server)("GET", `/threads/${thread}`)).messages.length, 2)
@@ -95,7 +95,7 @@ inChromium((launch) => {
       assert.deepInclude(request.postDataJSON(), { llm_provider: "demo", model_name: "demo-1", stream: true })
       assert.isString(request.headers()["idempotency-key"])
       await page.getByText("What was here before is kept").waitFor()
-      assert.strictEqual(await lastText(page).textContent(), "1 2 3 4 5")
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2 3 4 5"))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -109,8 +109,8 @@ inChromium((launch) => {
       )
       await lastAnswer(page).getByRole("button", { name: "Try again" }).click()
       await page.getByRole("alert").getByText("A run is under way.").waitFor()
-      assert.strictEqual(await lastText(page).textContent(), "1 2")
-      assert.strictEqual(await page.locator(".question").count(), 1)
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2"))
+      await soon(page, async () => assert.strictEqual(await page.locator(".question").count(), 1))
     })
   })
 
@@ -131,11 +131,15 @@ inChromium((launch) => {
     assert.deepStrictEqual(await faults(page), [], "edit")
     await page.keyboard.press("Enter")
     await page.getByText("What was here before is kept").waitFor()
-    assert.deepStrictEqual(await page.locator(".question p").allTextContents(), ["count to 7"])
-    assert.strictEqual(await lastText(page).textContent(), "1 2 3 4 5 6 7")
+    await soon(page, async () =>
+      assert.deepStrictEqual(await page.locator(".question p").allTextContents(), ["count to 7"])
+    )
+    await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2 3 4 5 6 7"))
     await page.reload()
     await finished(page)
-    assert.deepStrictEqual(await page.locator(".question p").allTextContents(), ["count to 7"])
+    await soon(page, async () =>
+      assert.deepStrictEqual(await page.locator(".question p").allTextContents(), ["count to 7"])
+    )
     assert.deepStrictEqual(visitor.complaints, [])
   })
 
@@ -150,15 +154,15 @@ inChromium((launch) => {
     await answers(page).first().hover()
     await answers(page).first().getByRole("button", { name: "Fork the conversation here" }).click()
     await page.getByRole("link", { name: "a fork of “count to 2”" }).waitFor()
-    assert.strictEqual(await answers(page).count(), 1)
-    assert.notStrictEqual(threadOf(page), thread)
+    await soon(page, async () => assert.strictEqual(await answers(page).count(), 1))
+    await soon(page, async () => assert.notStrictEqual(threadOf(page), thread))
     await page.getByRole("link", { name: "a fork of “count to 2”" }).click()
     await answers(page).nth(2).waitFor()
-    assert.strictEqual(threadOf(page), thread)
+    await soon(page, async () => assert.strictEqual(threadOf(page), thread))
     await answers(page).nth(1).hover()
     await answers(page).nth(1).getByRole("button", { name: "Rewind to this answer" }).click()
     await page.getByText("What was here before is kept").waitFor()
-    assert.strictEqual(await answers(page).count(), 2)
+    await soon(page, async () => assert.strictEqual(await answers(page).count(), 2))
     await page.getByRole("link", { name: "open it as it was" }).click()
     await answers(page).nth(2).waitFor()
     assert.deepStrictEqual(visitor.complaints, [])
@@ -179,11 +183,13 @@ inChromium((launch) => {
       const field = approval(page).getByRole("textbox", { name: "Arguments of" })
       await field.and(page.locator(":focus")).fill("no object")
       await approval(page).getByRole("alert").getByText("must be a JSON object").waitFor()
-      assert.isTrue(await approval(page).getByRole("button", { name: "Approve as changed" }).isDisabled())
+      await soon(page, async () =>
+        assert.isTrue(await approval(page).getByRole("button", { name: "Approve as changed" }).isDisabled())
+      )
       await field.fill('{"text":"changed by hand"}')
       await approval(page).getByRole("button", { name: "Approve as changed" }).click()
       await lastText(page).last().filter({ hasText: "changed by hand" }).waitFor()
-      assert.strictEqual(await approval(page).count(), 0)
+      await soon(page, async () => assert.strictEqual(await approval(page).count(), 0))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -249,9 +255,11 @@ inChromium((launch) => {
       await approval(page).getByRole("button", { name: "Approve" }).click()
       const alert = page.getByRole("alert")
       await alert.getByText("Somebody else was first.").waitFor()
-      assert.include(await alert.textContent(), "was rejected already. The first decision stands.")
+      await soon(page, async () =>
+        assert.include(await alert.textContent(), "was rejected already. The first decision stands.")
+      )
       await lastText(page).last().filter({ hasText: "too late" }).waitFor()
-      assert.strictEqual(await approval(page).count(), 0)
+      await soon(page, async () => assert.strictEqual(await approval(page).count(), 0))
     })
   })
 
@@ -262,7 +270,7 @@ inChromium((launch) => {
     await finished(page)
     const marker = lastText(page).getByRole("button", { name: "Excerpt 1: lighthouse.md" })
     await marker.waitFor()
-    assert.notInclude(await lastText(page).textContent(), "[d1]")
+    await soon(page, async () => assert.notInclude(await lastText(page).textContent(), "[d1]"))
     await page.getByRole("list", { name: "Excerpts" }).getByText("lighthouse.md").waitFor()
     await page.reload()
     await marker.click()

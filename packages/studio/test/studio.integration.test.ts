@@ -15,7 +15,8 @@ import {
   newThread,
   numbers,
   say,
-  visit
+  visit,
+  soon
 } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
@@ -56,14 +57,14 @@ inChromium((launch) => {
       await using visitor = await visit(browser, address)
       const { page } = visitor
       await makeAssistant(page, { name: "Ada" })
-      assert.notInclude(page.url(), "key=")
+      await soon(page, async () => assert.notInclude(page.url(), "key="))
       await page.getByRole("button", { name: "Options" }).click()
       await page.getByLabel("Reasoning").selectOption("on")
       await say(page, "count to 60")
       await lastAnswer(page).locator(".thoughts", { hasText: "Counting is something" }).waitFor()
       await page.locator(".live .text", { hasText: "1 2 3" }).waitFor()
       await finished(page)
-      assert.strictEqual(await lastText(page).textContent(), numbers(60))
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), numbers(60)))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -75,14 +76,18 @@ inChromium((launch) => {
       await finished(page)
       const text = lastText(page)
       await text.getByRole("heading", { name: "A sample of markdown" }).waitFor()
-      assert.strictEqual(await text.locator("strong").textContent(), "strong")
-      assert.strictEqual(await text.locator("li").count(), 3)
-      assert.strictEqual(await text.getByRole("cell", { name: "32000" }).count(), 1)
-      assert.include(await text.locator("figure.code pre").textContent(), "console.log(greet")
-      assert.strictEqual(await text.locator(".code-keyword").first().textContent(), "const")
+      await soon(page, async () => assert.strictEqual(await text.locator("strong").textContent(), "strong"))
+      await soon(page, async () => assert.strictEqual(await text.locator("li").count(), 3))
+      await soon(page, async () => assert.strictEqual(await text.getByRole("cell", { name: "32000" }).count(), 1))
+      await soon(page, async () =>
+        assert.include(await text.locator("figure.code pre").textContent(), "console.log(greet")
+      )
+      await soon(page, async () =>
+        assert.strictEqual(await text.locator(".code-keyword").first().textContent(), "const")
+      )
       const link = text.getByRole("link", { name: "link somewhere" })
-      assert.strictEqual(await link.getAttribute("rel"), "noopener noreferrer nofollow")
-      assert.strictEqual(await text.locator("script").count(), 0)
+      await soon(page, async () => assert.strictEqual(await link.getAttribute("rel"), "noopener noreferrer nofollow"))
+      await soon(page, async () => assert.strictEqual(await text.locator("script").count(), 0))
       await text.getByText("<script>alert('this stays text')</script>").waitFor()
       assert.deepStrictEqual(visitor.complaints, [])
     })
@@ -96,8 +101,8 @@ inChromium((launch) => {
       await page.reload()
       await page.locator(".live .text", { hasText: "1 2 3" }).waitFor()
       await finished(page)
-      assert.strictEqual(await lastText(page).textContent(), numbers(120))
-      assert.strictEqual(await page.locator(".question").count(), 1)
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), numbers(120)))
+      await soon(page, async () => assert.strictEqual(await page.locator(".question").count(), 1))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -118,11 +123,11 @@ inChromium((launch) => {
       })
       await say(page, "count to 30")
       await lastAnswer(page).getByText("this is half an answer").waitFor()
-      assert.strictEqual(await page.locator(".caret").count(), 0)
+      await soon(page, async () => assert.strictEqual(await page.locator(".caret").count(), 0))
       mayResume()
       await finished(page)
-      assert.strictEqual(await lastText(page).textContent(), numbers(30))
-      assert.strictEqual(await page.getByText("this is half an answer").count(), 0)
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), numbers(30)))
+      await soon(page, async () => assert.strictEqual(await page.getByText("this is half an answer").count(), 0))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -137,7 +142,7 @@ inChromium((launch) => {
       const said = await lastText(page).textContent()
       await page.reload()
       await lastAnswer(page).getByText("Cancelled.").waitFor()
-      assert.strictEqual(await lastText(page).textContent(), said)
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), said))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -165,7 +170,9 @@ inChromium((launch) => {
       await row(1).getByLabel("Name").fill("")
       await say(page, "I want my money back today")
       await page.getByRole("alert").getByText("A question has no name.").waitFor()
-      assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "I want my money back today")
+      await soon(page, async () =>
+        assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "I want my money back today")
+      )
       await row(1).getByLabel("Name").fill("urgent")
       await page.getByRole("button", { name: "Add a question" }).click()
       await row(3).getByLabel("Name").fill("anger")
@@ -187,7 +194,7 @@ inChromium((launch) => {
       await page.getByRole("heading", { name: "topic: refund, confidence" }).waitFor()
       await page.reload()
       await page.getByRole("heading", { name: "urgent:" }).waitFor()
-      assert.deepStrictEqual(await values(), shown)
+      await soon(page, async () => assert.deepStrictEqual(await values(), shown))
       assert.deepStrictEqual(visitor.complaints, [])
     })
   })
@@ -203,8 +210,8 @@ inChromium((launch) => {
       await say(page, "count to 3")
       await finished(page)
       const threads = page.getByRole("region", { name: "Threads" })
-      assert.strictEqual(await threads.locator("time").count(), 2)
-      assert.match((await threads.locator("time").first().textContent()) ?? "", /\d/)
+      await soon(page, async () => assert.strictEqual(await threads.locator("time").count(), 2))
+      await soon(page, async () => assert.match((await threads.locator("time").first().textContent()) ?? "", /\d/))
       await threads.getByRole("button", { name: "Rename thread count to 3" }).click()
       await threads.getByLabel("Title of the thread").fill("Apples and pears")
       await page.keyboard.press("Enter")
@@ -212,13 +219,15 @@ inChromium((launch) => {
       await page.reload()
       await threads.getByText("Apples and pears").waitFor()
       await threads.getByLabel("Search threads").fill("pear")
-      assert.deepStrictEqual(await threads.locator(".title").allTextContents(), ["Apples and pears"])
+      await soon(page, async () =>
+        assert.deepStrictEqual(await threads.locator(".title").allTextContents(), ["Apples and pears"])
+      )
       await threads.getByRole("button", { name: "Delete thread Apples and pears" }).click()
       await page.getByRole("button", { name: "Delete thread", exact: true }).click()
       await threads.getByText("Apples and pears").waitFor({ state: "detached" })
       await page.reload()
       await threads.getByText("count to 2").waitFor()
-      assert.strictEqual(await threads.getByText("Apples and pears").count(), 0)
+      await soon(page, async () => assert.strictEqual(await threads.getByText("Apples and pears").count(), 0))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -228,7 +237,9 @@ inChromium((launch) => {
       await makeAssistant(page, { name: "Grace", tools: "get_news: the news" })
       const assistants = page.getByRole("region", { name: "Assistants" })
       await assistants.getByRole("button", { name: "Edit assistant Grace" }).click()
-      assert.strictEqual(await page.getByLabel("Tools that you answer by hand").inputValue(), "get_news: the news")
+      await soon(page, async () =>
+        assert.strictEqual(await page.getByLabel("Tools that you answer by hand").inputValue(), "get_news: the news")
+      )
       await page.getByLabel("Name", { exact: true }).fill("Grace Hopper")
       await page.getByLabel("Instructions").fill("Be brief.")
       await page.getByRole("button", { name: "Save" }).click()
@@ -247,7 +258,9 @@ inChromium((launch) => {
         ]
       )
       await assistants.getByLabel("Search assistants").fill("copy")
-      assert.deepStrictEqual(await assistants.locator(".title").allTextContents(), ["Grace Hopper Copy"])
+      await soon(page, async () =>
+        assert.deepStrictEqual(await assistants.locator(".title").allTextContents(), ["Grace Hopper Copy"])
+      )
       await assistants.getByRole("button", { name: "Delete assistant Grace Hopper Copy" }).click()
       await page.getByRole("button", { name: "Delete assistant", exact: true }).click()
       await assistants.getByText("Nothing is found.").waitFor()
@@ -262,12 +275,16 @@ inChromium((launch) => {
       const field = dialog.getByRole("combobox", { name: "Model" })
       await field.fill("demo/gpt-99")
       await dialog.getByRole("alert").getByText("There is no model “gpt-99” of demo in the catalogue.").waitFor()
-      assert.isTrue(await dialog.getByRole("button", { name: "Make assistant" }).isDisabled())
+      await soon(page, async () =>
+        assert.isTrue(await dialog.getByRole("button", { name: "Make assistant" }).isDisabled())
+      )
       await field.fill("demo-1")
       await dialog.getByRole("option", { name: "demo/demo-1" }).click()
-      assert.strictEqual(await field.inputValue(), "demo/demo-1")
+      await soon(page, async () => assert.strictEqual(await field.inputValue(), "demo/demo-1"))
       await dialog.getByText("32,000 tokens").waitFor()
-      assert.isTrue(await dialog.getByRole("button", { name: "Make assistant" }).isEnabled())
+      await soon(page, async () =>
+        assert.isTrue(await dialog.getByRole("button", { name: "Make assistant" }).isEnabled())
+      )
       await page.keyboard.press("Escape")
       const call = caller(server)
       await call("POST", "/assistants", { name: "Wrong", llm_provider: "demo", model_name: "demo-0" })
@@ -306,7 +323,9 @@ inChromium((launch) => {
       await form.getByText("City").waitFor()
       await page.reload()
       await form.getByText("get_weather, please").waitFor()
-      assert.deepStrictEqual(await page.locator("button.primary").allTextContents(), ["Send the results"])
+      await soon(page, async () =>
+        assert.deepStrictEqual(await page.locator("button.primary").allTextContents(), ["Send the results"])
+      )
       await form.getByRole("button", { name: "Form" }).click()
       await form.getByLabel("City").fill("Oslo")
       await form.getByLabel("days").fill("9")
@@ -316,11 +335,11 @@ inChromium((launch) => {
       await form.getByLabel("days").fill("2")
       await form.getByRole("button", { name: "Send the results" }).click()
       await finished(page, 2)
-      const said = await lastText(page).textContent()
-      assert.strictEqual(said, 'get_weather says: {"city":"Oslo","days":2,"unit":"celsius"}')
+      const said = 'get_weather says: {"city":"Oslo","days":2,"unit":"celsius"}'
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), said))
       await page.reload()
       await answers(page).first().getByText('{"city":"Oslo","days":2,"unit":"celsius"}').first().waitFor()
-      assert.strictEqual(await form.count(), 0)
+      await soon(page, async () => assert.strictEqual(await form.count(), 0))
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -332,12 +351,14 @@ inChromium((launch) => {
       await page.getByRole("textbox", { name: "Result of get_news" }).fill("none")
       await page.getByRole("button", { name: "Send the results" }).click()
       await finished(page, 2)
-      assert.strictEqual(await lastText(page).textContent(), "get_news says: none")
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "get_news says: none"))
       await say(page, "get_news again")
       await page.getByRole("textbox", { name: "Result of get_news" }).waitFor()
       await page.getByRole("button", { name: "Cancel" }).click()
       await lastAnswer(page).getByText("Cancelled.").waitFor()
-      assert.strictEqual(await page.getByRole("group", { name: "The assistant waits" }).count(), 0)
+      await soon(page, async () =>
+        assert.strictEqual(await page.getByRole("group", { name: "The assistant waits" }).count(), 0)
+      )
       assert.deepStrictEqual(visitor.complaints, [])
     })
   })
@@ -355,9 +376,21 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Look inside" }).last().click()
       const steps = page.getByRole("list", { name: "Steps of the turn" })
       await steps.getByText("Settle").waitFor()
-      assert.deepStrictEqual(await steps.locator("b").allTextContents(), ["Recall", "Model", "Tool", "Model", "Settle"])
-      for (const time of await steps.locator(".time").allTextContents()) assert.match(time, /^[\d.]+ (ms|s)$/)
-      assert.match((await steps.getByRole("listitem").nth(1).textContent()) ?? "", /demo-1.*\d+ in, \d+ out/)
+      await soon(page, async () =>
+        assert.deepStrictEqual(await steps.locator("b").allTextContents(), [
+          "Recall",
+          "Model",
+          "Tool",
+          "Model",
+          "Settle"
+        ])
+      )
+      await soon(page, async () => {
+        for (const time of await steps.locator(".time").allTextContents()) assert.match(time, /^[\d.]+ (ms|s)$/)
+      })
+      await soon(page, async () =>
+        assert.match((await steps.getByRole("listitem").nth(1).textContent()) ?? "", /demo-1.*\d+ in, \d+ out/)
+      )
       await page.getByRole("tab", { name: "Prompt" }).click()
       const panel = page.getByRole("tabpanel")
       await panel.getByText("tokens of a window of 32,000").waitFor()
@@ -426,7 +459,9 @@ inChromium((launch) => {
     for (const letter of ["A", "B"]) {
       const side = page.getByRole("region", { name: `Model ${letter}` })
       await side.locator(".answer:not(.live) .text", { hasText: "1 2 3 4" }).waitFor()
-      assert.match((await side.getByRole("heading").first().textContent()) ?? "", /\d (ms|s)/)
+      await soon(page, async () =>
+        assert.match((await side.getByRole("heading").first().textContent()) ?? "", /\d (ms|s)/)
+      )
       await side
         .getByText(/\d tokens/)
         .first()

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, makeAssistant, say, visit } from "./StudioVisit.ts"
+import { faults, finished, makeAssistant, say, soon, visit } from "./StudioVisit.ts"
 import { keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 const engine = createServer((_request, response) => {
@@ -17,9 +17,8 @@ const engine = createServer((_request, response) => {
 })
 
 /** Waits until an expression of the page is true. */
-const until = async (page: Page, expression: string): Promise<void> => {
-  while (!(await page.evaluate<boolean>(expression))) await page.waitForTimeout(20)
-}
+const until = (page: Page, expression: string): Promise<void> =>
+  soon(page, async () => assert.isTrue(await page.evaluate<boolean>(expression), expression))
 
 const choose = async (page: Page, label: string) => {
   await page.getByRole("combobox", { name: label }).click()
@@ -35,7 +34,7 @@ inChromium((launch) => {
     const port = typeof bound === "object" && bound !== null ? bound.port : 0
     server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}`, VIDEO_POLL_SECONDS: "1" })
     browser = await launch(["--autoplay-policy=no-user-gesture-required"])
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser.close()
     await server.stop()
@@ -68,14 +67,14 @@ inChromium((launch) => {
         await until(page, `document.querySelector("video").ended`)
         await page.locator(".sources a").first().waitFor()
         const links = `[...document.querySelectorAll(".sources a")].map((each) => [each.textContent, each.href, each.rel])`
-        assert.deepStrictEqual(await page.evaluate(links), [
-          ["Foxes dig", "https://foxes.example/", "noopener noreferrer nofollow"]
-        ])
-        const addresses = await page.evaluate<ReadonlyArray<string>>(
-          `[...document.querySelectorAll(".media img, .media video")].map((each) => each.getAttribute("src"))`
-        )
-        assert.lengthOf(addresses, 2)
-        for (const address of addresses) assert.match(address, /^\/api\/documents\/[^/]+\/content\?/)
+        const found = [["Foxes dig", "https://foxes.example/", "noopener noreferrer nofollow"]]
+        await soon(page, async () => assert.deepStrictEqual(await page.evaluate(links), found))
+        const media = `[...document.querySelectorAll(".media img, .media video")].map((each) => each.getAttribute("src"))`
+        await soon(page, async () => {
+          const addresses = await page.evaluate<ReadonlyArray<string>>(media)
+          assert.lengthOf(addresses, 2)
+          for (const address of addresses) assert.match(address, /^\/api\/documents\/[^/]+\/content\?/)
+        })
       }
       await look()
       await page.reload()

@@ -3,7 +3,7 @@ import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit, soon } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {
@@ -26,12 +26,12 @@ inChromium((launch) => {
       const { page } = visitor
       const hash = () => new URL(page.url()).hash
       await makeAssistant(page, { name: "Iris" })
-      assert.match(hash(), /^#\/talk\/new\//)
+      await soon(page, async () => assert.match(hash(), /^#\/talk\/new\//))
       await say(page, "count to 3")
       await finished(page)
       const first = hash()
       assert.match(first, /^#\/talk\/[^/]+$/)
-      assert.strictEqual(await page.title(), "count to 3 · Iris · Colloquy")
+      await soon(page, async () => assert.strictEqual(await page.title(), "count to 3 · Iris · Colloquy"))
       await newThread(page)
       await say(page, "What time is it?")
       await finished(page)
@@ -40,17 +40,17 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Look inside" }).click()
       const steps = page.getByRole("list", { name: "Steps of the turn" })
       await steps.getByText("Settle").waitFor()
-      assert.match(hash(), new RegExp(`^${second}/[^/]+$`))
+      await soon(page, async () => assert.match(hash(), new RegExp(`^${second}/[^/]+$`)))
       await steps.getByRole("button", { name: "Tool server_clock" }).click()
-      assert.match(hash(), /\/2$/)
+      await soon(page, async () => assert.match(hash(), /\/2$/))
       const inside = page.url()
       await page.goBack()
       await steps.waitFor({ state: "detached" })
-      assert.strictEqual(hash(), second)
+      await soon(page, async () => assert.strictEqual(hash(), second))
       await page.goBack()
       await page.locator(".question", { hasText: "count to 3" }).waitFor()
-      assert.strictEqual(hash(), first)
-      assert.strictEqual(await page.title(), "count to 3 · Iris · Colloquy")
+      await soon(page, async () => assert.strictEqual(hash(), first))
+      await soon(page, async () => assert.strictEqual(await page.title(), "count to 3 · Iris · Colloquy"))
       await page.goForward()
       await page.locator(".question", { hasText: "What time is it?" }).waitFor()
       const other = await page.context().newPage()
@@ -67,7 +67,7 @@ inChromium((launch) => {
       await finished(page)
       await openRoom(page, "Voice")
       await page.getByRole("heading", { name: "Talk to Jon" }).waitFor()
-      assert.strictEqual(await page.title(), "Voice · Colloquy")
+      await soon(page, async () => assert.strictEqual(await page.title(), "Voice · Colloquy"))
       assert.deepStrictEqual(await faults(page), [], "voice")
       await openRoom(page, "Talk")
       await lastAnswer(page).getByText("1 2 3 4").waitFor()
@@ -143,15 +143,17 @@ inChromium((launch) => {
     await waiting.getByText("It is sent when guide.md is read.").waitFor()
     assert.deepStrictEqual(await faults(page), [], "queue")
     await waiting.getByRole("button", { name: "Take back" }).click()
-    assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "Who keeps it?")
+    await soon(page, async () =>
+      assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "Who keeps it?")
+    )
     await page.keyboard.press("Tab")
     await page.getByRole("button", { name: "Send", exact: true }).click()
     await waiting.getByText("Who keeps it?").waitFor()
-    assert.strictEqual(await page.locator(".question").count(), 0)
+    await soon(page, async () => assert.strictEqual(await page.locator(".question").count(), 0))
     mayRead()
     await finished(page)
     await page.locator(".question", { hasText: "guide.md" }).waitFor()
-    assert.strictEqual(await waiting.count(), 0)
+    await soon(page, async () => assert.strictEqual(await waiting.count(), 0))
     const { messages } = await caller(server)("GET", `/threads/${new URL(page.url()).hash.split("/")[2]}`)
     assert.strictEqual(messages[0].attachments.length, 1)
     assert.deepStrictEqual(visitor.complaints, [])

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { encodeWav } from "../src/page/lib/wav.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit, soon } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 /** Half a second of a tone and two seconds of silence, which Chromium plays repeatedly as the microphone. */
@@ -27,8 +27,8 @@ const silentMp3 = Buffer.concat(
 
 /** Waits until the meter of the voice room shows what is expected of the user (`heard`) or the assistant (`said`). */
 const meter = async (page: Page, of: "heard" | "said", isSo: (loudness: number) => boolean): Promise<void> => {
-  const read = () => page.evaluate<number>(`Number(document.querySelector(".disc").style.getPropertyValue("--${of}"))`)
-  while (!isSo(await read())) await page.waitForTimeout(20)
+  const read = `Number(document.querySelector(".disc").style.getPropertyValue("--${of}"))`
+  await soon(page, async () => assert.isTrue(isSo(await page.evaluate<number>(read)), of))
 }
 
 const threadIn = (page: Page): string => new URL(page.url()).hash.split("/")[2] ?? ""
@@ -110,7 +110,7 @@ inChromium((launch) => {
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
-    it("name the turns that said them again, each with the way to it", { timeout: 60_000 }, async () => {
+    it("name the turns that said them again, each with the way to it", async () => {
       await using visitor = await visit(browser, address)
       const { page } = visitor
       await makeAssistant(page, { name: "Twice" })
@@ -134,7 +134,7 @@ inChromium((launch) => {
       const [, second] = (await caller(server)("GET", `/threads/${threadIn(page)}`)).messages.filter(
         ({ role }: { readonly role: string }) => role === "assistant"
       )
-      assert.strictEqual(new URL(page.url()).hash.split("/")[3], second.run_id)
+      await soon(page, async () => assert.strictEqual(new URL(page.url()).hash.split("/")[3], second.run_id))
       await panel.getByText("Nothing new.").waitFor()
       assert.deepStrictEqual(visitor.complaints, [])
     })
@@ -201,7 +201,9 @@ inChromium((launch) => {
       })
       await add("guide.md", "text/markdown", Buffer.from(guide))
       await list.locator("[aria-current=step]", { hasText: "Vectors made" }).waitFor()
-      assert.closeTo(Number(await list.getByRole("progressbar").getAttribute("value")), 2 / 3, 0.01)
+      await soon(page, async () =>
+        assert.closeTo(Number(await list.getByRole("progressbar").getAttribute("value")), 2 / 3, 0.01)
+      )
       assert.deepStrictEqual(await faults(page), [], "reading")
       isHeld = false
       await list.getByText("is read,").waitFor()
@@ -240,12 +242,14 @@ inChromium((launch) => {
     await page.getByRole("listbox").getByRole("option").first().click()
     await say(page, "Please generate_image of a lighthouse")
     await finished(page)
-    const widthOf = () => page.evaluate<number>(`document.querySelector(".media img")?.naturalWidth ?? 0`)
-    while ((await widthOf()) === 0) await page.waitForTimeout(20)
+    const isShown = async () =>
+      assert.isAbove(await page.evaluate<number>(`document.querySelector(".media img")?.naturalWidth ?? 0`), 0)
+    await soon(page, isShown)
     await page.reload()
-    await page.locator(".media img").waitFor()
-    while ((await widthOf()) === 0) await page.waitForTimeout(20)
-    assert.match((await page.locator(".media img").getAttribute("src")) ?? "", /^\/api\/documents\//)
+    await soon(page, isShown)
+    await soon(page, async () =>
+      assert.match((await page.locator(".media img").getAttribute("src")) ?? "", /^\/api\/documents\//)
+    )
     assert.deepStrictEqual(await faults(page), [])
     assert.deepStrictEqual(visitor.complaints, [])
   })
@@ -292,7 +296,7 @@ inChromium((launch) => {
       await page.keyboard.up("Space")
       await page.locator(".question", { hasText: "count to 3" }).waitFor()
       await finished(page)
-      assert.strictEqual(await lastAnswer(page).locator(".text").textContent(), "1 2 3")
+      await soon(page, async () => assert.strictEqual(await lastAnswer(page).locator(".text").textContent(), "1 2 3"))
       assert.isTrue(heard.some((body) => body.includes("RIFF") && body.includes("WAVEfmt") && body.length > 16_000))
       assert.include([200, 206], (await played).status())
       await lastAnswer(page).getByRole("button", { name: "Hear it" }).waitFor()

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { choose, faults, openRoom, visit } from "./StudioVisit.ts"
+import { choose, faults, openRoom, visit, soon } from "./StudioVisit.ts"
 
 /** A tool server whose echo waits for an approval. */
 const desk = {
@@ -31,7 +31,7 @@ inChromium((launch) => {
     address = `${server.url}/#key=${keyOf(server)}`
     call = caller(server)
     assistantId = (await call("POST", "/assistants", { name: "Ada", tools: [weather] })).assistant_id
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await server.stop()
@@ -45,153 +45,141 @@ inChromium((launch) => {
   const row = (page: Page, title: string) => page.getByRole("row").filter({ hasText: title })
 
   describe("runs", () => {
-    it(
-      "appear and change while one looks, are filtered, summed, and opened beside the list; Back closes",
-      { timeout: 60_000 },
-      async () => {
-        await ask("Counting", "count to 3")
-        await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
-        const { page } = visitor
-        await openRoom(page, "Runs")
-        await row(page, "Counting").getByText("done").waitFor()
-        assert.include(await page.title(), "Runs")
-        const long = ask("Long", "count to 300")
-        await row(page, "Long").getByText("at work").waitFor()
-        await row(page, "Long").getByRole("button", { name: "Cancel the run of Long" }).click()
-        await row(page, "Long").getByText("cancelled").waitFor()
-        assert.strictEqual((await long).status, "CANCELLED")
+    it("appear and change while one looks, are filtered, summed, and opened beside the list; Back closes", async () => {
+      await ask("Counting", "count to 3")
+      await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
+      const { page } = visitor
+      await openRoom(page, "Runs")
+      await row(page, "Counting").getByText("done").waitFor()
+      await soon(page, async () => assert.include(await page.title(), "Runs"))
+      const long = ask("Long", "count to 300")
+      await row(page, "Long").getByText("at work").waitFor()
+      await row(page, "Long").getByRole("button", { name: "Cancel the run of Long" }).click()
+      await row(page, "Long").getByText("cancelled").waitFor()
+      assert.strictEqual((await long).status, "CANCELLED")
 
-        await page.getByLabel("State", { exact: true }).selectOption("cancelled")
-        await row(page, "Counting").waitFor({ state: "detached" })
-        await row(page, "Long").getByText("cancelled").waitFor()
+      await page.getByLabel("State", { exact: true }).selectOption("cancelled")
+      await row(page, "Counting").waitFor({ state: "detached" })
+      await row(page, "Long").getByText("cancelled").waitFor()
+      await soon(page, async () =>
         assert.strictEqual(await page.locator(".figures div").first().innerText(), "Runs\n1")
-        await page.getByLabel("Words, model or id").fill("nowhere")
-        await page.getByText("No run fits these filters.").waitFor()
-        await page.reload()
-        await page.getByText("No run fits these filters.").waitFor()
-        await page.getByRole("link", { name: "Show all of this week" }).click()
-        await page.getByRole("list", { name: "Runs by day" }).waitFor()
+      )
+      await page.getByLabel("Words, model or id").fill("nowhere")
+      await page.getByText("No run fits these filters.").waitFor()
+      await page.reload()
+      await page.getByText("No run fits these filters.").waitFor()
+      await page.getByRole("link", { name: "Show all of this week" }).click()
+      await page.getByRole("list", { name: "Runs by day" }).waitFor()
 
-        await row(page, "Counting").getByRole("link").click()
-        await page.getByRole("list", { name: "Steps of the turn" }).getByText("Settle").waitFor()
-        assert.deepStrictEqual(await faults(page), [], "runs beside the inspector")
-        await page.getByRole("button", { name: "Close the panel" }).click()
-        await page.locator("tr.current").waitFor({ state: "detached" })
-        await row(page, "Counting").getByText("demo-1").click()
-        await page.locator("tr.current", { hasText: "Counting" }).waitFor()
-        await page.goBack()
-        await page.locator("tr.current").waitFor({ state: "detached" })
-        assert.deepStrictEqual(visitor.complaints, [])
-      }
-    )
+      await row(page, "Counting").getByRole("link").click()
+      await page.getByRole("list", { name: "Steps of the turn" }).getByText("Settle").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "runs beside the inspector")
+      await page.getByRole("button", { name: "Close the panel" }).click()
+      await page.locator("tr.current").waitFor({ state: "detached" })
+      await row(page, "Counting").getByText("demo-1").click()
+      await page.locator("tr.current", { hasText: "Counting" }).waitFor()
+      await page.goBack()
+      await page.locator("tr.current").waitFor({ state: "detached" })
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
 
-    it(
-      "that wait for a person stand first: approved with other arguments, rejected with a reason, answered by hand",
-      { timeout: 60_000 },
-      async () => {
-        await ask("Approve me", "Please use desk_echo")
-        await ask("Reject me", "Please use desk_echo")
-        await ask("Answer me", "Please get_weather for Oslo")
-        await using visitor = await visit(browser, address)
-        const { page } = visitor
-        await openRoom(page, "Runs")
-        await page.getByRole("heading", { name: "3 runs wait for you" }).waitFor()
-        assert.deepStrictEqual(await faults(page), [], "inbox")
-        // Two at once, so that the list of all runs is not pushed away.
-        assert.strictEqual(await page.getByRole("article", { name: /^Run of/ }).count(), 2)
-        await page.getByRole("button", { name: "Show all 3" }).click()
-        const approved = page.getByRole("article", { name: "Run of Approve me" })
-        await approved.getByRole("button", { name: "Change the arguments" }).click()
-        await approved.getByRole("textbox", { name: "Arguments of desk_echo" }).fill("{ not JSON")
-        await approved.getByText("The arguments must be a JSON object.").waitFor()
-        assert.isTrue(await approved.getByRole("button", { name: "Approve" }).isDisabled())
-        await approved
-          .getByRole("textbox", { name: "Arguments of desk_echo" })
-          .fill('{ "text": "hello from a person" }')
-        await approved.getByRole("button", { name: "Approve as changed" }).click()
-        await approved.waitFor({ state: "detached" })
-        const rejected = page.getByRole("article", { name: "Run of Reject me" })
-        await rejected.getByRole("button", { name: "Reject", exact: true }).click()
-        await rejected.getByLabel("Reason, which the model reads").fill("not today")
-        await rejected.getByRole("button", { name: "Reject it" }).click()
-        await rejected.waitFor({ state: "detached" })
-        const answered = page.getByRole("article", { name: "Run of Answer me" })
-        await answered.getByRole("textbox", { name: "Result of get_weather" }).fill("It rains.")
-        await answered.getByRole("button", { name: "Send the results" }).click()
-        await answered.waitFor({ state: "detached" })
-        const { runs } = await call("GET", "/runs")
-        const read = async (title: string): Promise<string> => {
-          const threads: ReadonlyArray<{ readonly thread_id: string; readonly metadata_: { readonly title: string } }> =
-            await call("GET", "/threads?include_messages=false")
-          const thread = threads.find(({ metadata_ }) => metadata_.title === title)
-          return JSON.stringify((await call("GET", `/threads/${thread?.thread_id}`)).messages)
-        }
-        assert.include(await read("Approve me"), "hello from a person")
-        assert.include(await read("Reject me"), "not today")
-        assert.include(await read("Answer me"), "It rains.")
-        assert.isTrue(runs.every(({ status }: { readonly status: string }) => status !== "REQUIRES_ACTION"))
-        assert.deepStrictEqual(visitor.complaints, [])
+    it("that wait for a person stand first: approved with other arguments, rejected with a reason, answered by hand", async () => {
+      await ask("Approve me", "Please use desk_echo")
+      await ask("Reject me", "Please use desk_echo")
+      await ask("Answer me", "Please get_weather for Oslo")
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await openRoom(page, "Runs")
+      await page.getByRole("heading", { name: "3 runs wait for you" }).waitFor()
+      assert.deepStrictEqual(await faults(page), [], "inbox")
+      // Two at once, so that the list of all runs is not pushed away.
+      await soon(page, async () => assert.strictEqual(await page.getByRole("article", { name: /^Run of/ }).count(), 2))
+      await page.getByRole("button", { name: "Show all 3" }).click()
+      const approved = page.getByRole("article", { name: "Run of Approve me" })
+      await approved.getByRole("button", { name: "Change the arguments" }).click()
+      await approved.getByRole("textbox", { name: "Arguments of desk_echo" }).fill("{ not JSON")
+      await approved.getByText("The arguments must be a JSON object.").waitFor()
+      await soon(page, async () => assert.isTrue(await approved.getByRole("button", { name: "Approve" }).isDisabled()))
+      await approved.getByRole("textbox", { name: "Arguments of desk_echo" }).fill('{ "text": "hello from a person" }')
+      await approved.getByRole("button", { name: "Approve as changed" }).click()
+      await approved.waitFor({ state: "detached" })
+      const rejected = page.getByRole("article", { name: "Run of Reject me" })
+      await rejected.getByRole("button", { name: "Reject", exact: true }).click()
+      await rejected.getByLabel("Reason, which the model reads").fill("not today")
+      await rejected.getByRole("button", { name: "Reject it" }).click()
+      await rejected.waitFor({ state: "detached" })
+      const answered = page.getByRole("article", { name: "Run of Answer me" })
+      await answered.getByRole("textbox", { name: "Result of get_weather" }).fill("It rains.")
+      await answered.getByRole("button", { name: "Send the results" }).click()
+      await answered.waitFor({ state: "detached" })
+      const { runs } = await call("GET", "/runs")
+      const read = async (title: string): Promise<string> => {
+        const threads: ReadonlyArray<{ readonly thread_id: string; readonly metadata_: { readonly title: string } }> =
+          await call("GET", "/threads?include_messages=false")
+        const thread = threads.find(({ metadata_ }) => metadata_.title === title)
+        return JSON.stringify((await call("GET", `/threads/${thread?.thread_id}`)).messages)
       }
-    )
+      assert.include(await read("Approve me"), "hello from a person")
+      assert.include(await read("Reject me"), "not today")
+      assert.include(await read("Answer me"), "It rains.")
+      assert.isTrue(runs.every(({ status }: { readonly status: string }) => status !== "REQUIRES_ACTION"))
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
   })
 
   describe("the film of a turn", () => {
-    it(
-      "is dragged through the conversation, and each step has what was sent and received, with a request to copy",
-      { timeout: 60_000 },
-      async () => {
-        const { run_id, thread_id } = await ask("Film", "What time is it?")
-        await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
-        const { page } = visitor
-        await openRoom(page, "Runs")
-        await page.goto(`${server.url}/#/runs/${run_id}/${thread_id}`)
-        const steps = page.getByRole("list", { name: "Steps of the turn" })
-        await steps.getByText("Settle").waitFor()
-        const instant = page.getByRole("slider", { name: "Instant of the turn" })
-        const moment = page.getByRole("region", { name: "The conversation at this instant" })
-        await instant.focus()
-        await page.keyboard.press("Home")
-        await moment.getByText("What time is it?").waitFor()
-        assert.strictEqual(await moment.locator(".moment-answer").count(), 0)
-        await page.keyboard.press("End")
-        await moment.getByText("server_clock says").waitFor()
-        const strip = await page.locator(".film-lanes").boundingBox()
-        assert.isNotNull(strip)
-        const { height, width, x, y } = strip ?? { x: 0, y: 0, width: 0, height: 0 }
-        await page.mouse.move(x + width - 2, y + height - 4)
-        await page.mouse.down()
-        await page.mouse.move(x + 1, y + height - 4, { steps: 4 })
-        await page.mouse.up()
-        await moment.getByText("server_clock says").waitFor({ state: "detached" })
+    it("is dragged through the conversation, and each step has what was sent and received, with a request to copy", async () => {
+      const { run_id, thread_id } = await ask("Film", "What time is it?")
+      await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
+      const { page } = visitor
+      await openRoom(page, "Runs")
+      await page.goto(`${server.url}/#/runs/${run_id}/${thread_id}`)
+      const steps = page.getByRole("list", { name: "Steps of the turn" })
+      await steps.getByText("Settle").waitFor()
+      const instant = page.getByRole("slider", { name: "Instant of the turn" })
+      const moment = page.getByRole("region", { name: "The conversation at this instant" })
+      await instant.focus()
+      await page.keyboard.press("Home")
+      await moment.getByText("What time is it?").waitFor()
+      await soon(page, async () => assert.strictEqual(await moment.locator(".moment-answer").count(), 0))
+      await page.keyboard.press("End")
+      await moment.getByText("server_clock says").waitFor()
+      const strip = await page.locator(".film-lanes").boundingBox()
+      assert.isNotNull(strip)
+      const { height, width, x, y } = strip ?? { x: 0, y: 0, width: 0, height: 0 }
+      await page.mouse.move(x + width - 2, y + height - 4)
+      await page.mouse.down()
+      await page.mouse.move(x + 1, y + height - 4, { steps: 4 })
+      await page.mouse.up()
+      await moment.getByText("server_clock says").waitFor({ state: "detached" })
 
-        await steps.getByText("Tool").click()
-        const detail = page.getByRole("region", { name: "Step 3" })
-        await detail.getByText("Received from server_clock").waitFor()
-        await detail.getByText("(UTC)").waitFor()
-        await detail.getByText("Raw events").click()
-        await detail.getByText("tool_call_ready").waitFor()
-        assert.deepStrictEqual(await faults(page), [], "tool step")
-        await page.keyboard.press("Escape")
-        await steps.getByRole("button", { name: "Tool" }).focus()
-        await page.keyboard.press("ArrowDown")
-        const model = page.getByRole("region", { name: "Step 4" })
-        await model.getByText("by the provider").waitFor()
-        await model.getByText("As a request").click()
-        await model.getByText("$COLLOQUY_API_KEY").first().waitFor()
-        assert.include(await model.innerText(), "$COLLOQUY_API_KEY")
-        assert.notInclude(await model.innerText(), keyOf(server))
-        await model.getByRole("button", { name: /All .* messages of the prompt/u }).click()
-        const panel = page.getByRole("tabpanel")
-        await panel.getByLabel("Model call").waitFor()
-        assert.strictEqual(await panel.getByLabel("Model call").inputValue(), "1")
-        await panel.getByText("2 new").waitFor()
-        await panel.getByText("The provider counted").waitFor()
-        assert.deepStrictEqual(await faults(page), [], "prompt")
-        assert.deepStrictEqual(visitor.complaints, [])
-      }
-    )
+      await steps.getByText("Tool").click()
+      const detail = page.getByRole("region", { name: "Step 3" })
+      await detail.getByText("Received from server_clock").waitFor()
+      await detail.getByText("(UTC)").waitFor()
+      await detail.getByText("Raw events").click()
+      await detail.getByText("tool_call_ready").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "tool step")
+      await page.keyboard.press("Escape")
+      await steps.getByRole("button", { name: "Tool" }).focus()
+      await page.keyboard.press("ArrowDown")
+      const model = page.getByRole("region", { name: "Step 4" })
+      await model.getByText("by the provider").waitFor()
+      await model.getByText("As a request").click()
+      await model.getByText("$COLLOQUY_API_KEY").first().waitFor()
+      await soon(page, async () => assert.include(await model.innerText(), "$COLLOQUY_API_KEY"))
+      await soon(page, async () => assert.notInclude(await model.innerText(), keyOf(server)))
+      await model.getByRole("button", { name: /All .* messages of the prompt/u }).click()
+      const panel = page.getByRole("tabpanel")
+      await panel.getByLabel("Model call").waitFor()
+      await soon(page, async () => assert.strictEqual(await panel.getByLabel("Model call").inputValue(), "1"))
+      await panel.getByText("2 new").waitFor()
+      await panel.getByText("The provider counted").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "prompt")
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
 
-    it("follows a turn that is under way", { timeout: 60_000 }, async () => {
+    it("follows a turn that is under way", async () => {
       await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
       const { page } = visitor
       await openRoom(page, "Runs")
@@ -206,7 +194,7 @@ inChromium((launch) => {
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
-    it("of two hundred steps answers each key within 100 ms", { timeout: 60_000 }, async () => {
+    it("of two hundred steps answers each key within 100 ms", async () => {
       await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
       const { page } = visitor
       await page.locator("main .composer").waitFor()
@@ -215,7 +203,7 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Look inside" }).first().click()
       const steps = page.getByRole("list", { name: "Steps of the turn" })
       await steps.getByRole("button").nth(199).waitFor()
-      assert.strictEqual(await steps.getByRole("button").count(), 200)
+      await soon(page, async () => assert.strictEqual(await steps.getByRole("button").count(), 200))
       await steps.getByRole("button").first().focus()
       const times = await page.evaluate<ReadonlyArray<number>>(measureKeys)
       assert.strictEqual(times.length, 20)

@@ -13,7 +13,8 @@ import {
   newThread,
   numbers,
   say,
-  visit
+  visit,
+  soon
 } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
@@ -54,12 +55,12 @@ inChromium((launch) => {
     await page.locator(".question").nth(39).waitFor()
     const overflow =
       "Math.max(...['html', 'body', '.studio', 'main', '.talk'].map((name) => { const e = document.querySelector(name); return e.scrollHeight - e.clientHeight }))"
-    assert.strictEqual(await page.evaluate<number>(overflow), 0)
+    await soon(page, async () => assert.strictEqual(await page.evaluate<number>(overflow), 0))
     // A screen reader, a search in the page or a script brings any element into view.
     await page.evaluate("for (const e of document.querySelectorAll('.unseen')) e.scrollIntoView()")
     const top = "document.querySelector('.bar').getBoundingClientRect().top"
     assert.strictEqual(await page.evaluate<number>(top), 0)
-    assert.isTrue(await page.getByLabel("Message", { exact: true }).isVisible())
+    await soon(page, async () => assert.isTrue(await page.getByLabel("Message", { exact: true }).isVisible()))
   })
 
   describe("an assistant's form", () => {
@@ -72,13 +73,13 @@ inChromium((launch) => {
       await name.fill("Hedy")
       await dialog.getByLabel("Instructions").fill("Be kind.")
       await choose(page, "Model", "demo/demo-1")
-      assert.strictEqual(await name.inputValue(), "Hedy")
-      assert.strictEqual(await dialog.getByLabel("Instructions").inputValue(), "Be kind.")
+      await soon(page, async () => assert.strictEqual(await name.inputValue(), "Hedy"))
+      await soon(page, async () => assert.strictEqual(await dialog.getByLabel("Instructions").inputValue(), "Be kind."))
       await dialog.getByRole("button", { name: "Make assistant" }).click()
       await page.getByRole("button", { name: "Edit assistant Hedy" }).click()
       await name.fill("Hedy Lamarr")
       await dialog.getByRole("combobox", { name: "Model" }).fill("demo/")
-      assert.strictEqual(await name.inputValue(), "Hedy Lamarr")
+      await soon(page, async () => assert.strictEqual(await name.inputValue(), "Hedy Lamarr"))
     })
 
     it("removes the model of an assistant", async () => {
@@ -109,9 +110,13 @@ inChromium((launch) => {
       await dialog.getByLabel("Instructions").fill("Two hours of work.")
       for (let time = 0; time < 4; time++) await page.keyboard.press("Escape")
       await dialog.getByRole("alert").getByText("is not saved").waitFor()
-      assert.strictEqual(await dialog.getByLabel("Instructions").inputValue(), "Two hours of work.")
+      await soon(page, async () =>
+        assert.strictEqual(await dialog.getByLabel("Instructions").inputValue(), "Two hours of work.")
+      )
       await dialog.getByRole("button", { name: "Keep writing" }).click()
-      assert.strictEqual(await dialog.getByLabel("Instructions").inputValue(), "Two hours of work.")
+      await soon(page, async () =>
+        assert.strictEqual(await dialog.getByLabel("Instructions").inputValue(), "Two hours of work.")
+      )
       await page.keyboard.press("Escape")
       await dialog.getByRole("button", { name: "Discard it" }).click()
       await dialog.waitFor({ state: "detached" })
@@ -127,11 +132,15 @@ inChromium((launch) => {
       await page.keyboard.press("Escape")
       await page.getByLabel("Message", { exact: true }).fill("a thought")
       await page.keyboard.press("Escape")
-      assert.strictEqual(await result.inputValue(), "A long story")
+      await soon(page, async () => assert.strictEqual(await result.inputValue(), "A long story"))
       await page.getByRole("button", { name: "Send the results" }).click()
       await finished(page, 2)
-      assert.strictEqual(await lastText(page).textContent(), "get_news says: A long story")
-      assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "a thought")
+      await soon(page, async () =>
+        assert.strictEqual(await lastText(page).textContent(), "get_news says: A long story")
+      )
+      await soon(page, async () =>
+        assert.strictEqual(await page.getByLabel("Message", { exact: true }).inputValue(), "a thought")
+      )
     })
   })
 
@@ -144,19 +153,19 @@ inChromium((launch) => {
     await say(page, "first")
     await finished(page)
     await newThread(page)
-    assert.strictEqual(await modelOfThread(page).inputValue(), "")
+    await soon(page, async () => assert.strictEqual(await modelOfThread(page).inputValue(), ""))
     await say(page, "second")
     await finished(page)
     await page.getByRole("region", { name: "Threads" }).getByText("first").click()
     await page.locator(".question", { hasText: "first" }).waitFor()
-    assert.strictEqual(await modelOfThread(page).inputValue(), "demo/demo-1")
+    await soon(page, async () => assert.strictEqual(await modelOfThread(page).inputValue(), "demo/demo-1"))
     await page.reload()
     await page.getByRole("button", { name: "Options" }).click()
-    assert.strictEqual(await modelOfThread(page).inputValue(), "demo/demo-1")
+    await soon(page, async () => assert.strictEqual(await modelOfThread(page).inputValue(), "demo/demo-1"))
     await modelOfThread(page).fill("")
     await page.reload()
     await page.getByRole("button", { name: "Options" }).click()
-    assert.strictEqual(await modelOfThread(page).inputValue(), "")
+    await soon(page, async () => assert.strictEqual(await modelOfThread(page).inputValue(), ""))
     assert.deepStrictEqual(visitor.complaints, [])
   })
 
@@ -170,14 +179,18 @@ inChromium((launch) => {
     await page.getByLabel("Memory").selectOption("Readonly")
     await say(page, "count to 2")
     await finished(page)
-    assert.deepStrictEqual(await chips.getByRole("listitem").allTextContents(), ["A little reasoning", "Remembers"])
+    await soon(page, async () =>
+      assert.deepStrictEqual(await chips.getByRole("listitem").allTextContents(), ["A little reasoning", "Remembers"])
+    )
     assert.deepStrictEqual(await faults(page), [], "chips")
     await newThread(page)
     await chips.waitFor({ state: "detached" })
     await page.goBack()
     await chips.getByRole("button", { name: "Without: Remembers" }).click()
     await page.reload()
-    assert.deepStrictEqual(await chips.getByRole("listitem").allTextContents(), ["A little reasoning"])
+    await soon(page, async () =>
+      assert.deepStrictEqual(await chips.getByRole("listitem").allTextContents(), ["A little reasoning"])
+    )
     const [request] = await Promise.all([page.waitForRequest("**/messages"), say(page, "count to 3")])
     assert.deepInclude(request.postDataJSON(), { thinking: { effort: "low" } })
     assert.notProperty(request.postDataJSON(), "memory")
@@ -199,10 +212,10 @@ inChromium((launch) => {
             ? "begin"
             : "tool"
       )
-    assert.deepStrictEqual(await order(), ["begin", "tool", "text"])
+    await soon(page, async () => assert.deepStrictEqual(await order(), ["begin", "tool", "text"]))
     await page.reload()
     await finished(page)
-    assert.deepStrictEqual(await order(), ["begin", "tool", "text"])
+    await soon(page, async () => assert.deepStrictEqual(await order(), ["begin", "tool", "text"]))
     assert.deepStrictEqual(visitor.complaints, [])
   })
 
@@ -219,8 +232,10 @@ inChromium((launch) => {
     await say(page, "count to 60")
     await other.locator(".answer.live .text", { hasText: "1 2 3" }).waitFor()
     await finished(other, 2)
-    assert.strictEqual(await lastText(other).textContent(), numbers(60))
-    assert.strictEqual(await other.getByLabel("Message", { exact: true }).inputValue(), "half a thought")
+    await soon(other, async () => assert.strictEqual(await lastText(other).textContent(), numbers(60)))
+    await soon(other, async () =>
+      assert.strictEqual(await other.getByLabel("Message", { exact: true }).inputValue(), "half a thought")
+    )
     await say(page, "get_news")
     await other.getByRole("group", { name: "The assistant waits" }).waitFor()
     await other.locator(".item.current").getByText("waits for you").waitFor()
@@ -232,7 +247,9 @@ inChromium((launch) => {
     await page.getByRole("textbox", { name: "Result of get_news" }).fill("none")
     await page.getByRole("button", { name: "Send the results" }).click()
     await answers(other).getByText("get_news says: none").waitFor()
-    assert.strictEqual(await other.getByRole("group", { name: "The assistant waits" }).count(), 0)
+    await soon(other, async () =>
+      assert.strictEqual(await other.getByRole("group", { name: "The assistant waits" }).count(), 0)
+    )
     await page.getByRole("button", { name: "Rename thread count to 5" }).click()
     await page.getByLabel("Title of the thread").fill("Numbers")
     await page.keyboard.press("Enter")
@@ -252,15 +269,15 @@ inChromium((launch) => {
       await page.goto(`${server.url}/#key=somebody-elses-key`)
       const dialog = page.getByRole("dialog", { name: "Use another API key?" })
       await dialog.waitFor()
-      assert.notInclude(page.url(), "key=")
-      assert.strictEqual(await kept(), keyOf(server))
+      await soon(page, async () => assert.notInclude(page.url(), "key="))
+      await soon(page, async () => assert.strictEqual(await kept(), keyOf(server)))
       await dialog.getByRole("button", { name: "Keep mine" }).click()
-      assert.strictEqual(await kept(), keyOf(server))
+      await soon(page, async () => assert.strictEqual(await kept(), keyOf(server)))
       await page.goto("about:blank")
       await page.goto(`${server.url}/#key=somebody-elses-key`)
       await dialog.getByRole("button", { name: "Use the other key" }).click()
       await page.getByRole("alert").getByText("Invalid or missing API key").waitFor()
-      assert.strictEqual(await kept(), "somebody-elses-key")
+      await soon(page, async () => assert.strictEqual(await kept(), "somebody-elses-key"))
     })
 
     it("that is kept already asks nothing", async () => {
@@ -270,8 +287,8 @@ inChromium((launch) => {
       await page.goto("about:blank")
       await page.goto(address)
       await page.getByRole("button", { name: "New assistant" }).waitFor()
-      assert.strictEqual(await page.getByRole("dialog").count(), 0)
-      assert.notInclude(page.url(), "key=")
+      await soon(page, async () => assert.strictEqual(await page.getByRole("dialog").count(), 0))
+      await soon(page, async () => assert.notInclude(page.url(), "key="))
     })
   })
 })

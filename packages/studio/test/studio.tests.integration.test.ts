@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, finished, lastAnswer, makeAssistant, openRoom, say, visit } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, openRoom, say, visit, soon } from "./StudioVisit.ts"
 
 /** A vendor whose answers follow the instructions: with "Look it up" it knows days, with "Wait" it answers when it is let go. */
 const openVendor = async () => {
@@ -68,7 +68,7 @@ inChromium((launch) => {
     browser = await launch()
     address = `${server.url}/#key=${keyOf(server)}`
     call = caller(server)
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await server.stop()
@@ -77,183 +77,175 @@ inChromium((launch) => {
 
   const dialog = (page: Page) => page.getByRole("dialog")
 
-  it(
-    "keeps a turn as a case, whose expectations are changed, and copies it as a test",
-    { timeout: 90_000 },
-    async () => {
-      await using visitor = await visit(browser, address)
-      const { page } = visitor
-      await makeAssistant(page, { name: "Kept" })
-      await say(page, "count to 3")
-      await finished(page)
-      await lastAnswer(page).getByRole("button", { name: "Keep as test" }).click()
-      await dialog(page).getByLabel("Name", { exact: true }).fill("counts")
-      await dialog(page).getByLabel("Tags").fill("numbers, short")
-      await dialog(page).getByRole("button", { name: "Keep", exact: true }).click()
-      await dialog(page).getByRole("alert").getByText("“Text” is missing.").waitFor()
-      await dialog(page).getByLabel("Text").fill("1 2 3")
-      assert.deepStrictEqual(await faults(page), [], "keep as test")
-      await dialog(page).getByRole("button", { name: "Keep", exact: true }).click()
-      await dialog(page).getByRole("link", { name: "Open it in Tests" }).click()
+  it("keeps a turn as a case, whose expectations are changed, and copies it as a test", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await makeAssistant(page, { name: "Kept" })
+    await say(page, "count to 3")
+    await finished(page)
+    await lastAnswer(page).getByRole("button", { name: "Keep as test" }).click()
+    await dialog(page).getByLabel("Name", { exact: true }).fill("counts")
+    await dialog(page).getByLabel("Tags").fill("numbers, short")
+    await dialog(page).getByRole("button", { name: "Keep", exact: true }).click()
+    await dialog(page).getByRole("alert").getByText("“Text” is missing.").waitFor()
+    await dialog(page).getByLabel("Text").fill("1 2 3")
+    assert.deepStrictEqual(await faults(page), [], "keep as test")
+    await dialog(page).getByRole("button", { name: "Keep", exact: true }).click()
+    await dialog(page).getByRole("link", { name: "Open it in Tests" }).click()
 
-      const form = page.getByRole("form", { name: "Case" })
-      await form.getByRole("group", { name: "Expectation 1" }).getByLabel("Text").waitFor()
-      assert.match(new URL(page.url()).hash, /^#\/tests\/cases\/[0-9a-f-]{36}$/)
-      await form.getByRole("button", { name: "Expect something more" }).click()
-      await form.getByRole("combobox", { name: "Kind of expectation 2" }).selectOption("calls_none")
-      await form.getByRole("button", { name: "Save" }).click()
-      await form.getByText("Saved").waitFor()
-      const { cases } = await call("GET", "/evals/cases?tag=numbers")
-      assert.deepStrictEqual(
-        cases.map(({ expectations, name, question, tags }: Record<string, unknown>) => ({
-          expectations,
-          name,
-          question,
-          tags
-        })),
-        [
-          {
-            name: "counts",
-            question: "count to 3",
-            tags: ["numbers", "short"],
-            expectations: [{ text: "1 2 3", kind: "contains" }, { kind: "calls_none" }]
-          }
-        ]
-      )
-      await form.getByRole("button", { name: "Copy as Vitest" }).click()
-      await form.getByText("1 2 3").first().waitFor()
-      assert.match((await form.locator("pre").textContent()) ?? "", /from "vitest"/)
-      assert.deepStrictEqual(await faults(page), [], "case")
-      await page.getByRole("link", { name: "numbers" }).first().click()
-      await page.getByText("With the tag").waitFor()
-      await page.goBack()
-      await form.waitFor()
-      await form.getByRole("button", { name: "Delete" }).click()
-      await dialog(page).getByRole("button", { name: "Delete case" }).click()
-      await form.waitFor({ state: "detached" })
-      assert.deepStrictEqual((await call("GET", "/evals/cases")).cases, [])
-      assert.deepStrictEqual(visitor.complaints, [])
-    }
-  )
+    const form = page.getByRole("form", { name: "Case" })
+    await form.getByRole("group", { name: "Expectation 1" }).getByLabel("Text").waitFor()
+    await soon(page, async () => assert.match(new URL(page.url()).hash, /^#\/tests\/cases\/[0-9a-f-]{36}$/))
+    await form.getByRole("button", { name: "Expect something more" }).click()
+    await form.getByRole("combobox", { name: "Kind of expectation 2" }).selectOption("calls_none")
+    await form.getByRole("button", { name: "Save" }).click()
+    await form.getByText("Saved").waitFor()
+    const { cases } = await call("GET", "/evals/cases?tag=numbers")
+    assert.deepStrictEqual(
+      cases.map(({ expectations, name, question, tags }: Record<string, unknown>) => ({
+        expectations,
+        name,
+        question,
+        tags
+      })),
+      [
+        {
+          name: "counts",
+          question: "count to 3",
+          tags: ["numbers", "short"],
+          expectations: [{ text: "1 2 3", kind: "contains" }, { kind: "calls_none" }]
+        }
+      ]
+    )
+    await form.getByRole("button", { name: "Copy as Vitest" }).click()
+    await form.getByText("1 2 3").first().waitFor()
+    await soon(page, async () => assert.match((await form.locator("pre").textContent()) ?? "", /from "vitest"/))
+    assert.deepStrictEqual(await faults(page), [], "case")
+    await page.getByRole("link", { name: "numbers" }).first().click()
+    await page.getByText("With the tag").waitFor()
+    await page.goBack()
+    await form.waitFor()
+    await form.getByRole("button", { name: "Delete" }).click()
+    await dialog(page).getByRole("button", { name: "Delete case" }).click()
+    await form.waitFor({ state: "detached" })
+    assert.deepStrictEqual((await call("GET", "/evals/cases")).cases, [])
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
 
   describe("an experiment", () => {
-    it(
-      "answers cases by two variants, and shows the worst first, the words that differ, and the comparison",
-      { timeout: 90_000 },
-      async () => {
-        const { assistant_id } = await call("POST", "/assistants", {
-          name: "Shop",
-          llm_provider: "router",
-          model_name: "acme/talk",
-          system_prompt: "Look it up."
-        })
-        const expectations = [{ kind: "contains", text: "Friday" }]
-        for (let order = 1; order <= 7; order++) {
-          await call("POST", "/evals/cases", {
-            question: `Where is order ${order}?`,
-            name: `order ${order}`,
-            assistant_id,
-            tags: ["shop"],
-            expectations
-          })
-        }
+    it("answers cases by two variants, and shows the worst first, the words that differ, and the comparison", async () => {
+      const { assistant_id } = await call("POST", "/assistants", {
+        name: "Shop",
+        llm_provider: "router",
+        model_name: "acme/talk",
+        system_prompt: "Look it up."
+      })
+      const expectations = [{ kind: "contains", text: "Friday" }]
+      for (let order = 1; order <= 7; order++) {
         await call("POST", "/evals/cases", {
-          question: "متى يصل الطلب؟",
-          name: "تحية",
+          question: `Where is order ${order}?`,
+          name: `order ${order}`,
           assistant_id,
           tags: ["shop"],
-          expectations: [{ kind: "contains", text: "arrives" }]
+          expectations
         })
-        await using visitor = await visit(browser, address)
-        const { page } = visitor
-        await openRoom(page, "Tests")
-        await page.getByRole("link", { name: "shop" }).first().click()
-        await page.getByRole("link", { name: "Try them" }).click()
-        const form = page.getByRole("form", { name: "New experiment" })
-        await form.getByText("It tries 8 cases with the tag “shop”").waitFor()
-        await form.getByRole("group", { name: "Variant 2" }).getByLabel("Instructions").fill("Guess.")
-        assert.deepStrictEqual(await faults(page), [], "new experiment")
-        await form.getByRole("button", { name: "Begin" }).click()
+      }
+      await call("POST", "/evals/cases", {
+        question: "متى يصل الطلب؟",
+        name: "تحية",
+        assistant_id,
+        tags: ["shop"],
+        expectations: [{ kind: "contains", text: "arrives" }]
+      })
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await openRoom(page, "Tests")
+      await page.getByRole("link", { name: "shop" }).first().click()
+      await page.getByRole("link", { name: "Try them" }).click()
+      const form = page.getByRole("form", { name: "New experiment" })
+      await form.getByText("It tries 8 cases with the tag “shop”").waitFor()
+      await form.getByRole("group", { name: "Variant 2" }).getByLabel("Instructions").fill("Guess.")
+      assert.deepStrictEqual(await faults(page), [], "new experiment")
+      await form.getByRole("button", { name: "Begin" }).click()
 
-        await page.getByText("16 of 16 attempts").waitFor()
-        const comparison = page.getByRole("region", { name: "Comparison" })
-        await comparison.getByText("likely not chance").waitFor()
-        const variants = page.getByRole("list", { name: "Variants" })
-        await variants.getByText("100 % passed, 68 % to 100 %").waitFor()
-        await variants.getByText("13 % passed").waitFor()
-        const lines = page.getByRole("group", { name: "Cases by variant" }).getByRole("row")
+      await page.getByText("16 of 16 attempts").waitFor()
+      const comparison = page.getByRole("region", { name: "Comparison" })
+      await comparison.getByText("likely not chance").waitFor()
+      const variants = page.getByRole("list", { name: "Variants" })
+      await variants.getByText("100 % passed, 68 % to 100 %").waitFor()
+      await variants.getByText("13 % passed").waitFor()
+      const lines = page.getByRole("group", { name: "Cases by variant" }).getByRole("row")
+      await soon(page, async () =>
         assert.deepStrictEqual(
           (await lines.getByRole("rowheader").allTextContents()).slice(-2),
           ["order 7", "تحية"],
           "the worst first"
         )
-        await lines.getByRole("link", { name: "order 3" }).click()
-        const both = page.getByRole("region", { name: "Answers to order 3" })
-        await both.locator("ins", { hasText: "I do not know when" }).waitFor()
-        await both.locator("del", { hasText: "on Friday." }).waitFor()
-        await both.getByText("Where is order 3?").waitFor()
-        assert.deepStrictEqual(await faults(page), [], "experiment")
-        for (const { height, what, width } of [
-          { what: "zoomed", width: 640, height: 400 },
-          { what: "phone", width: 390, height: 844 }
-        ]) {
-          await page.setViewportSize({ width, height })
-          await page.emulateMedia({ colorScheme: "dark" })
+      )
+      await lines.getByRole("link", { name: "order 3" }).click()
+      const both = page.getByRole("region", { name: "Answers to order 3" })
+      await both.locator("ins", { hasText: "I do not know when" }).waitFor()
+      await both.locator("del", { hasText: "on Friday." }).waitFor()
+      await both.getByText("Where is order 3?").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "experiment")
+      for (const { height, what, width } of [
+        { what: "zoomed", width: 640, height: 400 },
+        { what: "phone", width: 390, height: 844 }
+      ]) {
+        await page.setViewportSize({ width, height })
+        await page.emulateMedia({ colorScheme: "dark" })
+        await soon(page, async () =>
           assert.isAtMost(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth"), 0, what)
-          assert.deepStrictEqual(await faults(page), [], what)
-        }
-        const direction = `getComputedStyle([...document.querySelectorAll(".matrix th[scope=row]")].at(-1)).direction`
-        assert.strictEqual(await page.evaluate<string>(direction), "rtl")
-        const there = page.url()
-        await page.goto("about:blank")
-        await page.goto(there)
-        await both.getByText("Where is order 3?").waitFor()
-        await both.getByRole("button", { name: "Close the answers" }).click()
-        await both.waitFor({ state: "detached" })
-        assert.deepStrictEqual(visitor.complaints, [])
+        )
+        assert.deepStrictEqual(await faults(page), [], what)
       }
-    )
+      const direction = `getComputedStyle([...document.querySelectorAll(".matrix th[scope=row]")].at(-1)).direction`
+      await soon(page, async () => assert.strictEqual(await page.evaluate<string>(direction), "rtl"))
+      const there = page.url()
+      await page.goto("about:blank")
+      await page.goto(there)
+      await both.getByText("Where is order 3?").waitFor()
+      await both.getByRole("button", { name: "Close the answers" }).click()
+      await both.waitFor({ state: "detached" })
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
 
-    it(
-      "asks a judge, of whose answers a person tells the truth, from which its calibration is made",
-      { timeout: 90_000 },
-      async () => {
-        const { assistant_id } = await call("POST", "/assistants", { name: "Judged" })
-        const { case_id } = await call("POST", "/evals/cases", {
-          assistant_id,
-          question: "count to 3",
-          name: "counting",
-          expectations: [{ kind: "judge", question: "Is it urgent?", at_least: 0 }]
-        })
-        const { experiment_id } = await call("POST", "/evals/experiments", {
-          case_ids: [case_id],
-          variants: [{ name: "now" }]
-        })
-        await using visitor = await visit(browser, address)
-        const { page } = visitor
-        await page.locator("main .composer").waitFor()
-        await page.goto(`${server.url}/#/tests/experiments/${experiment_id}`)
-        await page.getByText("1 of 1 attempt").waitFor()
-        const judges = page.getByRole("region", { name: "Judges" })
-        await judges.getByText("Nobody has said yet what is true.").waitFor()
-        await page.getByRole("link", { name: "counting" }).click()
-        const scores = page.getByRole("list", { name: "Scores of now" })
-        const truth = scores.getByRole("group", { name: /^What turned out for .*Is it urgent\?/ })
-        await truth.getByRole("button", { name: "No", exact: true }).click()
-        await truth.getByText("Told").waitFor()
-        assert.deepStrictEqual(await faults(page), [], "judge")
-        await judges.getByText("Against 1 outcome that persons told").waitFor()
-        const came = judges.getByRole("row").last().getByRole("cell")
-        assert.match((await came.nth(1).textContent()) ?? "", /\b0 %/)
-        // A second word replaces the first one.
-        await truth.getByRole("button", { name: "Yes", exact: true }).click()
-        await judges.getByRole("row").last().getByText("100 %").waitFor()
-        await judges.getByText("Against 1 outcome that persons told").waitFor()
-        assert.deepStrictEqual(visitor.complaints, [])
-      }
-    )
+    it("asks a judge, of whose answers a person tells the truth, from which its calibration is made", async () => {
+      const { assistant_id } = await call("POST", "/assistants", { name: "Judged" })
+      const { case_id } = await call("POST", "/evals/cases", {
+        assistant_id,
+        question: "count to 3",
+        name: "counting",
+        expectations: [{ kind: "judge", question: "Is it urgent?", at_least: 0 }]
+      })
+      const { experiment_id } = await call("POST", "/evals/experiments", {
+        case_ids: [case_id],
+        variants: [{ name: "now" }]
+      })
+      await using visitor = await visit(browser, address)
+      const { page } = visitor
+      await page.locator("main .composer").waitFor()
+      await page.goto(`${server.url}/#/tests/experiments/${experiment_id}`)
+      await page.getByText("1 of 1 attempt").waitFor()
+      const judges = page.getByRole("region", { name: "Judges" })
+      await judges.getByText("Nobody has said yet what is true.").waitFor()
+      await page.getByRole("link", { name: "counting" }).click()
+      const scores = page.getByRole("list", { name: "Scores of now" })
+      const truth = scores.getByRole("group", { name: /^What turned out for .*Is it urgent\?/ })
+      await truth.getByRole("button", { name: "No", exact: true }).click()
+      await truth.getByText("Told").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "judge")
+      await judges.getByText("Against 1 outcome that persons told").waitFor()
+      const came = judges.getByRole("row").last().getByRole("cell")
+      await soon(page, async () => assert.match((await came.nth(1).textContent()) ?? "", /\b0 %/))
+      // A second word replaces the first one.
+      await truth.getByRole("button", { name: "Yes", exact: true }).click()
+      await judges.getByRole("row").last().getByText("100 %").waitFor()
+      await judges.getByText("Against 1 outcome that persons told").waitFor()
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
 
-    it("tells how far it is, is cancelled, and goes on", { timeout: 90_000 }, async () => {
+    it("tells how far it is, is cancelled, and goes on", async () => {
       const { assistant_id } = await call("POST", "/assistants", {
         name: "Slow",
         llm_provider: "router",
@@ -274,15 +266,10 @@ inChromium((launch) => {
       await page.getByText("cancelled", { exact: true }).waitFor()
       await page.getByRole("button", { name: "Go on" }).click()
       await page.getByText("runs", { exact: true }).waitFor()
-      await Promise.all([
-        (async () => {
-          while (await page.getByText("runs", { exact: true }).isVisible()) {
-            vendor.letGo()
-            await page.waitForTimeout(50)
-          }
-        })(),
-        page.getByText("2 of 2 attempts").waitFor()
-      ])
+      await soon(page, async () => {
+        vendor.letGo()
+        assert.isTrue(await page.getByText("2 of 2 attempts").isVisible())
+      })
       await page.getByText("done", { exact: true }).waitFor()
       await page.getByRole("link", { name: "All experiments" }).click()
       await page.getByRole("list", { name: "Experiments" }).getByText("2 of 2 attempts").waitFor()
@@ -290,42 +277,38 @@ inChromium((launch) => {
     })
   })
 
-  it(
-    "takes thumbs with a reason, which lead from the list to the turn and to a test",
-    { timeout: 90_000 },
-    async () => {
-      await using visitor = await visit(browser, address)
-      const { page } = visitor
-      await makeAssistant(page, { name: "Judged" })
-      await say(page, "count to 2")
-      await finished(page)
-      const bad = lastAnswer(page).getByRole("button", { name: "Bad answer" })
-      await bad.click()
-      await lastAnswer(page).getByLabel("What was wrong?").fill("It stops too early.")
-      await lastAnswer(page).getByRole("button", { name: "Tell" }).click()
-      await lastAnswer(page).getByLabel("What was wrong?").waitFor({ state: "detached" })
-      assert.deepStrictEqual(await faults(page), [], "thumbs")
-      await page.reload()
-      await lastAnswer(page).locator("[aria-label='Bad answer'][aria-pressed=true]").waitFor()
-      const { feedback } = await call("GET", "/evals/feedback")
-      assert.deepInclude(feedback[0], { score: -1, comment: "It stops too early." })
-      await openRoom(page, "Tests")
-      await page.getByRole("link", { name: "Feedback" }).click()
-      const list = page.getByRole("list", { name: "Feedback" })
-      await list.getByText("It stops too early.").waitFor()
-      assert.deepStrictEqual(await faults(page), [], "feedback")
-      await list.getByRole("button", { name: "Keep as test" }).click()
-      await dialog(page).getByLabel("Text").fill("3")
-      await dialog(page).getByRole("button", { name: "Keep", exact: true }).click()
-      await dialog(page).getByText("Kept as a case.").waitFor()
-      await dialog(page).getByRole("button", { name: "Done" }).click()
-      await list.getByRole("link", { name: "Open the conversation" }).click()
-      await lastAnswer(page).getByText("1 2").waitFor()
-      assert.deepStrictEqual(visitor.complaints, [])
-    }
-  )
+  it("takes thumbs with a reason, which lead from the list to the turn and to a test", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await makeAssistant(page, { name: "Judged" })
+    await say(page, "count to 2")
+    await finished(page)
+    const bad = lastAnswer(page).getByRole("button", { name: "Bad answer" })
+    await bad.click()
+    await lastAnswer(page).getByLabel("What was wrong?").fill("It stops too early.")
+    await lastAnswer(page).getByRole("button", { name: "Tell" }).click()
+    await lastAnswer(page).getByLabel("What was wrong?").waitFor({ state: "detached" })
+    assert.deepStrictEqual(await faults(page), [], "thumbs")
+    await page.reload()
+    await lastAnswer(page).locator("[aria-label='Bad answer'][aria-pressed=true]").waitFor()
+    const { feedback } = await call("GET", "/evals/feedback")
+    assert.deepInclude(feedback[0], { score: -1, comment: "It stops too early." })
+    await openRoom(page, "Tests")
+    await page.getByRole("link", { name: "Feedback" }).click()
+    const list = page.getByRole("list", { name: "Feedback" })
+    await list.getByText("It stops too early.").waitFor()
+    assert.deepStrictEqual(await faults(page), [], "feedback")
+    await list.getByRole("button", { name: "Keep as test" }).click()
+    await dialog(page).getByLabel("Text").fill("3")
+    await dialog(page).getByRole("button", { name: "Keep", exact: true }).click()
+    await dialog(page).getByText("Kept as a case.").waitFor()
+    await dialog(page).getByRole("button", { name: "Done" }).click()
+    await list.getByRole("link", { name: "Open the conversation" }).click()
+    await lastAnswer(page).getByText("1 2").waitFor()
+    assert.deepStrictEqual(visitor.complaints, [])
+  })
 
-  it("shows how turns were scored when they had ended, by version and by day", { timeout: 90_000 }, async () => {
+  it("shows how turns were scored when they had ended, by version and by day", async () => {
     await using visitor = await visit(browser, address)
     const { page } = visitor
     await makeAssistant(page, { name: "Sampled" })
@@ -338,7 +321,7 @@ inChromium((launch) => {
       )
       return versions.some((each: { readonly assistant_id: string }) => each.assistant_id === assistant_id)
     }
-    while (!(await isScored())) await page.waitForTimeout(50)
+    await soon(page, async () => assert.isTrue(await isScored()))
     await openRoom(page, "Tests")
     await page.getByRole("link", { name: "Online" }).click()
     await page.getByText("100 % of all turns are scored when they have ended: contains a text “2”.").waitFor()
@@ -349,7 +332,7 @@ inChromium((launch) => {
     assert.deepStrictEqual(visitor.complaints, [])
   })
 
-  it("tells what typed answers came true, question by question", { timeout: 90_000 }, async () => {
+  it("tells what typed answers came true, question by question", async () => {
     await using visitor = await visit(browser, address)
     const { page } = visitor
     await makeAssistant(page, { name: "Sure" })

@@ -3,10 +3,10 @@ import { duration } from "../lib/format.ts"
 import { emptyAnswer } from "../state/answer.ts"
 import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
 import { Conversation } from "../state/conversation.ts"
-import { title } from "../state/address.ts"
+import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, assistant, ensureAssistant, newThread, threads } from "../state/place.ts"
-import { html, signal, type Signal, useEffect, useState, type View } from "../view.ts"
+import { html, signal, type Signal, useState, type View } from "../view.ts"
 import type { AnswerActions } from "./AnswerItem.ts"
 import { AnswerItem } from "./AnswerItem.ts"
 import { ModelPicker } from "./ModelPicker.ts"
@@ -45,9 +45,7 @@ const ask = async (side: Side, assistantId: string, content: string): Promise<vo
 }
 
 export const Room = (): View => {
-  useEffect(() => {
-    title.value = "Two models"
-  }, [])
+  useTitle("Two models")
   const [text, setText] = useState("")
   const isRunning = sides.some(({ conversation }) => conversation.isRunning.value)
   const hasProblem = sides.some(({ model }) => problemOf(readModelName(model.value)) !== null)

@@ -5,7 +5,7 @@
 import { count, duration, money, percent, plural } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { type Cell, type MatrixRow, matrixRows } from "../lib/matrix.ts"
-import { go, href, replace, title } from "../state/address.ts"
+import { go, href, replace, useTitle } from "../state/address.ts"
 import { act, tell } from "../state/place.ts"
 import * as tests from "../state/tests.ts"
 import { classes, html, useEffect, useMemo, useState, type View } from "../view.ts"
@@ -35,9 +35,7 @@ export const ExperimentView = ({ id, path: [open = "-", before, after] }: Experi
   const shown = tests.shown.value
   const rows = useMemo(() => matrixRows(shown?.results ?? []), [shown?.results])
   const name = shown === null ? "Experiment" : experimentName(shown.experiment)
-  useEffect(() => {
-    title.value = `${name} · Tests`
-  }, [name])
+  useTitle(`${name} · Tests`)
   if (shown === null || shown.experiment.experiment_id !== id)
     return html`<p class="hint" role="status">The experiment is being read.</p>`
   const { experiment, judges, summaries } = shown

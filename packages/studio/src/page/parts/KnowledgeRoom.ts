@@ -1,6 +1,6 @@
 /** What an assistant has and knows, a pane each: settings with versions, documents, memories, schedules, helpers; and what its owner has. */
 import { mayAct } from "../lib/host.ts"
-import { href, title } from "../state/address.ts"
+import { href, useTitle } from "../state/address.ts"
 import { assistant as current, assistants, can } from "../state/place.ts"
 import { html, useEffect, type View } from "../view.ts"
 import type { Assistant } from "../wire.ts"
@@ -42,9 +42,9 @@ export const Room = ({ path: [id = "-", paneName = "settings"] }: RoomProps): Vi
   const subject = assistants.value?.find(({ assistant_id }) => assistant_id === id) ?? current.value
   const shown = panes.filter(({ isShown }) => isShown?.() ?? true)
   const pane = shown.find(({ name }) => name === paneName) ?? shown[0]
+  useTitle(`${pane?.word ?? ""} of ${pane?.ofAssistant === undefined ? "yours" : (subject?.name ?? "nobody")}`)
   useEffect(() => {
     document.querySelector(".panes [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" })
-    title.value = `${pane?.word ?? ""} of ${pane?.ofAssistant === undefined ? "yours" : (subject?.name ?? "nobody")}`
   }, [pane, subject])
   const place = subject?.assistant_id ?? "-"
   return html`<div class="room knowledge">

@@ -1,7 +1,7 @@
 /** The playground: instructions and messages at the left, two to four models beside each other that answer them, and how the answers differ. */
 import { count, duration, money, plural } from "../lib/format.ts"
 import { problemOf, readModelName } from "../state/catalogue.ts"
-import { title } from "../state/address.ts"
+import { useTitle } from "../state/address.ts"
 import { kept } from "../state/dialogs.ts"
 import { act, assistant, assistants, can, ensureAssistant, loadAssistants } from "../state/place.ts"
 import * as playground from "../state/playground.ts"
@@ -26,8 +26,8 @@ const begin = async ([threadId, runId, step]: ReadonlyArray<string>): Promise<vo
 
 export const Room = ({ path }: RoomProps): View => {
   const [hasDiff, setDiff] = useState(false)
+  useTitle("Playground")
   useEffect(() => {
-    title.value = "Playground"
     act(begin)(path)
   }, [path.join("/")])
   const columns = playground.columns.value

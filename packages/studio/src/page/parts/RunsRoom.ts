@@ -15,7 +15,7 @@ import {
   totalTime,
   writeFilters
 } from "../lib/runList.ts"
-import { href, path as place, replace, title } from "../state/address.ts"
+import { href, path as place, replace, useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
 import { act, assistants, tell, threads, threadTitle } from "../state/place.ts"
 import * as runs from "../state/runs.ts"
@@ -45,8 +45,8 @@ const pageSize = 100
 export const Room = ({ path }: RoomProps): View => {
   const [runId = "-", threadId = "-", written = ""] = path
   const filters = useMemo(() => readFilters(written), [written])
+  useTitle("Runs")
   useEffect(() => {
-    title.value = "Runs"
     const stop = new AbortController()
     void runs.followRuns(stop.signal, (run) => {
       const turn = inspector.inspected.value

@@ -1,20 +1,18 @@
 /** A turn from a shared file: its messages, and its details beside them. Nothing of it is sent anywhere. */
 import { storedAnswer } from "../state/answer.ts"
-import { title } from "../state/address.ts"
+import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
 import { newThread } from "../state/place.ts"
 import { opened } from "../state/shared.ts"
 import { wholeDate } from "../lib/format.ts"
-import { html, signal, useEffect, useMemo, type View } from "../view.ts"
+import { html, signal, useMemo, type View } from "../view.ts"
 import type { StoredMessage } from "../wire.ts"
 import { AnswerItem } from "./AnswerItem.ts"
 import { QuestionItem } from "./QuestionItem.ts"
 
 export const Room = (): View => {
   const shared = opened.value
-  useEffect(() => {
-    title.value = "Shared turn"
-  }, [])
+  useTitle("Shared turn")
   if (shared === null)
     return html`<p class="hint loading">The file of a shared turn is open only until the page is left. Open it again under “You”.</p>`
   const look = () => {

@@ -3,7 +3,7 @@
  * on it.
  */
 import { mayAct } from "../lib/host.ts"
-import { go, href, title } from "../state/address.ts"
+import { go, href, useTitle } from "../state/address.ts"
 import { readModelName } from "../state/catalogue.ts"
 import type { Entry } from "../state/conversation.ts"
 import { playDocument } from "../state/documents.ts"
@@ -69,9 +69,7 @@ const Bar = (): View => {
     threads.value.find(({ thread_id }) => thread_id === conversation.threadId.value)?.forked_from ?? null
   const source = threads.value.find(({ thread_id }) => thread_id === forkedFrom?.thread_id)
   const forkedName = source === undefined ? "a thread that is gone" : `“${threadTitle(source)}”`
-  useEffect(() => {
-    title.value = `${name} · ${assistantName.value}`
-  }, [name, assistantName.value])
+  useTitle(`${name} · ${assistantName.value}`)
   return html`<header class="bar">
     <${IconButton} class="only-narrow" icon="menu" label="Assistants and threads" isPressed=${isListShown.value} onClick=${() => (isListShown.value = !isListShown.value)} />
     <h2 dir="auto">${name}</h2>

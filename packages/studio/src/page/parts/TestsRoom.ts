@@ -1,7 +1,7 @@
 /** Tests of answers: cases, experiments that answer them by variants, what users thought, and how far typed answers can be believed. */
 import { mayAct } from "../lib/host.ts"
-import { href, title } from "../state/address.ts"
-import { html, lazy, useEffect, type View } from "../view.ts"
+import { href, useTitle } from "../state/address.ts"
+import { html, lazy, type View } from "../view.ts"
 import { CasesPane } from "./CasesPane.ts"
 
 interface PaneProps {
@@ -41,9 +41,7 @@ const panes: ReadonlyArray<Pane> = [
 
 export const Room = ({ path: [name = "cases", ...rest] }: PaneProps): View => {
   const pane = panes.find((each) => each.name === name) ?? panes[0]
-  useEffect(() => {
-    title.value = `${pane?.word ?? ""} · Tests`
-  }, [pane])
+  useTitle(`${pane?.word ?? ""} · Tests`)
   return html`<div class="room tests">
     <header class="room-head"><h2>Tests</h2></header>
     <nav class="panes" aria-label="Tests of answers">

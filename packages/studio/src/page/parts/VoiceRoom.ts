@@ -1,6 +1,6 @@
 /** Talking to the assistant: the transcript of both, the tool calls, and one round meter. Speaking interrupts the assistant. */
 import { find, readModelName, realtimeModels, writeModelName } from "../state/catalogue.ts"
-import { title } from "../state/address.ts"
+import { useTitle } from "../state/address.ts"
 import {
   act,
   assistantName,
@@ -11,7 +11,7 @@ import {
   refreshThreads
 } from "../state/place.ts"
 import * as voice from "../state/voice.ts"
-import { classes, html, signal, useEffect, useState, type View } from "../view.ts"
+import { classes, html, signal, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 import { ModelPicker } from "./ModelPicker.ts"
 import { VoiceMeter } from "./VoiceMeter.ts"
@@ -26,9 +26,7 @@ const chosenModel = (): string => {
 
 export const Room = (): View => {
   const state = voice.state.value
-  useEffect(() => {
-    title.value = "Voice"
-  }, [])
+  useTitle("Voice")
   const begin = async () =>
     voice.begin({ assistantId: await ensureAssistant(), threadId: conversation.threadId.value, model: chosenModel() })
   const leave = async () => {

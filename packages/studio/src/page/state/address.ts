@@ -3,7 +3,7 @@
  * `#/talk/<thread>/<run>/<step>`. Links are plain; Back and Forward work.
  */
 import { brandName } from "../lib/host.ts"
-import { effect, signal } from "../view.ts"
+import { signal, useLayoutEffect } from "../view.ts"
 
 type Segments = ReadonlyArray<string | number>
 
@@ -45,9 +45,8 @@ export const onTravel = (follow: () => void): void =>
     follow()
   })
 
-/** What the open room shows, for the title of the page. */
-export const title = signal("")
-
-effect(() => {
-  document.title = title.value === "" ? brandName : `${title.value} · ${brandName}`
-})
+/** Writes what the open room shows into the title of the page, in the moment in which it is drawn. */
+export const useTitle = (shown: string): void =>
+  useLayoutEffect(() => {
+    document.title = `${shown} · ${brandName}`
+  }, [shown])
