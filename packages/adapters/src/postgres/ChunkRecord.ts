@@ -68,20 +68,28 @@ const addPostings = (postings: Map<string, Posted>, offset: number, impacts: Ind
   }
 }
 
-/** All terms in order, those with the same first character together. */
-function* sortedParts(terms: ReadonlyArray<string>): Generator<ReadonlyArray<string>> {
-  const parts = new Map<string, Array<string>>()
-  for (const term of terms) {
-    const first = term.charAt(0)
-    const part = parts.get(first)
-    if (part === undefined) parts.set(first, [term])
-    else part.push(term)
+/** How many terms are looked at, or sorted, in one step. */
+const termsInStep = 2_000
+
+/** All terms in order, a few at a time: those that have their first characters in common, up to `at`, are put in order by the next one. */
+function* sortedParts(terms: ReadonlyArray<string>, at = 0): Generator<ReadonlyArray<string>> {
+  if (terms.length <= termsInStep) {
+    yield terms.toSorted()
+    return
   }
-  for (const first of [...parts.keys()].sort()) yield (parts.get(first) ?? []).sort()
+  const parts = new Map<string, Array<string>>()
+  for (const [index, term] of terms.entries()) {
+    const next = term.charAt(at)
+    const part = parts.get(next)
+    if (part === undefined) parts.set(next, [term])
+    else part.push(term)
+    if (index % termsInStep === termsInStep - 1) yield []
+  }
+  for (const next of [...parts.keys()].toSorted()) yield* sortedParts(parts.get(next) ?? [], at + 1)
 }
 
 /** How many terms one statement writes: in an embedded database all others wait meanwhile. */
-const termsAtOnce = 2_000
+const termsAtOnce = 500
 
 /** The statements that write a segment: its chunks, and then their postings. */
 export const splitStatements = (segment: SegmentArguments): ReadonlyArray<SegmentArguments> => {

@@ -36,6 +36,15 @@ const timed = Effect.fnUntraced(function* (segments: number) {
 })
 
 onEmbedded("PGlite", () => {
+  it.live("a new file of the log is not filled with zeros, which would hold the thread", () =>
+    Effect.gen(function* () {
+      const [log] = yield* PgClient.use((client) =>
+        client.unsafe<{ readonly wal_init_zero: string }>("show wal_init_zero")
+      )
+      assert.strictEqual(log?.wal_init_zero, "off")
+    }).pipe(Effect.provide(Pglite.layerClient()))
+  )
+
   it.live("four times the text takes about four times the CPU", () =>
     Effect.gen(function* () {
       yield* timed(2)
