@@ -13,7 +13,7 @@ export interface Visit {
 const patience = 90_000
 
 /** `TEST_SLOWDOWN=5` makes the scripts of every page five times slower, which finds tests that look too early. */
-const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
+export const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
 
 export const visit = async (browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> => {
   const context = await browser.newContext(options)
@@ -57,7 +57,7 @@ interface NewAssistant {
 
 /** On a phone the lists are opened by a button, and cover the page. */
 export const openLists = async (page: Page): Promise<void> => {
-  await page.locator("main .bar").waitFor()
+  await page.locator("main header.bar").waitFor()
   const button = page.getByRole("button", { name: "Assistants and threads" })
   if (await button.isVisible()) await button.click()
 }

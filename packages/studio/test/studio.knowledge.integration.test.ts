@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, openRoom, visit, soon } from "./StudioVisit.ts"
+import { faults, openRoom, soon, visit } from "./StudioVisit.ts"
 
 inChromium((launch) => {
   let browser: Browser

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { encodeWav } from "../src/page/lib/wav.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit, soon } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, soon, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 /** Half a second of a tone and two seconds of silence, which Chromium plays repeatedly as the microphone. */
