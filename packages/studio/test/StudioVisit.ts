@@ -1,6 +1,9 @@
 /** A visitor of the studio in a real browser, for its tests: with separate browser storage, and with a visitor's most frequent actions. */
 import axe from "axe-core"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { encodeWav } from "../src/page/lib/wav.ts"
 
 export interface Visit {
   readonly page: Page
@@ -108,6 +111,28 @@ export const finished = (page: Page, count = 1): Promise<void> =>
     .waitFor()
 
 export const numbers = (to: number): string => Array.from({ length: to }, (_, index) => index + 1).join(" ")
+
+const speech = (): Uint8Array => {
+  const rate = 24_000
+  const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
+    index < rate / 2 ? 0.5 * Math.sin((2 * Math.PI * 440 * index) / rate) : 0
+  )
+  return new Uint8Array(encodeWav(samples, rate))
+}
+
+/**
+ * What starts a browser whose microphone is a file: half a second of a tone and two seconds of silence, again and again. The file is written
+ * into the folder.
+ */
+export const speakInto = async (folder: string): Promise<ReadonlyArray<string>> => {
+  const file = join(folder, "speech.wav")
+  await writeFile(file, speech())
+  return [
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+    `--use-file-for-fake-audio-capture=${file}`
+  ]
+}
 
 interface Violation {
   readonly id: string
