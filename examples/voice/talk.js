@@ -1,5 +1,5 @@
 /** The page: the microphone, the loudspeaker, one round meter, captions, and how long the assistant lets one wait. */
-import { begin } from "/page.js"
+import { begin } from "./page.js"
 
 const at = (id) => document.getElementById(id)
 
@@ -86,7 +86,8 @@ const listen = async (rate) => {
   const microphone = sound.createMediaStreamSource(stream)
   microphone.connect(pieces)
   ear = meter(microphone)
-  pieces.port.onmessage = ({ data }) => client?.sendAudio(data)
+  pieces.port.addEventListener("message", ({ data }) => client?.sendAudio(data))
+  pieces.port.start()
   return () => {
     for (const track of stream.getTracks()) track.stop()
     ear = undefined
@@ -112,6 +113,13 @@ const tell = (message) => {
   at("problem").textContent = message
 }
 
+const beginListening = async (rate) => {
+  deafen = await listen(rate).catch(() => {
+    tell("There is no microphone. You can write instead.")
+    return () => {}
+  })
+}
+
 const call = async () => {
   tell("")
   show("calling")
@@ -128,12 +136,7 @@ const call = async () => {
     stopPlaying,
     onWords: caption,
     onProblem: tell,
-    onBegin: async (rate) => {
-      deafen = await listen(rate).catch(() => {
-        tell("There is no microphone. You can write instead.")
-        return () => {}
-      })
-    },
+    onBegin: (rate) => void beginListening(rate),
     onEnd: () => {
       stopPlaying()
       deafen?.()
@@ -145,20 +148,20 @@ const call = async () => {
   draw()
 }
 
-at("talk").onclick = () => {
+at("talk").addEventListener("click", () => {
   if (client !== undefined) return client.stop()
   call().catch((error) => {
     tell(`The session does not begin: ${error.message}`)
     show("off")
   })
-}
+})
 
-at("form").onsubmit = (event) => {
+at("form").addEventListener("submit", (event) => {
   event.preventDefault()
   stopPlaying()
   saidAt = performance.now()
   client?.sendText(at("text").value)
   at("form").reset()
-}
+})
 
 show("off")
