@@ -1,40 +1,54 @@
-/** The page of this folder, opened in a real browser with a microphone that is a tone. */
+/** The page of this folder, opened in a real browser with a file as its microphone: its meter, captions and latency. */
 import { assert, it } from "@effect/vitest"
 import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { inChromium } from "../../test/browser.ts"
-import { faults, soon, visit } from "../../packages/studio/test/StudioVisit.ts"
+import { faults, soon, speakInto, visit } from "../../packages/studio/test/StudioVisit.ts"
 import { server } from "./start.ts"
 import { ai, stop } from "./server.ts"
 
 inChromium((launch) => {
-  it("opens, listens, answers what is written, and ends", async () => {
+  it("opens, listens, answers what is written, shows what is said and how soon, and ends", async () => {
     await ai.ready()
     await once(server.listen(0, "127.0.0.1"), "listening")
     const address = server.address()
-    const browser = await launch(["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"])
+    const folder = await mkdtemp(join(tmpdir(), "voice-page-"))
+    const browser = await launch(await speakInto(folder))
     try {
       const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`
       await using visitor = await visit(browser, url, { permissions: ["microphone"] })
       const { page } = visitor
       assert.deepStrictEqual(await faults(page), [])
+      const state = page.getByRole("status")
+      await state.getByText("Nobody listens").waitFor()
       await page.getByRole("button", { name: "Talk" }).click()
-      await page.getByRole("status").getByText("Listening").waitFor()
-      await page.getByLabel("Or write").fill("Hello")
-      await page.keyboard.press("Enter")
-      const said = page.getByRole("list", { name: "What was said" }).getByRole("listitem")
+      await state.getByText("Listening").waitFor()
+      const level = `Number(document.getElementById("meter").style.getPropertyValue("--level"))`
+      await soon(page, async () => assert.isAbove(await page.evaluate<number>(level), 0.05, "the microphone is heard"))
+      const said = page.getByRole("list", { name: "What was said" })
+      await said.getByRole("listitem", { name: "You" }).first().waitFor()
+      await state.getByText("Speaking").waitFor()
       await said
-        .filter({ hasText: /^assistant: / })
+        .getByRole("listitem", { name: "Assistant" })
+        .filter({ hasText: /seconds of sound/u })
         .first()
         .waitFor()
-      await soon(page, async () => assert.strictEqual(await said.filter({ hasText: "no microphone" }).count(), 0))
+      await page.getByText(/^\d+ ms from the end of your words to its first sound$/u).waitFor()
+      await page.getByLabel("Write instead").fill("Hello")
+      await page.keyboard.press("Enter")
+      await said.getByText("You wrote").first().waitFor()
+      assert.strictEqual(await page.getByRole("alert").textContent(), "")
       assert.deepStrictEqual(await faults(page), [])
-      await page.getByRole("button", { name: "Stop" }).click()
-      await page.getByRole("status").getByText("The session has ended.").waitFor()
+      await page.getByRole("button", { name: "End" }).click()
+      await state.getByText("Nobody listens").waitFor()
       assert.deepStrictEqual(visitor.complaints, [])
     } finally {
       await browser.close()
       server.close()
       await stop()
+      await rm(folder, { recursive: true, force: true })
     }
   })
 })

@@ -16,6 +16,8 @@ const near = (name: string): URL => new URL(name, import.meta.url)
 
 const files: Readonly<Record<string, readonly [type: string, read: () => string]>> = {
   "/": ["text/html; charset=utf-8", () => readFileSync(near("index.html"), "utf8")],
+  "/talk.css": ["text/css", () => readFileSync(near("talk.css"), "utf8")],
+  "/talk.js": ["text/javascript", () => script(near("talk.js"))],
   "/page.js": ["text/javascript", () => script(near("page.ts"))],
   "/microphone.js": ["text/javascript", () => script(near("microphone.js"))],
   "/client.js": ["text/javascript", () => script(import.meta.resolve("@colloquy/ws/client"))]

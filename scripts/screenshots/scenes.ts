@@ -249,7 +249,13 @@ export const scenes: ReadonlyArray<Scene> = [
     name: "playground",
     go: async (page) => {
       await openRoom(page, "Playground")
-      await page.getByLabel("Message 1", { exact: true }).fill("count to 5")
+      const form = page.getByRole("form", { name: "What is asked" })
+      await form.getByLabel("Instructions").fill("You are brief. Look up what you do not know.")
+      await form.getByLabel("Message 1", { exact: true }).fill("Please get_weather for Oslo")
+      await form.getByText("Tools", { exact: true }).click()
+      await form.getByLabel("Tools that you answer by hand").fill("get_weather: the weather of a city")
+      await form.getByText("Model options").click()
+      await form.getByLabel("Temperature").fill("0.2")
       await page.getByRole("button", { name: "Ask 2 models" }).click()
       await page.getByText("whole").nth(1).waitFor()
     }

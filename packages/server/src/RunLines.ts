@@ -73,7 +73,7 @@ const timeText = (millis: number): string => (millis < 1000 ? `${millis} ms` : `
 /** The line; `hasColours`: for a terminal that shows them. */
 export const runLine = (leg: EndedLeg, hasColours: boolean): string => {
   const { costUsd, millis, model, provider, reason, status, tokens } = leg
-  const word = status.toLowerCase().replaceAll("_", " ")
+  const word = status === "REQUIRES_ACTION" ? "waits for you" : status.toLowerCase().replaceAll("_", " ")
   const shown = hasColours ? `\u001B[${colours[status] ?? 39}m${word}\u001B[0m` : word
   const cost =
     costUsd === null ? [] : [`$${costUsd === 0 || costUsd >= 0.01 ? costUsd.toFixed(2) : costUsd.toPrecision(2)}`]

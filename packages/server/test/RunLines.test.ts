@@ -27,7 +27,7 @@ it("has state, model, time, tokens and cost on one line, and the reason of a fai
   )
   assert.strictEqual(
     runLine({ ...leg, status: "REQUIRES_ACTION", costUsd: 0 }, false),
-    "requires action demo/demo-1 · 1.8 s · 412 tokens · $0.00"
+    "waits for you demo/demo-1 · 1.8 s · 412 tokens · $0.00"
   )
 })
 

@@ -1,6 +1,9 @@
 /** A visitor of the studio in a real browser, for its tests: with separate browser storage, and with a visitor's most frequent actions. */
 import axe from "axe-core"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
+import { encodeWav } from "../src/page/lib/wav.ts"
 
 export interface Visit {
   readonly page: Page
@@ -13,7 +16,7 @@ export interface Visit {
 const patience = 90_000
 
 /** `TEST_SLOWDOWN=5` makes the scripts of every page five times slower, which finds tests that look too early. */
-const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
+export const slowdown = Number(process.env["TEST_SLOWDOWN"] ?? 1)
 
 export const visit = async (browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> => {
   const context = await browser.newContext(options)
@@ -57,7 +60,7 @@ interface NewAssistant {
 
 /** On a phone the lists are opened by a button, and cover the page. */
 export const openLists = async (page: Page): Promise<void> => {
-  await page.locator("main .bar").waitFor()
+  await page.locator("main header.bar").waitFor()
   const button = page.getByRole("button", { name: "Assistants and threads" })
   if (await button.isVisible()) await button.click()
 }
@@ -108,6 +111,28 @@ export const finished = (page: Page, count = 1): Promise<void> =>
     .waitFor()
 
 export const numbers = (to: number): string => Array.from({ length: to }, (_, index) => index + 1).join(" ")
+
+const speech = (): Uint8Array => {
+  const rate = 24_000
+  const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
+    index < rate / 2 ? 0.5 * Math.sin((2 * Math.PI * 440 * index) / rate) : 0
+  )
+  return new Uint8Array(encodeWav(samples, rate))
+}
+
+/**
+ * What starts a browser whose microphone is a file: half a second of a tone and two seconds of silence, again and again. The file is written
+ * into the folder.
+ */
+export const speakInto = async (folder: string): Promise<ReadonlyArray<string>> => {
+  const file = join(folder, "speech.wav")
+  await writeFile(file, speech())
+  return [
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+    `--use-file-for-fake-audio-capture=${file}`
+  ]
+}
 
 interface Violation {
   readonly id: string

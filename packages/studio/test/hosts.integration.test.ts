@@ -16,7 +16,7 @@ import type { AddressInfo } from "node:net"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
-import { faults, finished, lastText, say, visit, soon } from "./StudioVisit.ts"
+import { faults, finished, lastText, say, soon, visit } from "./StudioVisit.ts"
 
 const userOf = (cookie: string | null | undefined): string | null =>
   /(?:^|; )user=(\w+)/u.exec(cookie ?? "")?.[1] ?? null

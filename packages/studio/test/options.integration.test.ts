@@ -10,7 +10,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
 import { callApi, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, finished, lastText, makeAssistant, openLists, openRoom, say, visit, soon } from "./StudioVisit.ts"
+import { faults, finished, lastText, makeAssistant, openLists, openRoom, say, soon, visit } from "./StudioVisit.ts"
 
 type Options = Omit<StudioOptions, "api" | "ai">
 

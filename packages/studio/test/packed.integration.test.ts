@@ -14,7 +14,7 @@ import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
 import { makeStudio } from "../src/StudioHandler.ts"
 import type { pageFiles } from "../src/PageFiles.ts"
-import { finished, lastText, openRoom, say, visit, soon } from "./StudioVisit.ts"
+import { finished, lastText, openRoom, say, soon, visit } from "./StudioVisit.ts"
 
 /** The module that the build writes in the place of `PageFiles.js`. */
 const publishedFiles = async (): Promise<typeof pageFiles> => {

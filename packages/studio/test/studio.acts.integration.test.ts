@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { answers, faults, finished, lastAnswer, lastText, makeAssistant, say, visit, soon } from "./StudioVisit.ts"
+import { answers, faults, finished, lastAnswer, lastText, makeAssistant, say, soon, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 /** A tool server whose every call waits for an approval. */

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, openRoom, visit, soon } from "./StudioVisit.ts"
+import { faults, openRoom, soon, visit } from "./StudioVisit.ts"
 
 inChromium((launch) => {
   let browser: Browser
@@ -262,7 +262,14 @@ inChromium((launch) => {
       await form.getByLabel("Instructions").fill("Be kind and brief.")
       await form.getByLabel("Message 3", { exact: true }).fill("count to 5")
       await form.getByRole("button", { name: "Add a model" }).click()
-      await page.getByRole("region", { name: "Model 3" }).getByLabel("Temperature").fill("0.2")
+      await form.getByText("Model options").click()
+      await form.getByLabel("Temperature").fill("0.7")
+      await form.getByLabel("Seed").fill("11")
+      await form.getByLabel("Stops at these words").fill("never\nsaid")
+      await form.getByLabel("Several tools at once").selectOption("No")
+      const third = page.getByRole("region", { name: "Model 3" })
+      await third.getByText("Options of this model").click()
+      await third.getByLabel("Temperature").fill("0.2")
       await form.getByRole("button", { name: "Ask 3 models" }).click()
       for (const number of [1, 2, 3]) {
         const column = page.getByRole("region", { name: `Model ${number}` })
@@ -278,8 +285,13 @@ inChromium((launch) => {
       await dialog.getByRole("button", { name: "Done" }).click()
       const [kept] = (await call("GET", "/evals/cases")).cases
       assert.deepStrictEqual(
-        [kept.question, kept.assistant_id, kept.messages.map(({ content }: { readonly content: string }) => content)],
-        ["count to 5", id, ["count to 3", "1 2 3"]]
+        [
+          kept.question,
+          kept.assistant_id,
+          kept.messages.map(({ content }: { readonly content: string }) => content),
+          kept.instructions
+        ],
+        ["count to 5", id, ["count to 3", "1 2 3"], "Be kind and brief."]
       )
       await page.getByLabel("Differences from the first").check()
       await page.getByRole("region", { name: "Model 2" }).locator(".word-diff").waitFor()
@@ -288,7 +300,11 @@ inChromium((launch) => {
       const saved = await call("GET", `/assistants/${id}`)
       assert.deepStrictEqual(
         [saved.system_prompt, saved.model_name, saved.model_options],
-        ["Be kind and brief.", "demo-1", { temperature: 0.2 }]
+        [
+          "Be kind and brief.",
+          "demo-1",
+          { temperature: 0.2, seed: 11, stop: ["never", "said"], parallel_tool_calls: false }
+        ]
       )
       const threads: ReadonlyArray<{ readonly metadata_: { readonly title: string } | null }> = await call(
         "GET",
@@ -304,6 +320,43 @@ inChromium((launch) => {
       await form.getByRole("button", { name: "Stop" }).click()
       await page.getByRole("button", { name: "Ask 3 models" }).and(page.locator(":enabled")).waitFor()
       assert.strictEqual((await call("GET", `/assistants/${id}/threads`)).length, 1)
+      assert.deepStrictEqual(visitor.complaints, [])
+    })
+
+    it("has the assistant's tools, which are changed for the columns and kept with a test and a version", async () => {
+      const news = { type: "function", function: { name: "get_news", description: "the news" } }
+      const id = await make("Tooled", { tools: [news], model_options: { top_p: 0.5 } })
+      await using visitor = await visit(browser, address, { viewport: { width: 1440, height: 900 } })
+      const { page } = visitor
+      await page.locator("main .composer").waitFor()
+      const { thread_id } = await call("POST", `/assistants/${id}/threads`, {})
+      const { run_id } = await call("POST", `/threads/${thread_id}/messages`, { content: "count to 3" })
+      await page.goto(`${server.url}/#/playground/${thread_id}/${run_id}/1`)
+      const form = page.getByRole("form", { name: "What is asked" })
+      const tools = form.getByLabel("Tools that you answer by hand")
+      await soon(page, async () => assert.strictEqual(await tools.inputValue(), "get_news: the news"))
+      assert.strictEqual(await form.getByLabel("Top p").inputValue(), "0.5")
+      await tools.fill("[1")
+      await form.getByRole("alert").getByText("not valid JSON").waitFor()
+      assert.isTrue(await form.getByRole("button", { name: "Ask 2 models" }).isDisabled())
+      await tools.fill("get_news: the news\nget_weather: the weather of a city")
+      await form.getByLabel("Message 1", { exact: true }).fill("Please get_weather")
+      const [request] = await Promise.all([
+        page.waitForRequest("**/messages"),
+        form.getByRole("button", { name: "Ask 2 models" }).click()
+      ])
+      assert.deepInclude(request.postDataJSON(), { model_options: { top_p: 0.5 } })
+      const column = page.getByRole("region", { name: "Model 1" })
+      await column.locator(".tool-call", { hasText: "get_weather" }).waitFor()
+      assert.deepStrictEqual(await faults(page), [], "tools")
+      // What is asked stands beside the answers, and stays there while they are read.
+      const [left, right] = [await form.boundingBox(), await column.boundingBox()]
+      assert.isAtMost((left?.x ?? 9999) + (left?.width ?? 9999), right?.x ?? 0)
+      await column.getByRole("button", { name: "Save as version" }).click()
+      await column.getByText("Saved as version 2").waitFor()
+      const saved = await call("GET", `/assistants/${id}`)
+      const names = saved.tools.map((each: typeof news) => each.function.name)
+      assert.deepStrictEqual([names, saved.model_options], [["get_news", "get_weather"], { top_p: 0.5 }])
       assert.deepStrictEqual(visitor.complaints, [])
     })
   })

@@ -3,7 +3,7 @@ import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit, soon } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, soon, visit } from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {

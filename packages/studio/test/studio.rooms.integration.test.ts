@@ -1,24 +1,25 @@
 /** The studio's other rooms in a real browser: memories, voice sessions with a file as microphone, and features that the server lacks. */
 import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
-import { encodeWav } from "../src/page/lib/wav.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, visit, soon } from "./StudioVisit.ts"
+import {
+  faults,
+  finished,
+  lastAnswer,
+  makeAssistant,
+  newThread,
+  openRoom,
+  say,
+  soon,
+  speakInto,
+  visit
+} from "./StudioVisit.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
-
-/** Half a second of a tone and two seconds of silence, which Chromium plays repeatedly as the microphone. */
-const speech = (): Uint8Array => {
-  const rate = 24_000
-  const samples = Float32Array.from({ length: rate * 2.5 }, (_, index) =>
-    index < rate / 2 ? 0.5 * Math.sin((2 * Math.PI * 440 * index) / rate) : 0
-  )
-  return new Uint8Array(encodeWav(samples, rate))
-}
 
 /** A second of silence: frames of MPEG 1, layer 3, 128 kbit/s at 44.1 kHz. */
 const silentMp3 = Buffer.concat(
@@ -40,15 +41,8 @@ inChromium((launch) => {
   let folder = ""
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "studio-voice-"))
-    const file = join(folder, "speech.wav")
-    await writeFile(file, speech())
     server = await startDemo()
-    browser = await launch([
-      "--use-fake-device-for-media-stream",
-      "--use-fake-ui-for-media-stream",
-      `--use-file-for-fake-audio-capture=${file}`,
-      "--autoplay-policy=no-user-gesture-required"
-    ])
+    browser = await launch([...(await speakInto(folder)), "--autoplay-policy=no-user-gesture-required"])
     address = `${server.url}/#key=${keyOf(server)}`
   })
   afterAll(async () => {

@@ -6,7 +6,7 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, finished, lastAnswer, makeAssistant, openRoom, say, visit, soon } from "./StudioVisit.ts"
+import { faults, finished, lastAnswer, makeAssistant, openRoom, say, soon, visit } from "./StudioVisit.ts"
 
 /** A vendor whose answers follow the instructions: with "Look it up" it knows days, with "Wait" it answers when it is let go. */
 const openVendor = async () => {

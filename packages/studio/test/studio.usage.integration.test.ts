@@ -1,7 +1,7 @@
 /** The panes of the studio that belong to its user: what was used of each limit, and the keys. */
 import { assert, it } from "@effect/vitest"
 import { inChromium } from "../../../test/browser.ts"
-import { choose, faults, visit, soon } from "./StudioVisit.ts"
+import { choose, faults, soon, visit } from "./StudioVisit.ts"
 import { keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {

@@ -1,5 +1,7 @@
-/** The playground: instructions and messages at the left, two to four models beside each other that answer them, and how the answers differ. */
+/** The playground: instructions, messages, tools and options at the left; beside them two to four models that answer, and how the answers differ. */
 import { count, duration, money, plural } from "../lib/format.ts"
+import type { OptionTexts } from "../lib/modelOptions.ts"
+import { readTools } from "../lib/tools.ts"
 import { problemOf, readModelName } from "../state/catalogue.ts"
 import { useTitle } from "../state/address.ts"
 import { kept } from "../state/dialogs.ts"
@@ -10,6 +12,7 @@ import { html, useEffect, useState, type View } from "../view.ts"
 import { IconButton } from "./Icon.ts"
 import { Markdown } from "./Markdown.ts"
 import { ModelPicker } from "./ModelPicker.ts"
+import { OptionFields } from "./OptionFields.ts"
 import { WordDiff } from "./WordDiff.ts"
 
 interface RoomProps {
@@ -33,6 +36,7 @@ export const Room = ({ path }: RoomProps): View => {
   const columns = playground.columns.value
   const isRunning = playground.isRunning.value
   const isReady =
+    toolsProblem() === null &&
     (playground.lines.value.at(-1)?.text.trim() ?? "") !== "" &&
     columns.every(({ model }) => problemOf(readModelName(model.value)) === null)
   const submit = (event: Event) => {
@@ -51,6 +55,25 @@ export const Room = ({ path }: RoomProps): View => {
       </label>
       <${Lines} />
       ${playground.leftOut.value > 0 && html`<p class="hint">${plural(playground.leftOut.value, "message")} of tools, or behind the last question, are not sent again.</p>`}
+      <details open=${playground.tools.value !== ""}>
+        <summary>Tools</summary>
+        <label>
+          Tools that you answer by hand
+          <textarea
+            rows=${Math.min(8, playground.tools.value.split("\n").length + 1)}
+            spellcheck=${false}
+            value=${playground.tools.value}
+            placeholder=${"get_weather: weather of a city\n(one a line, or a JSON list)"}
+            onInput=${(event: Event) => (playground.tools.value = typed(event))}
+          ></textarea>
+        </label>
+        <p class="hint">The tools of the server are there as in every turn. A call of these ends the answer.</p>
+        ${toolsProblem() !== null && html`<p class="problem" role="alert">${toolsProblem()}</p>`}
+      </details>
+      <details open=${Object.keys(playground.options.value).length > 0}>
+        <summary>Model options</summary>
+        <${OptionFields} texts=${playground.options.value} onChange=${(texts: OptionTexts) => (playground.options.value = texts)} />
+      </details>
       <div class="actions">
         ${columns.length < playground.mostColumns && html`<button type="button" onClick=${playground.addColumn}>Add a model</button>`}
         ${isRunning && html`<button type="button" onClick=${playground.stopAll}>Stop</button>`}
@@ -61,6 +84,16 @@ export const Room = ({ path }: RoomProps): View => {
       ${columns.map((column, index) => html`<${ColumnView} key=${column.id} column=${column} number=${index + 1} first=${hasDiff && index > 0 ? columns[0] : undefined} />`)}
     </div>
   </div>`
+}
+
+/** What is wrong with the tools; null: nothing. */
+const toolsProblem = (): string | null => {
+  try {
+    readTools(playground.tools.value)
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
 const typed = (event: Event): string =>
@@ -121,7 +154,7 @@ interface ColumnViewProps {
 
 const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
   const [saved, setSaved] = useState<number | null>(null)
-  const { answer: shown, model, problem, temperature, times } = column
+  const { answer: shown, model, options, problem, times } = column
   const answer = shown.value
   const base = first?.answer.value?.text
   const save = async () => {
@@ -135,16 +168,16 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
       ${playground.columns.value.length > 2 && html`<${IconButton} icon="close" label="Remove model ${number}" onClick=${() => playground.removeColumn(column.id)} />`}
     </header>
     <${ModelPicker} label="Name of model ${number}" empty="The assistant’s own" value=${model.value} onInput=${(next: string) => (model.value = next)} />
-    <label>
-      Temperature
-      <input type="number" min="0" max="2" step="0.1" placeholder="the model’s own" value=${temperature.value} onInput=${(event: Event) => (temperature.value = typed(event))} />
-    </label>
+    <details>
+      <summary>Options of this model</summary>
+      <${OptionFields} texts=${options.value} empty="as for all" onChange=${(texts: OptionTexts) => (options.value = texts)} />
+    </details>
     ${problem.value !== null && html`<p class="problem" role="alert">${problem.value}</p>`}
     ${
       answer !== null &&
       html`<div class="answered" aria-live="off" aria-busy=${answer.state === "live"}>
       ${base === undefined ? html`<div class="text" dir="auto"><${Markdown} text=${answer.text} /></div>` : html`<${WordDiff} before=${base} after=${answer.text} />`}
-      ${answer.calls.length > 0 && html`<p>${answer.calls.map(({ name }) => html`<span class="chip">${name}</span> `)}</p>`}
+      ${answer.calls.map(({ given, name }) => html`<p class="tool-call"><code>${name}</code> <code>${given}</code></p>`)}
       ${answer.problem !== null && html`<p class="problem">${answer.problem}</p>`}
       ${answer.state === "cancelled" && html`<p class="hint">Stopped.</p>`}
     </div>`

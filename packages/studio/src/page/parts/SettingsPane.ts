@@ -2,6 +2,7 @@
 import { Refused } from "../api/http.ts"
 import { textIn } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
+import { readOptions, writeOptions } from "../lib/modelOptions.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
 import { readAssistant, saveAssistant } from "../state/knowledge.ts"
@@ -10,6 +11,7 @@ import { tellTabs } from "../state/tabs.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, JsonRecord } from "../wire.ts"
 import { ModelPicker } from "./ModelPicker.ts"
+import { OptionFields } from "./OptionFields.ts"
 import { Versions } from "./Versions.ts"
 
 export const SettingsPane = ({ assistant }: { readonly assistant: Assistant }): View => {
@@ -59,33 +61,14 @@ interface SettingsFormProps {
   readonly isSaved: boolean
 }
 
-const numberFields = [
-  { name: "temperature", label: "Temperature", step: "0.1", min: "0", max: "2" },
-  { name: "top_p", label: "Top p", step: "0.05", min: "0", max: "1" },
-  { name: "max_output_tokens", label: "Most tokens of an answer", step: "1", min: "1", max: undefined },
-  { name: "max_steps", label: "Most model calls of a run", step: "1", min: "1", max: "64" }
-] as const
-
 /** What an assistant without a model of its own takes. */
 const noModel = "The server’s default"
 
 const optional = (text: string): string | null => (text.trim() === "" ? null : text)
 
-/** The options of the form over those that it does not show; null when none is left. */
-const readOptions = (form: HTMLFormElement, { model_options }: Assistant): JsonRecord | null => {
-  const rest = Object.entries(model_options ?? {}).filter(
-    ([name, value]) => value !== undefined && value !== null && !numberFields.some((field) => field.name === name)
-  )
-  const own = numberFields.flatMap(({ name }) => {
-    const text = textIn(form, name)
-    return text === "" ? [] : [[name, Number(text)] as const]
-  })
-  const options: JsonRecord = Object.fromEntries([...rest, ...own])
-  return Object.keys(options).length === 0 ? null : options
-}
-
 const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View => {
   const [model, setModel] = useState(writeModelName({ provider: assistant.llm_provider, model: assistant.model_name }))
+  const [options, setOptions] = useState(() => writeOptions(assistant.model_options))
   const [problem, setProblem] = useState<string | null>(null)
   const isFixed = !mayAct()
   const submit = (event: SubmitEvent) => {
@@ -101,7 +84,7 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
         // An empty name removes the one that the assistant has.
         model_name: model_name ?? "",
         llm_provider: llm_provider ?? "",
-        model_options: readOptions(form, assistant)
+        model_options: readOptions(options)
       })
       setProblem(null)
     } catch (error) {
@@ -121,24 +104,7 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
     }
     <details open=${assistant.model_options !== null}>
       <summary>Model options</summary>
-      <div class="fields">
-        ${numberFields.map(
-          ({ label, max, min, name, step }) =>
-            html`<label>
-              ${label}
-              <input
-                name=${name}
-                type="number"
-                step=${step}
-                min=${min}
-                max=${max}
-                placeholder="the model’s own"
-                readonly=${isFixed}
-                defaultValue=${String(assistant.model_options?.[name] ?? "")}
-              />
-            </label>`
-        )}
-      </div>
+      <${OptionFields} texts=${options} onChange=${setOptions} isFixed=${isFixed} />
     </details>
     <label>
       Tools that you answer by hand

@@ -1,6 +1,6 @@
 /** Which dialogs are open. Their files are loaded when they open. */
 import { signal } from "../view.ts"
-import type { Assistant } from "../wire.ts"
+import type { Assistant, Tool } from "../wire.ts"
 
 /** `new`, or the assistant that is changed; null: neither. */
 export const edited = signal<Assistant | "new" | null>(null)
@@ -12,6 +12,8 @@ export type Kept =
       readonly question: string
       readonly messages: ReadonlyArray<{ readonly role: string; readonly content: string }>
       readonly assistant_id: string
+      readonly instructions?: string
+      readonly tool_definitions?: ReadonlyArray<Tool>
     }
 
 /** What is kept as a case of tests; null: nothing. */

@@ -1,13 +1,16 @@
 /**
- * The playground: instructions and messages that two to four models answer at once, each on a scratch thread that is deleted when its answer
- * has ended. It begins empty, or with what a model call of a turn has read.
+ * The playground: instructions, messages, tools and model options, with which two to four models answer at once, each on a scratch thread
+ * that is deleted when its answer has ended. It begins with an assistant, or with what a model call of a turn has read.
  */
 import { call, json, post } from "../api/http.ts"
 import { follow } from "../api/stream.ts"
+import { type OptionTexts, readOptions, writeOptions } from "../lib/modelOptions.ts"
+import { readTools, writeTools } from "../lib/tools.ts"
 import { readModelName, writeModelName } from "./catalogue.ts"
 import { batch, computed, signal, type Signal } from "../view.ts"
 import type { Assistant, JsonRecord, Run, RunInspection, Thread } from "../wire.ts"
 import { afterEvent, type Answer, emptyAnswer } from "./answer.ts"
+import type { Kept } from "./dialogs.ts"
 import { saveAssistant, readAssistant } from "./knowledge.ts"
 
 export interface Line {
@@ -18,8 +21,8 @@ export interface Line {
 export interface Column {
   readonly id: number
   readonly model: Signal<string>
-  /** Text of a number; empty: the model's own. */
-  readonly temperature: Signal<string>
+  /** In the place of those of all columns. */
+  readonly options: Signal<OptionTexts>
   readonly answer: Signal<Answer | null>
   /** Milliseconds to the first word, and to the end. */
   readonly times: Signal<{ readonly first: number | null; readonly total: number | null }>
@@ -31,7 +34,7 @@ let columnIds = 0
 const makeColumn = (model: string): Column => ({
   id: ++columnIds,
   model: signal(model),
-  temperature: signal(""),
+  options: signal<OptionTexts>({}),
   answer: signal<Answer | null>(null),
   times: signal({ first: null, total: null }),
   problem: signal<string | null>(null)
@@ -42,7 +45,13 @@ export const mostColumns = 4
 export const instructions = signal("")
 export const lines = signal<ReadonlyArray<Line>>([{ role: "user", text: "" }])
 export const columns = signal<ReadonlyArray<Column>>([makeColumn(""), makeColumn("")])
-export const assistantId = signal<string | null>(null)
+/** The tools that are answered by hand, as the assistant's form has them. */
+export const tools = signal("")
+/** The options of all columns. */
+export const options = signal<OptionTexts>({})
+/** The assistant with which it began. */
+const begun = signal<Assistant | null>(null)
+export const assistantId = computed(() => begun.value?.assistant_id ?? null)
 /** Messages of tools, which cannot be sent again as they were. */
 export const leftOut = signal(0)
 /** The columns that wait for their answers. */
@@ -59,10 +68,16 @@ const clear = (): void => {
   }
 }
 
-/** Begins with an assistant's instructions and one empty message. */
+const take = (assistant: Assistant): void => {
+  begun.value = assistant
+  tools.value = writeTools(assistant.tools ?? [])
+  options.value = writeOptions(assistant.model_options)
+}
+
+/** Begins with an assistant's settings and one empty message. */
 export const beginWith = (assistant: Assistant): void =>
   batch(() => {
-    assistantId.value = assistant.assistant_id
+    take(assistant)
     instructions.value = assistant.system_prompt ?? ""
     lines.value = [{ role: "user", text: "" }]
     leftOut.value = 0
@@ -78,13 +93,14 @@ export const beginWithStep = async (threadId: string, runId: string, step: numbe
     json<Run>(address),
     json<RunInspection>(`${address}/inspection`)
   ])
+  const assistant = await readAssistant(run.assistant_id)
   const number = Math.max(0, steps.slice(0, step + 1).filter(({ kind }) => kind === "model").length - 1)
   const parts = (prompts[number] ?? prompts.at(-1))?.parts.filter(({ part }) => part !== "tools") ?? []
   const read = parts.flatMap(({ messages }) => messages)
   const said = read.flatMap(({ role, text }) => (isLine(role) ? [{ role, text }] : []))
   const last = said.findLastIndex(({ role }) => role === "user")
   batch(() => {
-    assistantId.value = run.assistant_id
+    take(assistant)
     instructions.value = read.flatMap(({ role, text }) => (role === "system" ? [text] : [])).join("\n\n")
     // The last message is answered again, so that it ends with the user's.
     lines.value = last === -1 ? [{ role: "user", text: "" }] : said.slice(0, last + 1)
@@ -102,9 +118,17 @@ export const removeColumn = (id: number): void => {
   columns.value = columns.value.filter((each) => each.id !== id)
 }
 
-/** What a column changes of the model's own options; null: nothing. */
-const columnOptions = ({ temperature }: Column): JsonRecord | null =>
-  temperature.value.trim() === "" ? null : { temperature: Number(temperature.value) }
+/** The options of all columns, with what this one has in their place. */
+const columnOptions = (column: Column): JsonRecord | null => {
+  const own = Object.entries(column.options.value).filter(([, text]) => text.trim() !== "")
+  return readOptions({ ...options.value, ...Object.fromEntries(own) })
+}
+
+/** The tools, if they are not the assistant's. */
+const changedTools = (): JsonRecord => {
+  const given = readTools(tools.value)
+  return writeTools(given) === writeTools(begun.value?.tools ?? []) ? {} : { tools: given }
+}
 
 const modelFields = (column: Column): JsonRecord => {
   const { model, provider } = readModelName(column.model.value)
@@ -112,7 +136,8 @@ const modelFields = (column: Column): JsonRecord => {
   return {
     ...(provider === null ? {} : { llm_provider: provider }),
     ...(model === null ? {} : { model_name: model }),
-    ...(model_options === null ? {} : { model_options })
+    ...(model_options === null ? {} : { model_options }),
+    ...changedTools()
   }
 }
 
@@ -124,10 +149,12 @@ const makeScratch = async (id: string, before: ReadonlyArray<Line>): Promise<str
 }
 
 /** What is asked, as a case of tests. */
-export const asked = () => ({
+export const asked = (): Kept => ({
   question: lines.value.at(-1)?.text ?? "",
   messages: lines.value.slice(0, -1).map(({ role, text }) => ({ role, content: text })),
-  assistant_id: assistantId.value ?? ""
+  assistant_id: assistantId.value ?? "",
+  ...(instructions.value === (begun.value?.system_prompt ?? "") ? {} : { instructions: instructions.value }),
+  ...("tools" in changedTools() ? { tool_definitions: readTools(tools.value) } : {})
 })
 
 const ask = async (column: Column, id: string, stopped: AbortSignal): Promise<void> => {
@@ -195,15 +222,17 @@ export const stopAll = (): void => {
   }
 }
 
-/** The instructions, and the model and options of a column, as the next version of the assistant. */
+/** The instructions and tools, and the model and options of a column, as the next version of the assistant. */
 export const saveColumn = async (column: Column): Promise<Assistant> => {
   const present = await readAssistant(assistantId.value ?? "")
-  const options = columnOptions(column)
   const { model, provider } = readModelName(column.model.value)
-  return saveAssistant(present.assistant_id, present.version, {
+  const saved = await saveAssistant(present.assistant_id, present.version, {
     system_prompt: instructions.value,
     model_name: model ?? "",
     llm_provider: provider ?? "",
-    ...(options === null ? {} : { model_options: { ...present.model_options, ...options } })
+    model_options: columnOptions(column),
+    ...changedTools()
   })
+  begun.value = saved
+  return saved
 }

@@ -1,0 +1,55 @@
+/** The options of a model as texts of a form, and as the record that the API takes. Pure. */
+import type { JsonRecord, Json } from "../wire.ts"
+
+interface OptionField {
+  readonly name: string
+  readonly label: string
+  /** Of a number: its steps, and its ends. */
+  readonly number?: { readonly step: string; readonly min?: string; readonly max?: string }
+  /** What may be chosen, with its words. */
+  readonly choices?: Readonly<Record<string, string>>
+  readonly hint?: string
+}
+
+export const optionFields: ReadonlyArray<OptionField> = [
+  { name: "temperature", label: "Temperature", number: { step: "0.1", min: "0", max: "2" } },
+  { name: "top_p", label: "Top p", number: { step: "0.05", min: "0", max: "1" } },
+  { name: "max_output_tokens", label: "Most tokens of an answer", number: { step: "1", min: "1" } },
+  { name: "max_steps", label: "Most model calls of a run", number: { step: "1", min: "1", max: "64" } },
+  { name: "seed", label: "Seed", number: { step: "1" } },
+  { name: "stop", label: "Stops at these words", hint: "one a line" },
+  { name: "tool_choice", label: "Calls tools", hint: "auto, none, required, or a tool’s name" },
+  { name: "parallel_tool_calls", label: "Several tools at once", choices: { true: "Yes", false: "No" } }
+]
+
+export type OptionTexts = Readonly<Record<string, string>>
+
+const modes = ["auto", "none", "required"]
+
+const readOption = ({ choices, name, number }: OptionField, text: string): Json => {
+  if (number !== undefined) return Number(text)
+  if (choices !== undefined) return text === "true"
+  if (name === "stop") return text.split("\n").filter((each) => each !== "")
+  return modes.includes(text) ? text : { name: text }
+}
+
+/** What is filled in; null: nothing. */
+export const readOptions = (texts: OptionTexts): JsonRecord | null => {
+  const given = optionFields.flatMap((field) => {
+    const text = texts[field.name]?.trim() ?? ""
+    return text === "" ? [] : [[field.name, readOption(field, text)] as const]
+  })
+  return given.length === 0 ? null : Object.fromEntries(given)
+}
+
+const writeOption = (value: unknown): string => {
+  if (Array.isArray(value)) return value.join("\n")
+  return typeof value === "object" && value !== null && "name" in value ? String(value.name) : String(value)
+}
+
+export const writeOptions = (options: JsonRecord | null): OptionTexts =>
+  Object.fromEntries(
+    Object.entries(options ?? {}).flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [[name, writeOption(value)]]
+    )
+  )

@@ -1,0 +1,33 @@
+/** The options of a model from a form, and back. */
+import { assert, describe, it } from "@effect/vitest"
+import { optionFields, readOptions, writeOptions } from "../src/page/lib/modelOptions.ts"
+
+describe("the options of a model", () => {
+  it("are read from texts and written as the same texts, each kind of them", () => {
+    const all = {
+      temperature: 0.5,
+      top_p: 0,
+      max_output_tokens: 100,
+      max_steps: 3,
+      seed: -7,
+      stop: ["end", "of  all"],
+      tool_choice: { name: "get_news" },
+      parallel_tool_calls: false
+    }
+    assert.deepStrictEqual(readOptions(writeOptions(all)), all)
+    assert.sameMembers(
+      optionFields.map(({ name }) => name),
+      Object.keys(all)
+    )
+    assert.deepStrictEqual(readOptions({ tool_choice: "none", parallel_tool_calls: "true" }), {
+      tool_choice: "none",
+      parallel_tool_calls: true
+    })
+  })
+
+  it("that are empty are none, and where all are empty nothing is said", () => {
+    assert.isNull(readOptions({ temperature: " ", stop: "" }))
+    assert.deepStrictEqual(writeOptions(null), {})
+    assert.deepStrictEqual(writeOptions({ temperature: null, seed: 1 }), { seed: "1" })
+  })
+})
