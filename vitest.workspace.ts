@@ -1,6 +1,7 @@
 // Two projects: `unit` (all day long, no process and no server needed) and `integration` (real sockets, processes, databases).
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
+import SlowFirst from "./test/SlowFirst.ts"
 
 // Processes that tests start load hundreds of files, and most of their time goes into compiling them.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".vitest/compiled")
@@ -11,14 +12,15 @@ const never = ["**/node_modules/**", "**/dist/**"]
 export default defineConfig({
   ...sources,
   test: {
-    // Tests wait for processes and for real pauses as long as they work: two at once take little more time than one.
-    maxWorkers: 2,
+    sequence: { sequencer: SlowFirst },
     reporters: [process.env["CI"] === "true" ? "dot" : "default", "./test/Summary.ts"],
     projects: [
       {
         ...sources,
         test: {
           name: "unit",
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: [...never, "**/*.integration.test.ts"],
           // Modules are loaded once for all files. What a file must not leave behind for the next one, `NoTraces.ts` looks at.
@@ -32,6 +34,9 @@ export default defineConfig({
         ...sources,
         test: {
           name: "integration",
+          // They wait for processes, browsers and real pauses for half of their time: two for each of two cores keep both busy.
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
           include: [
             "packages/*/test/**/*.integration.test.ts",
             "test/**/*.integration.test.ts",

@@ -22,7 +22,7 @@ const rooms: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/core/src/voice/SpokenText.ts": ["packages/core/test/voice/SpokenText.test.ts"],
   "packages/core/src/web-search/Sources.ts": ["packages/core/test/web-search/Sources.test.ts"],
   "packages/http/src/bodies/LiftedMedia.ts": ["packages/http/test/LiftedMedia.test.ts"],
-  "packages/http/src/wire/Json.ts": ["packages/http/test/Bodies.test.ts"]
+  "packages/http/src/wire/Json.ts": ["packages/http/test/Json.test.ts"]
 }
 
 interface Mutant {

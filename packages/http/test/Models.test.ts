@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
+import { written } from "../../../test/written.ts"
 import { Client, type RoutesOptions, webHandler } from "../src/index.ts"
 import { open } from "./Service.ts"
 
@@ -142,7 +143,7 @@ describe("the catalogue", () => {
     const lines: Array<string> = []
     for (const path of paths) {
       const { body, status } = await app.get(path)
-      lines.push(`GET ${path}\n${status}\n${JSON.stringify(body, null, 2)}\n`)
+      lines.push(`GET ${path}\n${status}\n${written(body)}\n`)
     }
     expect(lines.join("\n")).toMatchSnapshot()
   })

@@ -1,6 +1,7 @@
 /** Every answer of the service, written down. A change here is a change for everybody's clients. */
 import { assert, describe, expect, it } from "@effect/vitest"
 import { callTool, fail, gate, say, think, uses } from "@colloquy/testing"
+import { written } from "../../../test/written.ts"
 import { allEvents, named, open, type Service, tool } from "./Service.ts"
 
 /** Plays requests and writes down what came, with ids and times as names. */
@@ -11,7 +12,7 @@ const recorder = (service: Service) => {
     lines,
     call: async (method: string, path: string, body?: unknown) => {
       const answer = await service.call(method, path, body)
-      const shown = answer.body === undefined ? answer.text : JSON.stringify(answer.body, null, 2)
+      const shown = answer.body === undefined ? answer.text : written(answer.body)
       lines.push(name(`${method} ${path}\n${answer.status} ${answer.headers.get("content-type")}\n${shown}\n`))
       return answer.body
     }
@@ -152,7 +153,7 @@ describe("transcripts", () => {
     })
     const events = await allEvents(first)
     const { run_id, thread_id, tool_calls } = events.at(-1)?.data ?? {}
-    expect(name(JSON.stringify(events, null, 2))).toMatchSnapshot("tool calls")
+    expect(name(written(events))).toMatchSnapshot("tool calls")
     const outputs = { tool_outputs: tool_calls.map(({ id }: { id: string }) => ({ tool_call_id: id, output: "42" })) }
     const path = `/threads/${thread_id}/runs/${run_id}/submit-tool-outputs?stream=true`
     expect(await transcript(service, path, outputs, name)).toMatchSnapshot("outputs")

@@ -41,6 +41,14 @@ const contrastOf = (page: Page, selector: string, property = "borderTopColor") =
     `(${contrasts})(${JSON.stringify(selector)}, ${JSON.stringify(property)})`
   )
 
+/** The same check in light and in dark colours. */
+const inBoth = async (page: Page, check: () => Promise<void>): Promise<void> => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme })
+    await check()
+  }
+}
+
 const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
@@ -107,9 +115,11 @@ inChromium((launch) => {
   })
 
   for (const viewport of sizes) {
-    for (const colorScheme of ["light", "dark"] as const) {
-      it(`is in order for axe, ${viewport.width} wide and ${colorScheme}: talk, inside, tools, lists, dialogs, comparison`, async () => {
-        await using visitor = await visit(browser, address, { viewport, colorScheme })
+    it(
+      `is in order for axe, ${viewport.width} wide, light and dark: talk, inside, tools, lists, dialogs, comparison`,
+      { timeout: 240_000 },
+      async () => {
+        await using visitor = await visit(browser, address, { viewport, reducedMotion: "reduce" })
         const { page } = visitor
         const isPhone = viewport.width < 800
         const lists = () => openLists(page)
@@ -124,45 +134,46 @@ inChromium((launch) => {
         await page.getByLabel("Reasoning").selectOption("on")
         await say(page, "count to 3")
         await finished(page, 3)
-        assert.deepStrictEqual(await faults(page), [], "talk")
-        for (const { contrast, what } of await contrastOf(page, "input, .field, textarea:not(.field *), select"))
-          assert.isAtLeast(contrast, 3, what)
+        await inBoth(page, async () => {
+          assert.deepStrictEqual(await faults(page), [], "talk")
+          for (const { contrast, what } of await contrastOf(page, "input, .field, textarea:not(.field *), select"))
+            assert.isAtLeast(contrast, 3, what)
+        })
         await page.getByRole("button", { name: "Options" }).click()
         await page.getByRole("button", { name: "Look inside" }).last().click()
         await page.getByRole("list", { name: "Steps of the turn" }).getByText("Settle").waitFor()
-        assert.deepStrictEqual(await faults(page), [], "turn")
+        await inBoth(page, async () => assert.deepStrictEqual(await faults(page), [], "turn"))
         await page.getByRole("tab", { name: "Prompt" }).click()
-        assert.deepStrictEqual(await faults(page), [], "prompt")
+        await inBoth(page, async () => assert.deepStrictEqual(await faults(page), [], "prompt"))
         await page.getByRole("tab", { name: "Log" }).click()
-        assert.deepStrictEqual(await faults(page), [], "log")
-        for (const { contrast, what } of await contrastOf(
-          page,
-          "[role=tab][aria-selected=true]",
-          "borderBottomColor"
-        )) {
-          assert.isAtLeast(contrast, 3, what)
-        }
+        await inBoth(page, async () => {
+          assert.deepStrictEqual(await faults(page), [], "log")
+          const selected = await contrastOf(page, "[role=tab][aria-selected=true]", "borderBottomColor")
+          for (const { contrast, what } of selected) assert.isAtLeast(contrast, 3, what)
+        })
         await page.getByRole("button", { name: "Close the panel" }).click()
         await lists()
-        assert.deepStrictEqual(await faults(page), [], "lists")
-        const marks = await contrastOf(page, ".item.current .open", "borderLeftColor")
-        assert.isAtLeast(marks.length, 2)
-        for (const { contrast, what } of marks) assert.isAtLeast(contrast, 3, what)
+        await inBoth(page, async () => {
+          assert.deepStrictEqual(await faults(page), [], "lists")
+          const marks = await contrastOf(page, ".item.current .open", "borderLeftColor")
+          assert.isAtLeast(marks.length, 2)
+          for (const { contrast, what } of marks) assert.isAtLeast(contrast, 3, what)
+        })
         await page.getByRole("button", { name: "New assistant" }).click()
         await page.getByRole("dialog").getByRole("combobox", { name: "Model" }).click()
         await page.getByRole("option").first().waitFor()
-        assert.deepStrictEqual(await faults(page), [], "new assistant")
+        await inBoth(page, async () => assert.deepStrictEqual(await faults(page), [], "new assistant"))
         await page.keyboard.press("Escape")
         await page.getByRole("button", { name: "Close", exact: true }).click()
         if (isPhone) await page.keyboard.press("Escape")
         await page.getByRole("button", { name: "Compare two models" }).click()
-        assert.deepStrictEqual(await faults(page), [], "comparison")
+        await inBoth(page, async () => assert.deepStrictEqual(await faults(page), [], "comparison"))
         await soon(page, async () =>
           assert.isAtMost(await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth"), 0)
         )
         assert.deepStrictEqual(visitor.complaints, [])
-      })
-    }
+      }
+    )
   }
 
   it("names its speakers for a screen reader, and tells what happens", async () => {

@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
 import { readErrorCode } from "./S3Xml.ts"
 
@@ -50,13 +51,11 @@ export interface S3Client {
 }
 
 /** A failed request. The body of the service's answer is not included. */
-class S3Refusal extends Error {
-  readonly isTemporary: boolean
-  constructor(message: string, isTemporary: boolean, options?: ErrorOptions) {
-    super(message, options)
-    this.isTemporary = isTemporary
-  }
-}
+class S3Refusal extends Schema.TaggedError<S3Refusal>()("S3Refusal", {
+  message: Schema.String,
+  isTemporary: Schema.Boolean,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
 
 export const s3Client = (options: S3Options): S3Client => {
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "1 minute")
@@ -72,10 +71,10 @@ export const s3Client = (options: S3Options): S3Client => {
     })
     if (request.expected.includes(response.status)) return response
     const code = readErrorCode(await response.text())
-    throw new S3Refusal(
-      `The service answered ${response.status} (${code}) to ${request.method}. Check its address, bucket and credentials.`,
-      response.status >= 500 || response.status === 429 || response.status === 408
-    )
+    throw new S3Refusal({
+      message: `The service answered ${response.status} (${code}) to ${request.method}. Check its address, bucket and credentials.`,
+      isTemporary: response.status >= 500 || response.status === 429 || response.status === 408
+    })
   }
 
   const withRetries = <A>(
@@ -85,11 +84,13 @@ export const s3Client = (options: S3Options): S3Client => {
     Effect.tryPromise({
       try: run,
       catch: (cause) =>
-        cause instanceof S3Refusal ? cause : new S3Refusal("The service cannot be reached.", true, { cause })
+        cause instanceof S3Refusal
+          ? cause
+          : new S3Refusal({ message: "The service cannot be reached.", isTemporary: true, cause })
     }).pipe(
       Effect.timeoutOrElse({
         duration: timeout,
-        orElse: () => Effect.fail(new S3Refusal("The service did not answer within the timeout.", false))
+        orElse: () => new S3Refusal({ message: "The service did not answer within the timeout.", isTemporary: false })
       }),
       Effect.retry({
         times: 3,

@@ -1,6 +1,6 @@
 /**
  * Statements of a client with one connection wait for each other anyway. Here they wait in turns by owner, so that the statements of a
- * hundred requests of one owner delay a statement of another owner by one of them. Statements without a principal are those of one more owner.
+ * hundred requests of one owner delay a statement of another owner by one of them. All statements without a principal count as those of one owner.
  */
 import { Principal } from "@colloquy/core"
 import { makeFairTurns } from "@colloquy/core/adapters"

@@ -2,6 +2,7 @@
  * Converts failures of the host's `pg` connections to the errors of `@effect/sql-pg`, so that `StoreFault` treats both clients alike. An
  * error of the server has a severity and a SQLSTATE; every other error means that there is no connection.
  */
+import * as Schema from "effect/Schema"
 import * as SqlError from "effect/sql/SqlError"
 import { readSqlState } from "./StoreFault.ts"
 
@@ -42,4 +43,6 @@ const faultReason = (code: string, properties: Properties): SqlError.SqlErrorRea
 }
 
 /** A value in a format that this adapter cannot parse, because the host has changed a setting of its connections. */
-export class UnreadableAnswer extends Error {}
+export class UnreadableAnswer extends Schema.TaggedError<UnreadableAnswer>()("UnreadableAnswer", {
+  message: Schema.String
+}) {}

@@ -16,16 +16,18 @@ const isoTime = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?([+-]\d\d)(?::?(\d\
 const parseTime: Parse = (text) => {
   const parts = isoTime.exec(text)
   if (parts === null)
-    throw new UnreadableAnswer("A time is not in ISO style: leave DateStyle of the pool's connections as it is")
+    throw new UnreadableAnswer({
+      message: "A time is not in ISO style: leave DateStyle of the pool's connections as it is"
+    })
   const [, day, time, fraction = "", hours, minutes = "00"] = parts
   return new Date(`${day}T${time}${fraction.slice(0, 4)}${hours}:${minutes}`)
 }
 
 const parseBytes: Parse = (text) => {
   if (!text.startsWith("\\x")) {
-    throw new UnreadableAnswer(
-      "Bytes are not in hexadecimal form: leave bytea_output of the pool's connections as it is"
-    )
+    throw new UnreadableAnswer({
+      message: "Bytes are not in hexadecimal form: leave bytea_output of the pool's connections as it is"
+    })
   }
   return new Uint8Array(Buffer.from(text.slice(2), "hex"))
 }

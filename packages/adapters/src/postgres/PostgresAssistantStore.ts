@@ -10,7 +10,6 @@ import {
   pickVersionedFields
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import {
   type Assignment,
   patchAssignments,
@@ -22,7 +21,8 @@ import {
   presentColumns,
   type VersionRow
 } from "./AssistantRecord.ts"
-import { type Database, type Parameter } from "./Database.ts"
+import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { onceArguments } from "./PostgresBranches.ts"
 import { functionName } from "./schema/FunctionNames.ts"
 import { removeWith, rowsAtOnce } from "./Removals.ts"
@@ -33,8 +33,10 @@ import { decodeThread, threadColumns, type ThreadRow } from "./ThreadRecord.ts"
 
 export const assistantStore = (database: Database): typeof AssistantStore.Service => {
   const { brief, query, schema } = database
+  const own = ownedStatements(database, "AssistantStore")
+  const briefly = ownedStatements(database, "AssistantStore", brief)
   const revision = joinedRevision("a", {
-    owner: "$2",
+    owner: "$1",
     id: "t.id",
     metadata: "t.metadata",
     assistantVersion: "t.assistant_version",
@@ -43,13 +45,6 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
     rewinds: "t.rewinds",
     shelves: "t.shelves"
   }).replaceAll("{schema}", schema)
-
-  const find = (id: AssistantId, owner: string) =>
-    brief<AssistantRow>(
-      "AssistantStore.get",
-      `select ${assistantColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2 and not a.draft`,
-      [knownId(id), owner]
-    )
 
   const insert = (operation: string, assistant: Assistant, further: ReadonlyArray<Assignment> = []) =>
     Principal.use((principal) => {
@@ -73,69 +68,55 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
 
   /** Runs a statement on a draft. Returns whether the draft existed. */
   const ofDraft = (operation: string, statement: string, id: AssistantId) =>
-    Principal.use(({ ownerId }) =>
-      Effect.map(
-        query(operation, `${statement} where id = $1 and owner = $2 and draft returning 1 as found`, [
-          knownId(id),
-          toText(ownerId)
-        ]),
-        (rows) => rows.length > 0
-      )
-    )
+    own.finds(operation, `${statement} where id = $2 and owner = $1 and draft returning 1 as found`, [knownId(id)])
 
   return AssistantStore.of({
     insert: (assistant) => insert("AssistantStore.insert", assistant),
 
     insertDraft: (assistant) => insert("AssistantStore.insertDraft", assistant, [["draft", true]]),
 
-    publish: (id) => ofDraft("AssistantStore.publish", `update ${schema}.assistants set draft = false`, id),
+    publish: (id) => ofDraft("publish", `update ${schema}.assistants set draft = false`, id),
 
-    discard: (id) => ofDraft("AssistantStore.discard", `delete from ${schema}.assistants`, id),
+    discard: (id) => ofDraft("discard", `delete from ${schema}.assistants`, id),
 
     get: (id) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(find(id, toText(ownerId)), ([row]) => Option.map(Option.fromNullishOr(row), decodeAssistant))
+      briefly.first(
+        "get",
+        `select ${assistantColumns} from ${schema}.assistants a where a.id = $2 and a.owner = $1 and not a.draft`,
+        [knownId(id)],
+        decodeAssistant
       ),
 
     ofThread: (threadId) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          brief<AssistantRow & ThreadRow & { readonly summary: string | null; readonly revision: string }>(
-            "AssistantStore.ofThread",
-            `select ${assistantColumns}, ${threadColumns}, t.summary, ${revision} as revision
+      briefly.first(
+        "ofThread",
+        `select ${assistantColumns}, ${threadColumns}, t.summary, ${revision} as revision
              from ${schema}.threads t
              join ${schema}.assistants a on a.id = coalesce(t.acting_assistant_id, t.assistant_id) and a.owner = t.owner
-             where t.id = $1 and t.owner = $2 and (not a.draft or t.acting_assistant_id is not null)`,
-            [knownId(threadId), toText(ownerId)]
-          ),
-          ([row]) =>
-            row === undefined
-              ? Option.none()
-              : Option.some({
-                  assistant: decodeAssistant(row),
-                  thread: decodeThread(row),
-                  summary: fromJsonOrNull<ThreadSummary>(row.summary),
-                  hasDocuments: row.revision.endsWith("t"),
-                  revision: row.revision
-                })
-        )
+             where t.id = $2 and t.owner = $1 and (not a.draft or t.acting_assistant_id is not null)`,
+        [knownId(threadId)],
+        (row: AssistantRow & ThreadRow & { readonly summary: string | null; readonly revision: string }) => ({
+          assistant: decodeAssistant(row),
+          thread: decodeThread(row),
+          summary: fromJsonOrNull<ThreadSummary>(row.summary),
+          hasDocuments: row.revision.endsWith("t"),
+          revision: row.revision
+        })
       ),
 
-    list: ({ limit, skip }, name) =>
-      Principal.use(({ ownerId }) => {
-        const named =
-          name === undefined ? "" : "and hashtextextended(a.name, 0) = hashtextextended($4, 0) and a.name = $4"
-        const parameters: ReadonlyArray<Parameter> = [toText(ownerId), skip, limit]
-        return Effect.map(
-          query<AssistantRow>(
-            "AssistantStore.list",
-            `select ${assistantColumns} from ${schema}.assistants a where a.owner = $1 and not a.draft ${named}
+    list: ({ limit, skip }, name) => {
+      const named =
+        name === undefined ? "" : "and hashtextextended(a.name, 0) = hashtextextended($4, 0) and a.name = $4"
+      return Effect.map(
+        own.rows<AssistantRow>(
+          "list",
+          `select ${assistantColumns} from ${schema}.assistants a where a.owner = $1 and not a.draft ${named}
              order by a.created_at, a.ordinal offset $2 limit $3`,
-            name === undefined ? parameters : [...parameters, toText(name)]
-          ),
-          (rows) => rows.map(decodeAssistant)
-        )
-      }),
+          [skip, limit, ...(name === undefined ? [] : [toText(name)])]
+        ),
+        (rows) => rows.map(decodeAssistant)
+      )
+    },
 
     update: ({ after, before, changes, once = null }) =>
       Principal.use((principal) => {
@@ -182,38 +163,32 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
       }),
 
     versions: (id, { before = null, limit }) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<VersionRow>(
-            "AssistantStore.versions",
-            `select * from (
-               select ${presentColumns} from ${schema}.assistants a where a.id = $1 and a.owner = $2 and not a.draft
+      Effect.map(
+        own.rows<VersionRow>(
+          "versions",
+          `select * from (
+               select ${presentColumns} from ${schema}.assistants a where a.id = $2 and a.owner = $1 and not a.draft
                union all
                (select v.version, v.created_at, v.author, v.changes from ${schema}.assistant_versions v
-                where v.assistant_id = $1 and v.owner = $2 and ($3::integer is null or v.version < $3)
+                where v.assistant_id = $2 and v.owner = $1 and ($3::integer is null or v.version < $3)
                 order by v.version desc limit $4)
              ) listed where $3::integer is null or version < $3 order by version desc limit $4`,
-            [knownId(id), toText(ownerId), before, limit]
-          ),
-          (rows) => rows.map(decodeVersion)
-        )
+          [knownId(id), before, limit]
+        ),
+        (rows) => rows.map(decodeVersion)
       ),
 
     version: (id, version) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<AssistantRow & OlderRow>(
-            "AssistantStore.version",
-            `select ${assistantColumns}, v.fields, coalesce(v.created_at, a.updated_at) as version_at,
+      own.first(
+        "version",
+        `select ${assistantColumns}, v.fields, coalesce(v.created_at, a.updated_at) as version_at,
                case when v.version is null then a.author else v.author end as author,
                case when v.version is null then a.changes else v.changes end as changes
              from ${schema}.assistants a
              left join ${schema}.assistant_versions v on v.assistant_id = a.id and v.owner = a.owner and v.version = $3
-             where a.id = $1 and a.owner = $2 and not a.draft and (a.version = $3 or v.version is not null)`,
-            [knownId(id), toText(ownerId), version]
-          ),
-          ([row]) => Option.map(Option.fromNullishOr(row), (found) => readVersioned(found, version))
-        )
+             where a.id = $2 and a.owner = $1 and not a.draft and (a.version = $3 or v.version is not null)`,
+        [knownId(id), version],
+        (found: AssistantRow & OlderRow) => readVersioned(found, version)
       ),
 
     remove: (id) =>

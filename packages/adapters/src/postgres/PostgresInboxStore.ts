@@ -1,12 +1,13 @@
 /** `InboxStore` on PostgreSQL. Each method sends one statement; the trigger of `schema/Inbox.ts` records the changes. */
-import { type AssistantId, Principal, type RunId, type ThreadId } from "@colloquy/core"
+import type { AssistantId, RunId, ThreadId } from "@colloquy/core"
 import { InboxStore, longestPreview, type RunStatus, type RunSummary, type ScheduleId } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { ownerOfRun } from "./schema/Inbox.ts"
 import { knownId } from "./StoredId.ts"
-import { fromJsonOrNull, fromText, toText } from "./StoredText.ts"
+import { fromJsonOrNull, fromText } from "./StoredText.ts"
 import { decodeUsage, type UsageRow } from "./UsageColumns.ts"
 
 interface SummaryRow extends UsageRow {
@@ -40,7 +41,10 @@ const columns = [
 /** A character takes six at most as JSON, and the name of the field stands before it. */
 const bodyBeginning = longestPreview * 6 + 20
 
-export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStore.Service => {
+export const inboxStore = (database: Database): typeof InboxStore.Service => {
+  const { brief, schema } = database
+  const own = ownedStatements(database, "InboxStore")
+  const briefly = ownedStatements(database, "InboxStore", brief)
   const summaries = (runs: string) => `select ${columns}, m.body from ${runs} r left join lateral (
       select left(m.body, ${bodyBeginning}) as body from ${schema}.messages m
       where m.thread_id = r.thread_id and m.owner = $1 and m.sequence = r.last_message and m.role = 'assistant' offset 0
@@ -49,61 +53,55 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
   const ofOwner = `${ownerOfRun("r.owner")} = ${ownerOfRun("$1")} and r.owner = $1`
 
   return InboxStore.of({
-    list: ({ after, assistantId, limit, since, status, threadId }) =>
-      Principal.use(({ ownerId }) => {
-        const conditions = [
-          ofOwner,
-          isListed,
-          "r.created_at >= coalesce($2::timestamptz, '-infinity')",
-          "(r.created_at, r.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))"
-        ]
-        const values: Array<string | number | Date | null> = [
-          toText(ownerId),
-          since ?? null,
-          after?.createdAt ?? null,
-          after === undefined ? null : knownId(after.id)
-        ]
-        const add = (condition: (place: string) => string, value: string | null) => {
-          values.push(value)
-          conditions.push(condition(`$${values.length}`))
-        }
-        if (status !== undefined) add((place) => `r.status = ${place}`, status)
-        // What is under way or waits is found among few rows, however many runs have ended.
-        if (status === "REQUIRES_ACTION") conditions.push("r.waits")
-        if (status === "IN_PROGRESS" || status === "QUEUED")
-          conditions.push(`r.id in (select a.run_id from ${schema}.active_runs a where a.owner = $1)`)
-        if (assistantId !== undefined) add((place) => `r.assistant_id = ${place}`, knownId(assistantId))
-        if (threadId !== undefined)
-          add(
-            (place) => `r.id in (select m.run_id from ${schema}.messages m
+    list: ({ after, assistantId, limit, since, status, threadId }) => {
+      const conditions = [
+        ofOwner,
+        isListed,
+        "r.created_at >= coalesce($2::timestamptz, '-infinity')",
+        "(r.created_at, r.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))"
+      ]
+      const values: Array<string | Date | null> = [
+        since ?? null,
+        after?.createdAt ?? null,
+        after === undefined ? null : knownId(after.id)
+      ]
+      const add = (condition: (place: string) => string, value: string | null) => {
+        values.push(value)
+        // The owner is the first parameter.
+        conditions.push(condition(`$${values.length + 1}`))
+      }
+      if (status !== undefined) add((place) => `r.status = ${place}`, status)
+      // What is under way or waits is found among few rows, however many runs have ended.
+      if (status === "REQUIRES_ACTION") conditions.push("r.waits")
+      if (status === "IN_PROGRESS" || status === "QUEUED")
+        conditions.push(`r.id in (select a.run_id from ${schema}.active_runs a where a.owner = $1)`)
+      if (assistantId !== undefined) add((place) => `r.assistant_id = ${place}`, knownId(assistantId))
+      if (threadId !== undefined)
+        add(
+          (place) => `r.id in (select m.run_id from ${schema}.messages m
               where m.thread_id = ${place} and m.owner = $1 and m.role = 'user')`,
-            knownId(threadId)
-          )
-        const order = "order by r.created_at desc, r.id desc"
-        const page = `(select * from ${schema}.runs r where ${conditions.join(" and ")} ${order} limit ${Math.trunc(limit)})`
-        return Effect.map(query<SummaryRow>("InboxStore.list", `${summaries(page)} ${order}`, values), (rows) =>
-          rows.map(decode)
+          knownId(threadId)
         )
-      }),
+      const order = "order by r.created_at desc, r.id desc"
+      const page = `(select * from ${schema}.runs r where ${conditions.join(" and ")} ${order} limit ${Math.trunc(limit)})`
+      return Effect.map(own.rows<SummaryRow>("list", `${summaries(page)} ${order}`, values), (rows) => rows.map(decode))
+    },
 
     summary: (runId) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          brief<SummaryRow>(
-            "InboxStore.summary",
-            summaries(`(select * from ${schema}.runs r where r.owner = $1 and r.id = $2 and ${isListed})`),
-            [toText(ownerId), knownId(runId)]
-          ),
-          ([row]) => (row === undefined ? null : decode(row))
-        )
+      Effect.map(
+        briefly.rows<SummaryRow>(
+          "summary",
+          summaries(`(select * from ${schema}.runs r where r.owner = $1 and r.id = $2 and ${isListed})`),
+          [knownId(runId)]
+        ),
+        ([row]) => (row === undefined ? null : decode(row))
       ),
 
     follow: (time, kept) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query<{ readonly newest: string | null }>(
-            "InboxStore.follow",
-            `with followed as (
+      Effect.map(
+        own.rows<{ readonly newest: string | null }>(
+          "follow",
+          `with followed as (
                insert into ${schema}.run_followers as known (owner, until)
                  values ($1, clock_timestamp() + $2 * interval '1 millisecond')
                  on conflict (owner) do update set until = greatest(known.until, excluded.until)
@@ -111,18 +109,16 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
                delete from ${schema}.run_changes
                  where owner = $1 and changed_at <= clock_timestamp() - $3 * interval '1 millisecond'
              ) select max(mark) as newest from ${schema}.run_changes where owner = $1`,
-            [toText(ownerId), Duration.toMillis(time), Duration.toMillis(kept)]
-          ),
-          ([row]) => Number(row?.newest ?? 0)
-        )
+          [Duration.toMillis(time), Duration.toMillis(kept)]
+        ),
+        ([row]) => Number(row?.newest ?? 0)
       ),
 
     changes: (after, kept, limit) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          brief<SummaryRow & { readonly mark: string }>(
-            "InboxStore.changes",
-            `${summaries(`(
+      Effect.map(
+        briefly.rows<SummaryRow & { readonly mark: string }>(
+          "changes",
+          `${summaries(`(
                select r.*, change.mark from (
                  select run_id, max(mark) as mark from (
                    select run_id, mark from ${schema}.run_changes
@@ -133,10 +129,9 @@ export const inboxStore = ({ brief, query, schema }: Database): typeof InboxStor
                  select * from ${schema}.runs r where r.id = change.run_id and r.owner = $1 and ${isListed} offset 0
                ) r
              )`).replace("select ", "select r.mark, ")} order by r.mark`,
-            [toText(ownerId), after, Duration.toMillis(kept), limit]
-          ),
-          (rows) => rows.map((row) => ({ mark: Number(row.mark), run: decode(row) }))
-        )
+          [after, Duration.toMillis(kept), limit]
+        ),
+        (rows) => rows.map((row) => ({ mark: Number(row.mark), run: decode(row) }))
       )
   })
 }

@@ -1,9 +1,10 @@
 /** `TicketStore` on PostgreSQL. A ticket is redeemed by deleting its row, so only one of several simultaneous attempts succeeds. */
-import { AssistantId, OwnerId, Principal, ThreadId } from "@colloquy/core"
+import { AssistantId, OwnerId, ThreadId } from "@colloquy/core"
 import { TicketStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "./Database.ts"
+import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId } from "./StoredId.ts"
 import { fromText, fromTextOrNull, toText, toTextOrNull } from "./StoredText.ts"
 
@@ -16,30 +17,21 @@ interface TicketRow {
   readonly expires_at: Date
 }
 
-export const ticketStore = ({ query, schema }: Database): typeof TicketStore.Service => {
+export const ticketStore = (database: Database): typeof TicketStore.Service => {
+  const { query, schema } = database
+  const own = ownedStatements(database, "TicketStore")
   const table = `${schema}.realtime_tickets`
   return TicketStore.of({
     insert: (record) =>
-      Principal.use(({ ownerId }) =>
-        Effect.map(
-          query(
-            "TicketStore.insert",
-            `with old as (
+      own.finds(
+        "insert",
+        `with old as (
                delete from ${table} where expires_at < clock_timestamp() - interval '1 hour'
              )
              insert into ${table} (hash, owner, thread_id, assistant_id, origin, expires_at)
-             select $1, t.owner, t.id, t.assistant_id, $4, $5 from ${schema}.threads t where t.id = $2 and t.owner = $3
+             select $2, t.owner, t.id, t.assistant_id, $4, $5 from ${schema}.threads t where t.id = $3 and t.owner = $1
              returning hash`,
-            [
-              toText(record.hash),
-              knownId(record.threadId),
-              toText(ownerId),
-              toTextOrNull(record.origin),
-              record.expiresAt
-            ]
-          ),
-          (rows) => rows.length > 0
-        )
+        [toText(record.hash), knownId(record.threadId), toTextOrNull(record.origin), record.expiresAt]
       ),
 
     redeem: (hash, now) =>

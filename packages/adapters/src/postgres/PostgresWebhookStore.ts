@@ -1,4 +1,4 @@
-/** `WebhookStore` on PostgreSQL. A webhook is one JSON text; a delivery is two: what is sent, and what came of it. */
+/** `WebhookStore` on PostgreSQL. A webhook is one JSON text. A delivery is two: the request that is sent, and its result. */
 import { OwnerId } from "@colloquy/core"
 import { Delivery, Webhook, type WebhookChange, WebhookStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"

@@ -6,7 +6,7 @@ import type { Config } from "@effect/sql-pg/PgConnection"
 import * as Redacted from "effect/Redacted"
 import { connect } from "node:net"
 
-/** An address that cannot be read is left to the client, which says what is wrong with it. */
+/** The client reports what is wrong with an address that cannot be read here. */
 export const quietSockets = ({ host, path, port, url }: Config): Pick<Config, "stream"> => {
   const place = readAddress(url === undefined ? "" : Redacted.value(url))
   const server = host ?? place.host

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { lookup as resolve, type LookupAddress } from "node:dns"
 import { request as overHttp } from "node:http"
 import { request as overHttps } from "node:https"
@@ -14,11 +15,11 @@ import type { LookupFunction } from "node:net"
 import { makeSeal } from "../postgres/SealedText.ts"
 import { isPublicAddress, literalAddress } from "./Addresses.ts"
 
-/** The secret that encrypts those of webhooks, and which addresses may be called. */
+/** The secret with which the secrets of webhooks are encrypted, and the addresses that may be called. */
 export interface NodeWebhookOptions {
   /** Encrypts the secrets of webhooks before they are stored. Without it, stored secrets cannot be read any more. */
   readonly secret: Redacted.Redacted<string>
-  /** Secrets of before, for what is still encrypted under them. */
+  /** Earlier secrets, which decrypt what was encrypted with them. */
   readonly earlierSecrets?: ReadonlyArray<Redacted.Redacted<string>>
   /** True: addresses of private networks and of this machine may be used. */
   readonly privateAddresses?: boolean
@@ -31,7 +32,7 @@ const longestAttempt = "10 seconds"
 
 const isPrivate = "The address is in a private network, and nothing is sent there."
 
-class PrivateAddress extends Error {}
+class PrivateAddress extends Schema.TaggedError<PrivateAddress>()("PrivateAddress", {}) {}
 
 const byTheSystem = (name: string): Promise<ReadonlyArray<LookupAddress>> =>
   new Promise((succeed, fail) => {
@@ -114,7 +115,7 @@ const makeSender = ({ privateAddresses = false, resolve: find = byTheSystem }: N
   })
 }
 
-/** The code of the system and no other words: those of a certificate or a parser may be the receiver's own. */
+/** Only the error code of the system is shown: the words of other errors may come from the receiver. */
 const errorSentence = (error: NodeJS.ErrnoException): string =>
   typeof error.code === "string" && /^[A-Z0-9_]{1,60}$/u.test(error.code)
     ? `The address could not be reached (${error.code}).`

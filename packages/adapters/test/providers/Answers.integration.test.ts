@@ -6,6 +6,7 @@ import { assert, describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { writtenByDifference } from "../../../../test/written.ts"
 import { InMemory } from "../../src/in-memory/index.ts"
 import * as OpenAi from "../../src/providers/OpenAi.ts"
 import * as SystemOne from "../../src/providers/SystemOne.ts"
@@ -97,7 +98,8 @@ describe.each(answerVendors)("$name", (vendor) => {
       fake.script(vendor.path, ...vendor.say(shares), ...vendor.say(shares))
       yield* ask(vendor.provider(fake.baseUrl))
       const posted = fake.requests
-      expect(posted.map(({ body }) => body)).toMatchSnapshot()
+      const bodies = posted.map(({ body }, index) => [`request ${index + 1}`, body] as const)
+      expect(writtenByDifference(Object.fromEntries(bodies))).toMatchSnapshot()
       yield* ask(vendor.provider(fake.baseUrl), { customerKey: "sk-of-the-customer" })
       if (vendor.keyHeader === null) return
       const [name, value] = vendor.keyHeader

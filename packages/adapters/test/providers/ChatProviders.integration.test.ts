@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import { writtenByDifference } from "../../../../test/written.ts"
 import * as FakeVendor from "./FakeVendor.ts"
 import { model, request, requests, toolRounds } from "./Scenarios.ts"
 import { type Vendor, vendors } from "./Vendors.ts"
@@ -119,7 +120,8 @@ describe.each(vendors)("$name", (vendor) => {
       const asked = Object.entries(requests(id))
       fake.script(vendor.path, ...asked.map(() => replyOf(vendor, hi)))
       for (const [, each] of asked) yield* Stream.runDrain(chat(each))
-      asked.forEach(([name], index) => expect(fake.requests[index]?.body).toMatchSnapshot(name))
+      const bodies = asked.map(([name], index) => [name, fake.requests[index]?.body] as const)
+      expect(writtenByDifference(Object.fromEntries(bodies))).toMatchSnapshot()
     })
   )
 

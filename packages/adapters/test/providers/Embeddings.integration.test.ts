@@ -6,6 +6,7 @@ import { embeddingDriverSuite, type EmbeddingVendor } from "@colloquy/testing/co
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import { writtenByDifference } from "../../../../test/written.ts"
 import { base64 } from "../../src/protocols/Wire.ts"
 import * as Cohere from "../../src/providers/Cohere.ts"
 import * as Gemini from "../../src/providers/Gemini.ts"
@@ -198,7 +199,8 @@ describe.each(vendors)("$name", (vendor) => {
         fake.script(vendor.path, reply)
         yield* embed(each)
       }
-      Object.keys(asked).forEach((name, index) => expect(fake.requests[index]?.body).toMatchSnapshot(name))
+      const bodies = Object.keys(asked).map((name, index) => [name, fake.requests[index]?.body] as const)
+      expect(writtenByDifference(Object.fromEntries(bodies))).toMatchSnapshot()
     })
   )
 

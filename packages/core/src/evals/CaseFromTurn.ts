@@ -11,7 +11,7 @@ interface SaidStep {
   readonly calls: ReadonlyArray<{ readonly call: ToolCall; readonly result: ToolResult | undefined }>
 }
 
-/** An answer without steps may still have calls: that of an older version. */
+/** An answer that an older version stored may have calls and no steps. */
 const saidSteps = ({ content, steps, toolCalls, toolResults }: Message): ReadonlyArray<SaidStep> => {
   const all = steps.length > 0 ? steps : [{ text: content ?? "", toolCalls, hostedResults: [] }]
   return all.map((step) => {

@@ -83,7 +83,7 @@ export interface ResultList {
 type Missing = ExperimentNotFound | StoreUnavailable
 
 export interface ExperimentCalls {
-  /** Begins to answer and score. It goes on in whatever process, until every attempt has a result. */
+  /** Begins to answer and score. Any process carries on with it, until every attempt has a result. */
   readonly createExperiment: (
     asked: NewExperiment,
     idempotency?: IdempotencyKey

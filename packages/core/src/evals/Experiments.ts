@@ -57,7 +57,7 @@ const decodeBegun = (json: unknown) => Option.map(decode(json), begun)
 
 const decodeResumed = Schema.decodeUnknownOption(ExperimentId)
 
-/** Where each chain of attempts goes on. */
+/** For each chain of attempts, the number of its first attempt without a result. */
 const firstMissing = (experiment: Experiment, done: ReadonlySet<number>): ReadonlyArray<number> =>
   Array.from({ length: experiment.concurrency }, (_, first) => {
     let number = first

@@ -31,7 +31,7 @@ export const gate = (results: ReadonlyArray<CaseResult>, { baseline, min }: Gate
   const reasons = [
     ...(variants.length === 0 ? ["No case was answered."] : []),
     ...(variants.length > 0 && !isKnown ? [`No case was answered by "${before}", the baseline.`] : []),
-    ...variants.flatMap((each) => reasonOf(each, results, min)),
+    ...variants.flatMap((each) => reasonsAgainst(each, results, min)),
     ...comparisons.filter(({ judgement }) => judgement === "worse").map(({ words }) => words)
   ]
   return { passed: reasons.length === 0, reasons, variants, comparisons, results }
@@ -40,7 +40,7 @@ export const gate = (results: ReadonlyArray<CaseResult>, { baseline, min }: Gate
 /** Figures of JSON and of command lines: 0.9 is reached by 27 of 30. */
 const tolerance = 1e-9
 
-const reasonOf = (
+const reasonsAgainst = (
   summary: VariantSummary,
   results: ReadonlyArray<CaseResult>,
   min: number | undefined

@@ -52,7 +52,7 @@ export type JudgedTurn = typeof JudgedTurn.Type
 /** What the messages do not tell. */
 export interface TurnFigures {
   readonly millis: number
-  /** The cost of the whole turn. Absent: that of its answers, as far as it was reported. */
+  /** The cost of the whole turn. Absent: the sum of the costs that were reported for its answers. */
   readonly costUsd?: number | null
   readonly promptHash?: string | null
 }

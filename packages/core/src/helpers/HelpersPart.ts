@@ -116,7 +116,7 @@ export const makeHelpersPart = Effect.gen(function* () {
         : failed("Give a `message`: what the helper is to do, in words.")
   })
 
-  /** A run whose upper one has ended waits for nobody. One that is at work first comes to its end or to its approval. */
+  /** Ends the run of a helper when the run above it has ended: nobody waits for it. A helper that is at work is tried again later. */
   const leave = Effect.fnUntraced(function* ({ runId, threadId }: RunPlace) {
     const run = yield* runs.get(runId)
     if (Option.isNone(run) || isEnded(run.value.status)) return

@@ -144,7 +144,7 @@ export interface Taken {
   readonly reserved: Amount
 }
 
-/** Pure, for stores that compute in the process: what is granted of what is left for the owner, and for the assistant of the request. */
+/** What is granted, from what is left for the owner and for the assistant of the request. Pure; for stores that compute in the process. */
 export const grantBudget = (request: BudgetRequest, ofOwner: Taken, ofAssistant: Taken | null): Amount | Refusal => {
   const owner = amountLeft(request, ofOwner)
   const assistant =

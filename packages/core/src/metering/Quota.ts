@@ -27,7 +27,7 @@ export interface Quota {
   /** Of one assistant with all its threads, by UTC day. They hold beside those of the owner. */
   readonly tokensPerDayOfAssistant: number | null
   readonly usdPerDayOfAssistant: number | null
-  /** Where there is a limit in US dollars: what the tokens of a call count whose price nobody knows. */
+  /** With a limit in US dollars: the prices at which the tokens of a call count if its own price is unknown. */
   readonly assumedPrices: AssumedPrices
 }
 

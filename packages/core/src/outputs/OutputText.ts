@@ -1,4 +1,4 @@
-/** From what a model wrote to the value that was asked for, and from what is wrong with it to words for the model. Pure. */
+/** Reads the wanted value in the text of a model, and writes what is wrong with it as a message to the model. Pure. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isJsonObject, type SchemaProblem } from "../tools/SchemaRun.ts"

@@ -1,6 +1,6 @@
 /**
  * Removes everything of an owner: runs are cancelled, then rooms remove what they keep elsewhere (files), then the store removes its rows,
- * some at a time. It is a follow-up: a process that dies is followed by another, which goes on. The sums of the ledger stay, without text.
+ * some at a time. It is a follow-up: if its process dies, another process goes on. The sums of the ledger stay, without text.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

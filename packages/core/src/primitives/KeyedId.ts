@@ -1,4 +1,4 @@
-/** An id that follows from a key, so that every process finds the same one. A UUID of version 8, of which its maker decides what is in it. */
+/** An id that is computed from a key, so that every process computes the same one. It is a UUID of version 8, which leaves its bits to its maker. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 

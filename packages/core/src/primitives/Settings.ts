@@ -11,7 +11,7 @@ export type DeepPartial<Settings> = {
       : Settings[Name]
 }
 
-/** The defaults with what is given in their place. A value that is undefined changes nothing. */
+/** The defaults, with the given values in their place. A value that is undefined changes nothing. */
 export const withDefaults = <Settings extends object>(
   defaults: Settings,
   given: DeepPartial<Settings> | undefined

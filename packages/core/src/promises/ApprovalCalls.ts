@@ -60,8 +60,8 @@ export interface ApprovalCalls<Types extends RoomTypes = NoRooms> {
   /** The calls that wait, on all threads, those of the newest runs first. */
   readonly list: (page?: Partial<Page>, options?: CallOptions) => Promise<ReadonlyArray<PendingCall>>
   /**
-   * Runs the call and goes on with its run, in whatever process; where a run waits for that of its helper, both go on, and the reply is that
-   * of the upper one. While other calls of the run are open, the reply says so: its status is
+   * Runs the call and goes on with its run; any process may do this. For a call inside of a helper, the run of the helper and the run above it
+   * both go on, and the reply is that of the run above. While other calls of the run are open, the status of the reply is
    * `REQUIRES_ACTION`, with these calls. The first decision about a call stands: another one rejects with `AlreadyDecided`.
    */
   readonly approve: Decide<Approving, Types>

@@ -261,7 +261,7 @@ const endingFromExit = (exit: Exit.Exit<Ending, VendorUnavailable>): Effect.Effe
 
 const endedWith = (usage: Usage, ownKey: boolean): ServiceEvent =>
   ended(
-    // A session without any answer costs nothing; one whose usage the vendor did not report costs nobody knows what.
+    // A session without any answer costs nothing. If there were answers and the vendor has reported no cost, the cost is unknown.
     totalTokens(usage) === 0 && !usage.estimated && usage.costUsd === null ? 0 : usage.costUsd,
     usage.estimated || (totalTokens(usage) > 0 && usage.costUsd === null),
     ownKey

@@ -66,7 +66,7 @@ export class Schedules extends Context.Service<
       assistantId: AssistantId,
       page: { readonly limit: number; readonly after?: ScheduleId }
     ) => Effect.Effect<ScheduleList, AssistantNotFound | StoreUnavailable, Principal>
-    /** Changes what is given. Other times, and the end of a pause, count from now: nothing of before is missed. */
+    /** Changes the given fields. New times, and the end of a pause, count from now: times that have passed are not made up for. */
     readonly update: (
       assistantId: AssistantId,
       id: ScheduleId,

@@ -1,6 +1,6 @@
 /**
- * The calls inside of helpers for which a run waits. A message is stored with those that were open at its time; what is shown is what is
- * open now, read from the threads of the helpers, which may have gone on since.
+ * The calls inside of helpers for which a run waits. A stored message has the calls that were open when it was written. Readers are shown the
+ * calls that are open now: they are read from the threads of the helpers.
  */
 import * as Effect from "effect/Effect"
 import type { OpenCall, RunPlace } from "../tools/ToolCall.ts"

@@ -157,7 +157,7 @@ type Texts = Pick<Message, "steps" | "supplements">
 const keepsTexts = (message: ListedMessage, parts: ReadonlyMap<string, KeptTexts>): message is Message =>
   !isPlain(message) && message.supplements !== null && Object.keys(message.supplements).some((part) => parts.has(part))
 
-/** What of a message differs from what is stored. */
+/** The fields of a message that are shown in another form than they are stored. */
 const shownTexts = (message: Texts, parts: ReadonlyMap<string, KeptTexts>, shownByPart: ShownByPart): Texts => {
   const supplements: Record<string, Schema.Json> = { ...message.supplements }
   const hidden = new Set<string>()

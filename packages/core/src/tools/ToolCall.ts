@@ -19,7 +19,7 @@ export const Question = Schema.Struct({
   message: Schema.String,
   /** JSON Schema of the answer, which is an object. */
   schema: Schema.JsonObject,
-  /** What the tool needs to go on, in whatever process. It is shown to nobody. */
+  /** What the tool needs to go on, in any process. It is shown to nobody. */
   state: Schema.Json
 })
 export type Question = typeof Question.Type
@@ -44,12 +44,12 @@ const AskedCall = Schema.Struct({
   of: Schema.optionalKey(RunPlace)
 })
 
-/** A call that waits for its result, and what inside of a helper it waits for. */
+/** A call that waits for its result. The call of a helper also tells for which calls inside of the helper it waits. */
 export const OpenCall = Schema.Struct({
   ...AskedCall.fields,
   /**
-   * Set for a call of a helper whose run waits for approvals: nobody answers it from outside, it is answered when that run has ended. `calls`
-   * are those for which the run waited when this was stored, and are shown in its place.
+   * Set for the call of a helper whose run waits for approvals. No client answers this call: it is answered when the helper's run has ended.
+   * `calls` are the calls for which that run waited when this was stored. They are shown in place of this one.
    */
   waitsFor: Schema.optionalKey(Schema.Struct({ ...RunPlace.fields, calls: Schema.Array(AskedCall) }))
 })

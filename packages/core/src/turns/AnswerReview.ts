@@ -116,7 +116,7 @@ export class AnswerReview {
   /** The arguments of a call; null if the answer has ended with them. */
   reviewArguments(tool: string, written: string): Effect.Effect<string | null> {
     return Effect.gen({ self: this }, function* () {
-      let text = written
+      let text = withoutEscapes(written)
       for (const [index, reviewer] of this.reviewers.entries()) {
         const passed = yield* this.follow(index, yield* this.judge(reviewer, text, tool), text)
         if (passed === null) return null
@@ -175,6 +175,14 @@ export class AnswerReview {
     })
   }
 }
+
+/** JSON in which characters stand as themselves. A model may write `\u00fc` for `ü`: the tool reads the same, but a review would not find it. */
+const withoutEscapes = (json: string): string =>
+  json.replaceAll(/\\(?:u([\da-f]{4})|.)/giu, (escape, code: string | undefined) => {
+    if (escape === "\\/") return "/"
+    const character = code === undefined ? "" : String.fromCharCode(Number.parseInt(code, 16))
+    return /[^\p{Cc}\p{Cs}"\\]/u.test(character) ? character : escape
+  })
 
 /** Null if no part of the leg reviews. Fails if a part is missing that has to check this run. */
 export const makeReview = (

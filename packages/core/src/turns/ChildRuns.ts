@@ -29,7 +29,7 @@ export const ChildRun = Schema.Struct({
   assistantId: AssistantId,
   /** Null until it has ended. */
   status: Schema.NullOr(RunStatus),
-  /** With that of its own children; null until it has ended. */
+  /** Includes the usage of its own children. Null until it has ended. */
   usage: Schema.NullOr(Usage),
   /** At most so many. */
   modelCalls: Schema.Int
@@ -127,7 +127,7 @@ export const withChildren = (own: Usage, children: ReadonlyArray<Pick<ChildRun, 
     own
   )
 
-/** The part of a sum that `withChildren` made. The cost is not known where that of the sum is not. */
+/** The usage of a run alone, from the sum that `withChildren` made. If the cost of the sum is unknown, so is this one. */
 export const withoutChildren = (sum: Usage, children: ReadonlyArray<Pick<ChildRun, "usage">>): Usage =>
   children.reduce<Usage>(
     (own, { usage }) =>

@@ -109,7 +109,7 @@ export interface NewLeg extends PlannedLeg {
   readonly child?: ChildOf | undefined
 }
 
-/** What another assistant brings that goes on with a leg. */
+/** What another assistant brings when it goes on with a leg. */
 export type HandedTo = PlannedLeg & Pick<NewLeg, "assistantId" | "apiKey">
 
 type Changing<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] }

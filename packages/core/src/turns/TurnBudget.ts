@@ -56,7 +56,7 @@ export class TurnBudget {
   private readonly above: (() => Amount) | null
   /** What the runs of this leg's tools have used. They count for the limit of the run, and are in the ledger themselves. */
   private children: Amount = nothing
-  /** What those of them have used up to now that have not ended. */
+  /** The use of each run among them that has not ended. */
   private readonly running = new Map<RunId, () => Amount>()
   /** What the finished steps of this leg have used. */
   private finished: Amount = nothing

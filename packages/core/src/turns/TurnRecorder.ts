@@ -31,8 +31,9 @@ export interface RecordedLeg {
   readonly openCalls: ReadonlyArray<OpenCall>
   /** The outputs of calls that were approved before the leg. */
   readonly approvedResults: ReadonlyArray<ToolResult>
-  /** That of the leg itself, and that of the runs that its tools began with it. */
+  /** The usage of the leg itself. */
   readonly ownUsage: Usage
+  /** With the usage of the runs that its tools began. */
   readonly usage: Usage
   /** The number of model calls. */
   readonly modelCalls: number

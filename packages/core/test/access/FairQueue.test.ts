@@ -93,6 +93,18 @@ describe("turns", () => {
     }
     assert.deepStrictEqual(order, ["long 1", "short 1", "short 2", "short 3", "long 2"])
   })
+
+  it("who joins when others are gone begins with the time of those who are left, not with none", () => {
+    const turns = makeFairTurns<string>({ atOnce: 1, share: 1 })
+    for (const work of ["long 1", "long 2"]) turns.join("long", work)
+    turns.join("short", "short 1")
+    assert.strictEqual(turns.next(), "long 1")
+    turns.leave("long", "long 1", 1000)
+    assert.strictEqual(turns.next(), "short 1")
+    turns.leave("short", "short 1", 10)
+    turns.join("new", "new 1")
+    assert.strictEqual(turns.next(), "long 2")
+  })
 })
 
 describe("the queue", () => {

@@ -2,7 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Option from "effect/Option"
 import { AssistantId } from "../../src/primitives/Ids.ts"
-import { checkOperations, type ExtractionCase, readOperations, extractionSystem } from "../../src/memory/Extraction.ts"
+import {
+  checkOperations,
+  type ExtractionCase,
+  extractionPrompt,
+  extractionSystem,
+  readOperations
+} from "../../src/memory/Extraction.ts"
 import { readDate } from "../../src/memory/MemoryDates.ts"
 import { isInstruction } from "../../src/memory/Instructions.ts"
 import { MemoryId, memoryKey, type MemoryRecord } from "../../src/memory/MemoryRecord.ts"
@@ -148,6 +154,52 @@ describe("an answer of the model", () => {
 
   it("takes one operation without a list", () => {
     assert.deepStrictEqual(resultOf(bergen), { ops: ["ADD"], refused: [] })
+  })
+})
+
+describe("what the model is asked", () => {
+  it("numbers memories and messages from 1, tells when they are of, and cuts earlier messages", () => {
+    const until = new Date("2027-01-01T00:00:00Z")
+    const prompt = JSON.parse(
+      extractionPrompt({
+        ...asked,
+        known: [
+          known("m1", "The user lives in Oslo."),
+          { ...known("m2", "The user has a visa."), validFrom: day, validUntil: until }
+        ],
+        earlier: [{ role: "user", text: "x".repeat(2000), saidAt: day }]
+      })
+    )
+    assert.deepStrictEqual(prompt, {
+      known_memories: [
+        { number: 1, text: "The user lives in Oslo.", learned: "2026-05-03" },
+        { number: 2, text: "The user has a visa.", learned: "2026-05-03", from: "2026-05-03", until: "2027-01-01" }
+      ],
+      earlier_messages: [{ role: "user", day: "2026-05-03", text: "x".repeat(1000) }],
+      messages: asked.messages.map(({ role, text }, index) => ({ number: index + 1, role, day: "2026-05-03", text }))
+    })
+    assert.notProperty(JSON.parse(extractionPrompt({ ...asked, earlier: [] })), "earlier_messages")
+  })
+})
+
+describe("the sentences around a quote", () => {
+  const text = "It was cold. I moved to Bergen! My sister stayed. We call each other."
+  const saidOf = (quote: string) => {
+    const message = { role: "user", text, saidAt: day } as const
+    const read = Option.getOrThrow(readOperations(JSON.stringify([add("The user lives in Bergen.", { quote })])))
+    const [operation] = checkOperations({ ...asked, messages: [message] }, read).operations
+    return operation !== undefined && "said" in operation ? operation.said : null
+  }
+
+  it.each([
+    ["I moved to Bergen", "I moved to Bergen!"],
+    ["moved", "I moved to Bergen!"],
+    ["to Bergen! My sister", "I moved to Bergen! My sister stayed."],
+    ["It was cold", "It was cold."],
+    ["call each other", "We call each other."],
+    [text, text]
+  ])("of %s are whole, and no others", (quote, expected) => {
+    assert.deepStrictEqual(saidOf(quote), { text: expected, at: day })
   })
 })
 

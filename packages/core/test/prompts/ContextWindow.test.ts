@@ -55,6 +55,16 @@ const windowOf = (thread: ReadonlyArray<Message>, tokens: number) => {
 
 const Sizes = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 400 })))
 
+describe("the size of a message", () => {
+  it("counts each call and each step as two messages more", () => {
+    const plain = message(1, null, "assistant", 100)
+    const ofOne = messageSize(plain) - 100
+    const call = { id: "c", name: "look", arguments: "{}" }
+    assert.strictEqual(messageSize({ ...plain, toolCalls: [call, call] }), 100 + ofOne * 5)
+    assert.isAbove(ofOne, 0)
+  })
+})
+
 describe("units of a conversation", () => {
   it("hold everything that one run wrote", () => {
     const units = toUnits([...threadOf([1, 1]), message(5, null, "user", 1), message(6, null, "user", 1)])

@@ -326,6 +326,22 @@ describe("calls of a reviewed answer", () => {
     )
   })
 
+  it.effect("are reviewed as a tool reads them, though the model writes characters as escapes", () => {
+    const written =
+      '{"key":"\\u0073k\\u002d1","path":"a\\/b","text":"\\"\\\\u0041\\n\\ud83d\\ude00\\u0022","n":12345678901234567890}'
+    return withGuard(
+      [callTool("weather", written, "c1")],
+      {},
+      Effect.gen(function* () {
+        const { events } = yield* turnOf({ tools: [weather] })
+        const end = terminalOf(events)
+        const told = end._tag === "ToolSubmitRequired" ? (end.toolCalls[0]?.arguments ?? "") : ""
+        assert.strictEqual(told, written.replace("\\u0073k\\u002d1", "[key]").replace("\\/", "/"))
+        assert.deepStrictEqual(JSON.parse(told), { ...JSON.parse(written), key: "[key]" })
+      })
+    )
+  })
+
   it.effect("of the client's tools are told with reviewed arguments, and the next leg is reviewed too", () => {
     const state = InMemory.makeState()
     return withGuard(

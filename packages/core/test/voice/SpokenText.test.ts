@@ -44,6 +44,7 @@ const cases: ReadonlyArray<readonly [title: string, text: string, sentences: Rea
     ["Title", "one", "two", "1, First", "quoted"]
   ],
   ["tables are read row by row, without their line", "| a | b |\n|---|:-:|\n| 1 | 2 |\n", ["a, b.", "1, 2."]],
+  ["a table stands alone", "Look at it\n| a | b |\nand go on", ["Look at it", "a, b.", "and go on"]],
   ["a paragraph goes on in the next line", "One long\nsentence here.\n\nNext", ["One long sentence here.", "Next"]],
   ["markers of citations are not read", "Thirty days [d1][d12]. All [m3] of it.", ["Thirty days.", "All of it."]],
   ["rulers and marks alone are silent", "---\n***\n!!! …\n", []],

@@ -50,6 +50,35 @@ describe("sources", () => {
     )
   })
 
+  it.each([
+    "http://localhost/",
+    "http://printer/",
+    "http://a.localhost/",
+    "http://nas.local/",
+    "http://wiki.internal/",
+    "http://router.lan./",
+    "http://127.1/",
+    "http://0x0a000001/",
+    "http://172.16.0.1/",
+    "http://172.31.255.255/",
+    "http://192.168.0.1/",
+    "http://169.254.169.254/",
+    "http://100.64.0.1/",
+    "http://100.127.0.1/",
+    "https://[::1]/",
+    "https://[fe80::1]/",
+    "https://[::ffff:10.0.0.1]/"
+  ])("are not %s: the reader's own machine and network", (url) => {
+    assert.isFalse(isShown({ url }))
+  })
+
+  it.each(["https://a.internal.example/", "https://localhost.example/", "http://172.32.0.1/", "http://100.63.0.1/"])(
+    "may be %s, which is neither",
+    (url) => {
+      assert.isTrue(isShown({ url }))
+    }
+  )
+
   it("are read from what was kept, and from nothing else", () => {
     const [kept] = addSources([], [page(1)])
     assert.deepStrictEqual(sourcesIn({ sources: kept === undefined ? [] : [kept] }), kept === undefined ? [] : [kept])

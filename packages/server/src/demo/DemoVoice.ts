@@ -1,6 +1,6 @@
 /**
- * A voice model that needs no network and no key: it plays back what the user says, answers texts with a melody (one note per word), calls
- * the tool that a text names, and can be interrupted. The audio is real PCM in real time.
+ * A voice model that needs no network and no key: it plays back what the user says, answers texts with a melody (one note for each of the first
+ * words), calls the tool that a text names, and can be interrupted. The audio is real PCM in real time.
  */
 import { describeModel, noUsage } from "@colloquy/core/adapters"
 import type { ToolDefinition } from "@colloquy/core"
@@ -205,7 +205,7 @@ class DemoTalk {
     this.tell({ _tag: "ResponseDone", responseId })
   }
 
-  private say(text: string, audio: Uint8Array = join((text.match(/\S+/gu) ?? []).map(wordNote))): void {
+  private say(text: string, audio: Uint8Array = melody(text)): void {
     this.interrupt()
     const responseId = this.newId("response")
     const itemId = this.newId("answer")
@@ -251,6 +251,11 @@ class DemoTalk {
     return `${kind}_${this.count}`
   }
 }
+
+/** One note for each of the first words. Nobody listens to a melody of a whole search result. */
+const melody = (text: string): Uint8Array => join((text.match(/\S+/gu) ?? []).slice(0, longestMelody).map(wordNote))
+
+const longestMelody = 12
 
 /** The number of the `count` words that belong to the first `index` of `pieces`. */
 const share = (index: number, pieces: number, count: number): number => Math.round((index / pieces) * count)

@@ -1,4 +1,4 @@
-/** The audit log. Its rows refer to no other table, because they are kept when what they name is deleted. */
+/** The audit log. Its rows have no foreign keys, because they are kept when the records that they name are deleted. */
 import type { Migration } from "./SchemaPart.ts"
 
 export const auditTables: Migration = {

@@ -51,7 +51,7 @@ export const erasingState = "CQ001"
 const ownerLock = (owner: string) => `hashtextextended(${owner}, 1163023425)`
 
 /**
- * Not a single row comes while an erasure goes on, whichever version of the kernel writes it. A trigger for each row costs some microseconds;
+ * No row is added while an erasure goes on, by no version of the kernel. A trigger for each row costs some microseconds;
  * messages and logs have none, because a run is refused at its beginning.
  */
 export const erasedWriters: Migration = {
