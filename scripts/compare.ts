@@ -17,7 +17,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { applications, findingsOf, usageOf } from "./compare/Findings.ts"
+import { applications, cpuOfAnAnswer, findingsOf, usageOf } from "./compare/Findings.ts"
 import type { Library } from "./compare/Program.ts"
 import { folder as programs, linesOf, type Results, sentenceOf, tablesOf, withTables } from "./compare/Results.ts"
 import { root } from "./Workspace.ts"
@@ -35,6 +35,14 @@ const options = {
   lib: ["es2024", "dom", "dom.iterable", "dom.asynciterable"],
   types: ["node"],
   typeRoots: [join(root, "node_modules/@types")]
+}
+
+/** What the Express applications need, in the folder above those of the libraries, so that it is no package of any of them. */
+const installExpress = () => {
+  if (existsSync(join(work, "node_modules"))) return
+  writeFileSync(join(work, "package.json"), JSON.stringify({ private: true, type: "module" }))
+  const packages = ["express@5.3.0", "express-session@1.19.0", "@types/express@5.0.6", "@types/express-session@1.19.0"]
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", ...packages], { cwd: work, stdio: "inherit" })
 }
 
 const install = (name: string, packages: ReadonlyArray<string>): Library => {
@@ -81,8 +89,12 @@ const megabytesIn = (folder: string) =>
       .reduce((sum, { name, parentPath }) => sum + statSync(join(parentPath, name)).size, 0) / 1e6
   )
 
-const median = (values: ReadonlyArray<number>) => Math.round([...values].sort((a, b) => a - b)[values.length >> 1] ?? 0)
+const middle = (values: ReadonlyArray<number>) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
+const median = (values: ReadonlyArray<number>) => Math.round(middle(values))
+
+mkdirSync(work, { recursive: true })
+installExpress()
 const libraries: Record<string, Results["libraries"][string]> = {}
 const found: Record<string, Record<string, Results["applications"][string][string]>> = {}
 for (const [name, { packages, title }] of Object.entries(listed)) {
@@ -94,12 +106,16 @@ for (const [name, { packages, title }] of Object.entries(listed)) {
   }
   const usages = []
   for (let run = 0; run < 5; run++) usages.push(await usageOf(library))
+  const cpuOfAnswer: Array<number> = []
+  for (let run = 0; run < 3; run++) cpuOfAnswer.push(await cpuOfAnAnswer(library))
+  console.log(name, "CPU of an answer", cpuOfAnswer)
   libraries[name] = {
     title,
     versions: versionsIn(library.folder, name === "colloquy" ? ["colloquy", ...packages] : packages),
     packages: packagesIn(library.folder),
     megabytes: megabytesIn(library.folder),
     cpuMilliseconds: median(usages.map(({ milliseconds }) => milliseconds)),
+    cpuOfAnAnswer: Math.round(middle(cpuOfAnswer) * 10) / 10,
     memoryMegabytes: median(usages.map(({ megabytes }) => megabytes))
   }
 }

@@ -5,7 +5,9 @@ import { join } from "node:path"
 import { linesOf, readResults, sentenceOf, tablesOf, titles, withTables } from "../scripts/compare/Results.ts"
 
 const root = join(import.meta.dirname, "..")
-const page = readFileSync(join(root, "docs/comparison.md"), "utf8")
+const read = (path: string) => readFileSync(join(root, path), "utf8")
+const page = read("docs/comparison.md")
+const readme = read("README.md")
 const results = readResults()
 
 describe("the comparison", () => {
@@ -24,6 +26,41 @@ describe("the comparison", () => {
   })
 
   it("has its totals in the README", () => {
-    assert.include(readFileSync(join(root, "README.md"), "utf8"), sentenceOf(results))
+    assert.include(readme, sentenceOf(results))
+  })
+})
+
+describe("the README", () => {
+  it("has no figure but those of files", () => {
+    const { engines }: { readonly engines: { readonly node: string } } = JSON.parse(read("package.json"))
+    const { peerDependencies }: { readonly peerDependencies: { readonly effect: string } } = JSON.parse(
+      read("packages/core/package.json")
+    )
+    const oldest = /atLeast\(process\.version, "(\d+)\./u.exec(read("scripts/setup.mjs"))?.[1] ?? ""
+    const known = [sentenceOf(results), results.date, engines.node, peerDependencies.effect, oldest]
+    const figuresIn = (text: string) => text.match(/(?<![\w.-])\d+(?:\.\d+)*/gu) ?? []
+    const sources = new Set(known.join(" ").match(/\d+(?:\.\d+)*/gu))
+    // Of a version, the beginning is enough: "effect 4.1".
+    const isKnown = (figure: string) => [...sources].some((each) => each === figure || each.startsWith(`${figure}.`))
+    const prose = readme
+      .replaceAll(/^```[\s\S]*?^```/gmu, "")
+      .replaceAll(/`[^`]*`/gu, "")
+      .replaceAll(/\]\([^)]*\)/gu, "]")
+    const figures = figuresIn(prose)
+    assert.isAbove(figures.length, 8)
+    assert.deepStrictEqual(
+      figures.filter((figure) => !isKnown(figure)),
+      []
+    )
+  })
+
+  it("has ticks with a page in its table of others, or a dash", () => {
+    const rows = readme.match(/^\| [a-z].*\|$/gmu) ?? []
+    assert.isAbove(rows.length, 8)
+    for (const row of rows) {
+      const cells = row.split("|").slice(2, -1)
+      assert.lengthOf(cells, Object.keys(results.libraries).length, row)
+      for (const cell of cells) assert.match(cell, /^ (?:\[(?:✓|\(✓\))\]\(\S+\)|–) $/u, row)
+    }
   })
 })

@@ -32,6 +32,19 @@ const anchorOf = (heading: string) =>
 const anchorsIn = (page: string) =>
   [...withoutCode(read(page)).matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) => anchorOf(heading))
 
+/** The sentences of a page, without code: of its paragraphs, points of lists and cells of tables. A link counts as its text, code as a word. */
+const sentencesIn = (text: string): ReadonlyArray<string> =>
+  withoutCode(text)
+    .replaceAll(/<!--[\s\S]*?-->/gu, "")
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/gu, "$1")
+    .replaceAll(/`[^`]*`/gu, "code")
+    .split(/\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.) ?)|\|/u)
+    .flatMap((part) => part.split(/(?<=[.!?:;]["”)*]*)\s+/u))
+    .map((sentence) => sentence.replaceAll(/\s+/gu, " ").trim())
+    .filter((sentence) => wordsIn(sentence) > 0)
+
+const wordsIn = (sentence: string): number => sentence.split(/\s+/u).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
+
 describe("the guide", () => {
   it("has every page in its contents and in llms.txt", () => {
     for (const name of guide.filter((each) => each !== "README.md")) {
@@ -62,6 +75,20 @@ describe("the guide", () => {
       })
     )
     assert.deepStrictEqual(broken, [])
+  })
+
+  it("has no sentence of more than 30 words", () => {
+    const long = [...guide.map((name) => `docs/${name}`), "README.md"].flatMap((page) =>
+      sentencesIn(read(page)).flatMap((sentence) => (wordsIn(sentence) > 30 ? [`${page}: ${sentence}`] : []))
+    )
+    assert.deepStrictEqual(long, [])
+  })
+
+  it("counts the words of a sentence as a reader does", () => {
+    const [heading = "", first = "", second = "", cell = ""] = sentencesIn(
+      "# One\n\nTwo [three four](five.md) `six seven` eight. Nine\nten.\n\n| eleven | |\n"
+    )
+    assert.deepStrictEqual([heading, first, second, cell].map(wordsIn), [1, 5, 2, 1])
   })
 
   it("names no endpoint that is not there", () => {

@@ -7,10 +7,14 @@ import { join } from "node:path"
 import { pdf } from "../../packages/adapters/test/files/MadeFiles.ts"
 import { type Library, type Running, startProgram } from "./Program.ts"
 import { startVendor } from "./Vendor.ts"
+import { type Coming, loggedIn, pageOf, type Visitor } from "./Visitor.ts"
 
 type Findings = Readonly<Record<string, boolean>>
 
 interface Scene {
+  readonly library: string
+  /** In seconds. */
+  readonly patience: number
   readonly vendor: Awaited<ReturnType<typeof startVendor>>
   readonly folder: string
   readonly start: (parameters?: ReadonlyArray<string>, environment?: Readonly<Record<string, string>>) => Running
@@ -18,9 +22,12 @@ interface Scene {
 
 const count = (text: string, words: string): number => text.split(words).length - 1
 
-/** Waits for what happens at the vendor. */
-const until = async (holds: () => boolean) => {
-  for (let tries = 0; tries < 2400 && !holds(); tries++) await new Promise((resolve) => setTimeout(resolve, 50))
+/** Waits for what happens at the vendor or in a program. */
+const until = async (holds: () => boolean | Promise<boolean>, seconds = 120) => {
+  for (let tries = 0; tries < seconds * 20; tries++) {
+    if (await holds()) return true
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
   return holds()
 }
 
@@ -155,12 +162,114 @@ const approval = async ({ start, vendor }: Scene): Promise<Findings> => {
   return { asks, paysAfterRestart, paysOnceWhenApprovedTwice, paysOnceWhenKilled }
 }
 
+const freePort = async (): Promise<number> => {
+  const server = createServer()
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready))
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}
+
+/** Starts a program that serves, and waits until it does. */
+const serve = async ({ start }: Scene, environment: Readonly<Record<string, string>> = {}) => {
+  const port = await freePort()
+  const program = start([], { ...environment, PORT: String(port) })
+  const url = `http://127.0.0.1:${port}`
+  const isUp = () =>
+    fetch(url).then(
+      () => true,
+      () => false
+    )
+  if (!(await until(isUp))) throw new Error(`The program does not serve: ${program.output()}`)
+  return { url, kill: program.kill }
+}
+
+/** The conversation of a program that serves, as its user sees it. */
+const served = async (scene: Scene, visit: (url: string, user: string) => Promise<Visitor>): Promise<Findings> => {
+  const { vendor } = scene
+  const server = await serve(scene)
+  const ada = await visit(server.url, "ada")
+  const thread = await ada.begin()
+  vendor.hold("dear Ada")
+  const first = ada.ask(thread, "I am Ada.")
+  const streams = (await first.shows("Hello, d")) && !first.text().includes("Ada.")
+  first.leave()
+  const again = ada.follow(thread, first)
+  await again.shows("Hello, d")
+  vendor.release()
+  const goesOnAfterReload = await again.shows("Hello, dear Ada.")
+  await again.ended
+
+  vendor.hold("You are")
+  const left = ada.ask(thread, "What is my name?")
+  await left.shows("You a")
+  left.leave()
+  vendor.release()
+  const keepsAnswerThatNobodyReads = await until(
+    async () => (await ada.read(thread)).includes("You are Ada."),
+    scene.patience
+  )
+  const bob = await visit(server.url, "bob")
+  const hidesFromOthers = !(await bob.read(thread)).includes("Ada")
+
+  const killed = await ada.begin()
+  vendor.hold("dear Carl")
+  const cut = ada.ask(killed, "I am Carl.")
+  await cut.shows("Hello, d")
+  await server.kill()
+  vendor.release()
+  const next = await serve(scene)
+  const back = await visit(next.url, "ada")
+  const survivesRestart = (await back.read(thread)).includes("Hello, dear Ada.")
+  const keepsQuestionOfKilledProcess = (await back.read(killed)).includes("I am Carl.")
+  await next.kill()
+  return {
+    streams,
+    goesOnAfterReload,
+    keepsAnswerThatNobodyReads,
+    hidesFromOthers,
+    survivesRestart,
+    keepsQuestionOfKilledProcess
+  }
+}
+
+/** Two questions of one conversation, the second while the first is answered. */
+const atOnce = async ({ vendor }: Scene, visitor: Visitor): Promise<boolean> => {
+  const thread = await visitor.begin()
+  vendor.hold("dear")
+  const first = visitor.ask(thread, "I am Ada.")
+  await first.shows("Hello, d")
+  const second = visitor.ask(thread, "I am Bob.")
+  // The second is answered too, or waits for its turn and says so.
+  await until(() => vendor.held() === 2 || second.body() !== "")
+  vendor.release()
+  await Promise.all([first, second].map(({ ended }: Coming) => ended))
+  const conversation = await visitor.read(thread)
+  return ["I am Ada.", "Hello, dear Ada.", "I am Bob.", "Hello, dear Bob."].every((words) =>
+    conversation.includes(words)
+  )
+}
+
+const express = async (scene: Scene): Promise<Findings> => {
+  const visit = (url: string, user: string) => loggedIn(url, user, scene.library === "colloquy")
+  const findings = await served(scene, visit)
+  const server = await serve(scene)
+  const { status } = await fetch(`${server.url}/ai/threads/${crypto.randomUUID()}`)
+  const keepsBothAtOnce = await atOnce(scene, await visit(server.url, "ada"))
+  await server.kill()
+  return { ...findings, refusesStrangers: status === 401, keepsBothAtOnce }
+}
+
+const useChat = (scene: Scene): Promise<Findings> => served(scene, async (url, user) => pageOf(url, user))
+
 export const applications: Readonly<Record<string, (scene: Scene) => Promise<Findings>>> = {
   chat,
+  express,
   pdf: pdfs,
   memory,
   gateway,
   test,
+  "use-chat": useChat,
   loop,
   object,
   approval
@@ -180,7 +289,7 @@ const inScene = async <A>(library: Library, application: string, use: (scene: Sc
       ...environment
     })
   try {
-    return await use({ vendor, folder, start })
+    return await use({ library: library.name, patience: library.patience / 1000, vendor, folder, start })
   } finally {
     await vendor.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -195,17 +304,40 @@ export interface Usage {
   readonly megabytes: number
 }
 
+/** The library, with a file `usage.json` in the folder of the scene when its program has ended by SIGTERM. */
+const measured = (library: Library): Library => ({
+  ...library,
+  nodeOptions: [...library.nodeOptions, "--import", join(import.meta.dirname, "Usage.ts")]
+})
+
 /** What the program `object` uses until it has printed its answer. */
-export const usageOf = (library: Library): Promise<Usage> => {
-  const measured = {
-    ...library,
-    nodeOptions: [...library.nodeOptions, "--import", join(import.meta.dirname, "Usage.ts")]
-  }
-  return inScene(measured, "object", async ({ folder, start }) => {
+export const usageOf = (library: Library): Promise<Usage> =>
+  inScene(measured(library), "object", async ({ folder, start }) => {
     const file = join(folder, "usage.json")
     const program = start([], { USAGE_FILE: file })
     await program.prints("2 tea")
     await program.kill("SIGTERM")
     return JSON.parse(readFileSync(file, "utf8"))
   })
+
+/** The CPU of the Express program until it has answered so many questions, each of a conversation of its own, one after the other. */
+const cpuOfAnswers = (library: Library, answers: number): Promise<number> =>
+  inScene(measured(library), "express", async (scene) => {
+    const file = join(scene.folder, "usage.json")
+    const server = await serve(scene, { USAGE_FILE: file })
+    const ada = await loggedIn(server.url, "ada", scene.library === "colloquy")
+    for (let answer = 0; answer < answers; answer++) {
+      const coming = ada.ask(await ada.begin(), "I am Ada.")
+      if (!(await coming.shows("Hello, dear Ada."))) throw new Error(`No answer: ${coming.body()}`)
+      await coming.ended
+    }
+    await server.kill("SIGTERM")
+    const usage: Usage = JSON.parse(readFileSync(file, "utf8"))
+    return usage.milliseconds
+  })
+
+/** The CPU of one more answer of the Express program, in milliseconds, when it has answered many. */
+export const cpuOfAnAnswer = async (library: Library): Promise<number> => {
+  const few = await cpuOfAnswers(library, 50)
+  return ((await cpuOfAnswers(library, 250)) - few) / 200
 }

@@ -1,5 +1,6 @@
 /** A program of docs/comparison as a process: what it printed, and when. */
 import { spawn } from "node:child_process"
+import { join } from "node:path"
 
 /** How a library's programs are started. */
 export interface Library {
@@ -29,13 +30,19 @@ const within = <A>(milliseconds: number, otherwise: A, promise: Promise<A>): Pro
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
+/** What runs a program that does not run alone. */
+const runners: Readonly<Record<string, ReadonlyArray<string>>> = {
+  test: ["--test"],
+  "use-chat": [join(import.meta.dirname, "ServeRoute.ts")]
+}
+
 export const startProgram = (
   library: Library,
   application: string,
   parameters: ReadonlyArray<string>,
   environment: Readonly<Record<string, string>>
 ): Running => {
-  const before = application === "test" ? ["--test"] : []
+  const before = runners[application] ?? []
   const command = [...library.nodeOptions, ...before, library.fileOf(application), ...parameters]
   const child = spawn(process.execPath, command, {
     cwd: library.folder,

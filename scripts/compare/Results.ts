@@ -13,6 +13,8 @@ interface Installed {
   /** Of the program `object`: a process that asks once. */
   readonly cpuMilliseconds: number
   readonly memoryMegabytes: number
+  /** Of the program `express`, in milliseconds: one more answer of a server that has answered many. */
+  readonly cpuOfAnAnswer: number
 }
 
 interface Found {
@@ -40,10 +42,12 @@ export const linesOf = (application: string, library: string): number =>
 /** The applications as the page names them. */
 export const titles: Readonly<Record<string, string>> = {
   chat: "chat in the terminal, kept on disk",
+  express: "Express, with its sessions",
   pdf: "question to PDF files, with the cited page",
   memory: "memory across conversations",
   gateway: "a company's gateway as the model",
   test: "test with a scripted model and virtual time",
+  "use-chat": "route of `useChat`, and what its page loads",
   loop: "agent with a guard and a limit",
   object: "object from text",
   approval: "approval over a restart"
@@ -54,11 +58,27 @@ const questions: Readonly<Record<string, string>> = {
   "chat.streams": "the answer appears while it is written",
   "chat.survivesRestart": "a new process knows the conversation",
   "chat.keepsQuestionOfKilledProcess": "`kill -9` while the answer is written: the question is in the conversation",
+  "express.refusesStrangers": "Express: a request without a session is refused",
+  "express.hidesFromOthers": "Express: the session of another user does not see the conversation",
+  "express.goesOnAfterReload":
+    "Express: a client that left in the middle gets the answer from its beginning, and then the rest",
+  "express.keepsAnswerThatNobodyReads": "Express: an answer that nobody reads any more is written to its end and kept",
+  "express.keepsBothAtOnce": "Express: a second question during an answer: both questions and both answers are kept",
+  "express.survivesRestart": "Express: a new process knows the conversation",
+  "express.keepsQuestionOfKilledProcess": "Express: `kill -9` in the middle of an answer: its question is kept",
   "pdf.citesPage": "the answer names the file and the page",
   "memory.remembers": "another conversation in another process knows the fact",
   "gateway.tellsThatItRefused": "the gateway answers 503: the program reads a reason and goes on",
   "test.passes": "20 seconds of waiting take no time",
   "test.scriptsSilence": "the fake model can be silent before it answers",
+  "use-chat.streams": "`useChat`: the answer appears while it is written",
+  "use-chat.goesOnAfterReload":
+    "`useChat`: a page that is loaded again shows the answer from its beginning, and then the rest",
+  "use-chat.keepsAnswerThatNobodyReads": "`useChat`: the page was closed: the answer is written to its end and kept",
+  "use-chat.hidesFromOthers": "`useChat`: another user does not see the chat",
+  "use-chat.survivesRestart": "`useChat`: a new process loads the chat",
+  "use-chat.keepsQuestionOfKilledProcess":
+    "`useChat`: `kill -9` in the middle of an answer: its question is in the chat",
   "loop.hidesTheKey": "the key does not come out, though it came in two pieces",
   "loop.endsTheLoop": "a model that calls tools for ever is stopped after 4 or 5 calls",
   "loop.endsItWithoutException": "the stop is a result and not an exception",
@@ -97,6 +117,7 @@ export const tablesOf = ({ applications, libraries }: Results): Readonly<Record<
     figure("megabytes on disk", ({ megabytes }) => megabytes),
     figure("CPU of a process that asks once, milliseconds", ({ cpuMilliseconds }) => cpuMilliseconds),
     figure("its memory, megabytes", ({ memoryMegabytes }) => memoryMegabytes),
+    figure("CPU of one more answer of the Express program, milliseconds", ({ cpuOfAnAnswer }) => cpuOfAnAnswer),
     figure("versions", ({ versions }) =>
       Object.entries(versions)
         .map(([name, version]) => `${name} ${version}`)

@@ -62,6 +62,8 @@ describe("colloquy", () => {
       const own = await call([name, "--help"])
       assert.deepStrictEqual([own.status, own.text.startsWith(`Usage: colloquy ${name}`)], [0, true])
     }
+    const option = await call(["serve", "--port", "8080"])
+    assert.deepStrictEqual([option.status, option.text.startsWith("There is no option --port.")], [2, true])
     const unknown = await call(["constructor"])
     assert.deepStrictEqual([unknown.status, unknown.text.startsWith('There is no command "constructor".')], [2, true])
     const { version }: { version: string } = JSON.parse(
@@ -199,6 +201,8 @@ describe("colloquy new", () => {
     await using folder = await inside()
     assert.strictEqual((await call(["new", join(folder.path, "a"), "--host", "rails"])).status, 2)
     assert.strictEqual((await call(["new"])).status, 2)
+    const host = await call(["new", "express"])
+    assert.deepStrictEqual([host.status, host.text.includes("colloquy new my-app --host express")], [2, true])
     assert.strictEqual((await call(["new", join(folder.path, "a")])).status, 0)
     const again = await call(["new", join(folder.path, "a")])
     assert.deepStrictEqual([again.status, again.text.includes("is not empty")], [1, true])

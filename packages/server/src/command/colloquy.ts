@@ -87,7 +87,7 @@ const run = async ([name = "help", ...args]: ReadonlyArray<string>): Promise<num
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined) {
-    console.error(`There is no command "${name.slice(0, 100)}".\n\n${help()}`)
+    console.error(`There is no command "${name.slice(0, 100)}". Commands: ${Object.keys(commands).join(", ")}.`)
     return 2
   }
   if (args.includes("--help") || args.includes("-h")) {

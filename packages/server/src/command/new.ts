@@ -14,12 +14,16 @@ const readArguments = (args: ReadonlyArray<string>) => {
     const { positionals, values } = parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { host: { type: "string", default: "plain" }, json: { type: "boolean", default: false } }
+      options: { host: { type: "string" }, json: { type: "boolean", default: false } }
     })
     const [folder = ""] = positionals
-    const host = hosts.find((each) => each === values.host)
+    const { host: named = "plain" } = values
+    const host = hosts.find((each) => each === named)
     if (folder === "" || positionals.length > 1) throw new Error("Name one folder.")
-    if (host === undefined) throw new Error(`There is no host "${values.host}". Hosts: ${hosts.join(", ")}.`)
+    if (host === undefined) throw new Error(`There is no host "${named}". Hosts: ${hosts.join(", ")}.`)
+    // Who writes "new express" wants the host, and would get the plain one in a folder of that name.
+    if (values.host === undefined && hosts.some((each) => each === folder))
+      throw new Error(`"${folder}" is a host. Name the folder too: colloquy new my-app --host ${folder}.`)
     return { folder: resolve(folder), host, json: values.json }
   } catch (error) {
     throw new WronglyCalled(usage, error instanceof Error ? error.message : String(error))
@@ -40,7 +44,9 @@ const told = (folder: string, host: Host): string =>
     `  cd ${folder}`,
     "  npm install",
     "  npm test",
-    host === "next" ? "  npm run dev" : "  npm start"
+    host === "next" ? "  npm run dev" : "  npm start",
+    "",
+    "README.md there says what to do when npm does not find the packages."
   ].join("\n")
 
 /** Writes into a new or an empty folder, and never over a file. */
