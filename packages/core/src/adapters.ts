@@ -225,6 +225,7 @@ export { Erasure, OwnerStore } from "./owners/OwnerStore.ts"
 
 /** Voice: the drivers of speech models, and sound as plain samples. */
 export type {
+  ListeningRequest,
   Recording,
   SpeechToText,
   Transcript,

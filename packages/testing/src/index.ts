@@ -22,6 +22,7 @@ export { evaluate, type EvaluateTestOptions, type ScriptedCase } from "./evals/E
 export { type MatcherOptions, type MatcherResult, matchers, type Passing, type PassMatchers } from "./evals/Matchers.ts"
 export { simulate, type SimulateOptions, type Simulation } from "@colloquy/core/evals"
 export * as Crash from "./scripted/Crash.ts"
+export * as ScriptedHearing from "./scripted/ScriptedHearing.ts"
 export * as ScriptedVideo from "./scripted/ScriptedVideo.ts"
 export * as TestKernel from "./scripted/TestKernel.ts"
 export * as ScriptedRealtime from "./scripted/ScriptedRealtime.ts"

@@ -2,6 +2,7 @@
 import { VoiceParts } from "@colloquy/adapters/voice-parts"
 import type { HostedTool } from "@colloquy/core"
 import type { ChatEvent, ChatRequest } from "@colloquy/core/adapters"
+import { ScriptedHearing } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -42,8 +43,11 @@ const thinks = ({ messages, tools }: ChatRequest): Stream.Stream<ChatEvent> => {
 const loud = (millis: number): Buffer =>
   Buffer.from(Int16Array.from({ length: millis * 24 }, (_, index) => (index % 2 === 0 ? 6000 : -6000)).buffer)
 
-const start = async (said: string) => {
-  const model = VoiceParts.model({ models: { house: partsOf({ hears: () => said, thinks }) } })
+const start = async (said: string, listening?: ScriptedHearing.ScriptedHearing) => {
+  const parts = partsOf({ hears: () => said, thinks })
+  const provider =
+    listening === undefined ? parts.hear.provider : { ...parts.hear.provider, speechToText: listening.driver }
+  const model = VoiceParts.model({ models: { house: { ...parts, hear: { ...parts.hear, provider } } } })
   const service = await startModels([model], { hosted: [pay] })
   const baseURL = service.url.replace("ws:", "http:").replace("/threads/realtime", "/v1")
   const client = (query = "", key = service.key) =>
@@ -62,7 +66,49 @@ const answered = async ({ all, next }: Client): Promise<string | undefined> => {
   return all("response.output_audio_transcript.done").at(-1)?.transcript
 }
 
+const { hears } = ScriptedHearing
+
 describe("OpenAI's realtime client and a voice from parts", () => {
+  it("shows words while they are spoken, under the item that is committed when the turn ends", async () => {
+    await using service = await start("", ScriptedHearing.make([hears("How ", "far?")]))
+    const client = await service.client()
+    speak(client, loud(700))
+    const { item_id } = await client.next("conversation.item.input_audio_transcription.delta")
+    assert.deepStrictEqual(client.all("input_audio_buffer.committed"), [])
+    speak(client, Buffer.alloc(600 * 48))
+    const heard = await client.next("conversation.item.input_audio_transcription.completed")
+    assert.deepInclude(heard, { item_id, transcript: "How far?" })
+    assert.deepStrictEqual(
+      client.all("input_audio_buffer.committed").map((event) => event.item_id),
+      [item_id]
+    )
+    await client.next("response.done")
+  })
+
+  it("shows words of a turn that the client itself ends, under the item of its commit", async () => {
+    await using service = await start("", ScriptedHearing.make([hears("How ", "far?"), hears("Thanks.")]))
+    const client = await service.client()
+    const session = { type: "realtime" as const, audio: { input: { turn_detection: null } } }
+    client.send({ type: "session.update", session })
+    await client.next("session.updated")
+    const items: Array<string | undefined> = []
+    for (const [index, words] of ["How far?", "Thanks."].entries()) {
+      speak(client, loud(700))
+      await client.next("conversation.item.input_audio_transcription.delta")
+      client.send({ type: "input_audio_buffer.commit" })
+      client.send({ type: "response.create" })
+      const heard = await client.next("conversation.item.input_audio_transcription.completed")
+      assert.strictEqual(heard.transcript, words)
+      items.push(heard.item_id)
+      await client.next("response.done")
+      assert.deepStrictEqual(
+        client.all("input_audio_buffer.committed").map((event) => event.item_id),
+        items
+      )
+      assert.strictEqual(items.length, index + 1)
+    }
+  })
+
   it("talks, runs a function of its own, and is another's for nobody", async () => {
     await using service = await start("How is the weather?")
     const client = await service.client()

@@ -30,7 +30,8 @@ import {
   type WireRecord
 } from "../protocols/Wire.ts"
 import { makePlayClock } from "./PlayClock.ts"
-import { overSocket, type SocketSettings } from "./SocketLink.ts"
+import type { SocketSettings } from "./Dial.ts"
+import { overSocket } from "./SocketLink.ts"
 import {
   at,
   isObject,

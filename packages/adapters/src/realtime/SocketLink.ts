@@ -1,7 +1,6 @@
 /**
  * Connects a vendor's mapping to a WebSocket: opens the connection, sends the setup, passes messages in both directions, and connects again when
- * the mapping asks for it. Only this file uses sockets. It uses the package `ws`, because the platform's WebSocket lacks three features: headers,
- * the response of a refused handshake, and `pause`.
+ * the mapping asks for it.
  */
 import {
   type PreparedSession,
@@ -11,26 +10,18 @@ import {
   VendorUnavailable
 } from "@colloquy/core/realtime"
 import * as Clock from "effect/Clock"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { WebSocket } from "ws"
 import { isRecord, parseJson, record, string } from "../protocols/Wire.ts"
 import type { MappedSession, VendorMapping } from "./VendorMapping.ts"
-import { VendorSocket } from "./VendorSocket.ts"
+import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
+import type { VendorSocket } from "./VendorSocket.ts"
 
-export interface SocketSettings {
-  /** How long the handshake may take. Default 10 seconds. */
-  readonly dialTimeout?: Duration.Input
-}
-
-/** The largest message of a vendor, in bytes. */
-const maxMessage = 16 * 1024 * 1024
 /** A vendor that has acknowledged the setup, but not each message of the history, is treated as ready after this time. */
 const ackTimeout = "3 seconds"
 const pingEvery = "20 seconds"
-const closeTimeout = 5000
 
 export const overSocket = (session: MappedSession, settings: SocketSettings): PreparedSession => ({
   inputFormat: session.inputFormat,
@@ -51,10 +42,10 @@ const connect = (
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     const withoutKey = makeRedaction(session.apiKey)
     const tell = (event: VendorEvent): void => listener.event(withoutKey.event(event))
-    const dialled = Effect.mapError(
-      dial(session.url, session.headers, settings),
-      ({ code, reason }) => new VendorUnavailable({ code, reason: withoutKey.text(reason) })
-    )
+    const dialled = Effect.mapError(dial(session.url, session.headers, settings), (failure) => {
+      const { code, reason } = unavailable(failure)
+      return new VendorUnavailable({ code, reason: withoutKey.text(reason) })
+    })
     const first: VendorSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
     let socket = first
     let isPaused = false
@@ -176,9 +167,6 @@ const sendTo = (socket: WebSocket, message: string): void => {
   if (socket.readyState === WebSocket.OPEN) socket.send(message)
 }
 
-const frameBytes = (data: Buffer | ArrayBuffer | ReadonlyArray<Buffer>): Buffer =>
-  Buffer.isBuffer(data) ? data : data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat([...data])
-
 /** A limit that the head of no frame reaches. */
 const headBytes = 14
 
@@ -197,39 +185,14 @@ const closeReason = (code: number, reason: string): string => {
   return reason === "" ? `The provider closed the connection (${code}).` : `${reason}${cut} (${code})`
 }
 
-const dial = (
-  url: string,
-  headers: MappedSession["headers"],
-  { dialTimeout = "10 seconds" }: SocketSettings
-): Effect.Effect<VendorSocket, VendorUnavailable> =>
-  Effect.callback<VendorSocket, VendorUnavailable>((resume) => {
-    const options = { headers, perMessageDeflate: false, maxPayload: maxMessage, closeTimeout }
-    const socket = new VendorSocket(url, options)
-    socket.once("unexpected-response", (request, response) => {
-      let body = ""
-      response.setEncoding("utf8").on("data", (piece: string) => {
-        if (body.length < 4096) body += piece
-      })
-      response.on("end", () => {
-        request.destroy()
-        resume(Effect.fail(refusedWith(response.statusCode ?? 0, body)))
-      })
-    })
-    socket.on("error", () => resume(Effect.fail(unreachable)))
-    socket.once("open", () => {
-      socket.pause()
-      resume(Effect.succeed(socket))
-    })
-    return Effect.sync(() => socket.terminate())
-  }).pipe(Effect.timeoutOrElse({ duration: dialTimeout, orElse: () => Effect.fail(unreachable) }))
-
 const unreachable = new VendorUnavailable({
   code: "provider_unavailable",
   reason: "The provider could not be reached."
 })
 
 /** Passes on the vendor's message, which explains what is wrong with the key, the limit or the model. */
-const refusedWith = (status: number, body: string): VendorUnavailable => {
+const unavailable = ({ body, status }: DialFailure): VendorUnavailable => {
+  if (status === null) return unreachable
   const answered = parseJson(body)
   const error = isRecord(answered) ? record(answered["error"]) : {}
   const reason = string(error["message"]) ?? "The provider refused the connection."

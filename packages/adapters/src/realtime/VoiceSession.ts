@@ -15,7 +15,8 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { makeVoiceMapping, type VoiceDialect, voiceTool } from "./OpenAiVoice.ts"
-import { overSocket, type SocketSettings } from "./SocketLink.ts"
+import type { SocketSettings } from "./Dial.ts"
+import { overSocket } from "./SocketLink.ts"
 import {
   at,
   isObject,

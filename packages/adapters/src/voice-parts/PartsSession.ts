@@ -2,7 +2,7 @@
  * One session of a voice from parts. A turn of the user is heard, written down and answered; the answer is spoken sentence by sentence while it is
  * still written. What is told of an answer's words is what its sound contains, so that an interruption knows what was heard.
  *
- *     sound ─ turns (`SpokenTurns`) ─ transcript ─ conversation model ─ sentences ─ sound
+ *     sound ─ turns (`SpokenTurns`) ─ transcript (`PartsHearing`) ─ conversation model ─ sentences ─ sound
  */
 import type { ToolCall, Usage } from "@colloquy/core"
 import {
@@ -17,8 +17,7 @@ import {
   type ModelError,
   noUsage,
   readWavHead,
-  traced,
-  wavHeader
+  traced
 } from "@colloquy/core/adapters"
 import {
   type Cut,
@@ -41,12 +40,12 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { base64 } from "../protocols/Wire.ts"
 import { makePlayClock } from "../realtime/PlayClock.ts"
+import { PartsHearing, type UnderstoodTurn } from "./PartsHearing.ts"
 import { makeSpokenTurns } from "./SpokenTurns.ts"
 import type { DetectorSettings, TurnDetector } from "./TurnDetector.ts"
 import type { ReadyParts } from "./Parts.ts"
 
 const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
-const bytesPerSecond = 48_000
 
 export interface PartsSurroundings {
   readonly listener: VendorListener
@@ -68,7 +67,8 @@ type Entry =
 interface Stages {
   readonly itemId: string
   readonly endedAt: number
-  transcriptAt: number
+  readonly isLive: boolean
+  readonly transcriptAt: number
   firstTokenAt: number | null
   firstSentenceAt: number | null
 }
@@ -92,6 +92,7 @@ export class PartsSession {
   readonly link: VendorLink
   private readonly around: PartsSurroundings
   private readonly turns: ReturnType<typeof makeSpokenTurns>
+  private readonly hearing: PartsHearing
   private setup: ModelSetup
   private readonly played = makePlayClock(sound)
   private readonly history: Array<Entry>
@@ -102,11 +103,9 @@ export class PartsSession {
   private readonly gate = Latch.makeUnsafe(true)
   private answer: Answer | null = null
   private isSpeaking = false
-  /** Turns that are being written down. */
-  private writing = 0
-  private lastTranscript: Fiber.Fiber<void> | null = null
   private isWanted: { readonly stages: Stages | null } | null = null
   private isReady = false
+  private isFinishing = false
   private isOver = false
   private count = 0
 
@@ -116,12 +115,27 @@ export class PartsSession {
     this.history = around.setup.history.map(({ role, text }) =>
       role === "user" ? { role, text } : { role, itemId: "", text, calls: [] }
     )
+    this.hearing = new PartsHearing({
+      hear: around.parts.hear,
+      apiKey: around.setup.apiKey,
+      tell: (event) => this.tell(event),
+      fork: (effect) => this.fork(effect),
+      now: around.now,
+      newId: () => this.newId("speech"),
+      understood: (turn) => this.understand(turn),
+      failed: (error, itemId) => this.fail(error, { _tag: "TranscriptFailed", itemId }),
+      settled: () => this.goOn()
+    })
     this.turns = makeSpokenTurns(around.detector, around.detected, {
       began: () => {
         this.isSpeaking = true
         this.interrupt("present")
       },
-      ended: (audio) => this.hearTurn(audio)
+      heard: (pieces) => this.hearing.hear(pieces),
+      ended: (audio) => {
+        this.isSpeaking = false
+        this.hearing.end(audio)
+      }
     })
     this.link = {
       send: (command) => (this.isOver ? null : this.take(command)),
@@ -132,7 +146,11 @@ export class PartsSession {
       buffered: () => 0,
       pause: () => void this.gate.closeUnsafe(),
       resume: () => void this.gate.openUnsafe(),
-      finish: () => this.endAnswer()
+      finish: () => {
+        this.isFinishing = true
+        if (this.hearing.isLive()) this.turns.commit()
+        this.endAnswer()
+      }
     }
   }
 
@@ -208,6 +226,7 @@ export class PartsSession {
   private native(type: unknown): Refusal | null {
     if (type === "input_audio_buffer.clear") {
       this.turns.clear()
+      this.hearing.drop()
       this.isSpeaking = false
     } else if (type === "response.create") {
       if (this.answer !== null) return { code: "invalid_frame", reason: "An answer is being given." }
@@ -218,69 +237,18 @@ export class PartsSession {
 
   // -- hearing
 
-  /** Turns are written down one after the other, so that their order stays. */
-  private hearTurn(audio: Uint8Array): void {
-    this.isSpeaking = false
-    this.writing++
-    const itemId = this.newId("speech")
-    const endedAt = this.around.now()
-    this.tell({ _tag: "UserItem", itemId, before: null, transcribed: true })
-    const before = this.lastTranscript
-    const { setup, parts } = this.around
-    const { driver, id, language, model } = parts.hear
-    const request = {
-      provider: id,
-      model,
-      recording: {
-        bytes: joinBytes([wavHeader(sound, audio.length), audio]),
-        mimeType: "audio/wav",
-        filename: "turn.wav"
-      },
-      language: language ?? null,
-      prompt: null,
-      apiKey: setup.apiKey
-    }
-    const whole = Stream.fromEffect(
-      Effect.map(driver.transcribe(request), (transcript) => ({ _tag: "Transcribed" as const, transcript }))
-    )
-    const heard = Stream.runForEach(driver.stream?.(request) ?? whole, (event) =>
-      Effect.sync(() => {
-        if (event._tag === "TranscriptDelta") {
-          return this.tell({ _tag: "TranscriptDelta", role: "user", itemId, text: event.text })
-        }
-        const { text, usage } = event.transcript
-        this.tell({ _tag: "Used", usage: this.hearingUsage(usage, audio.length / bytesPerSecond), isHearing: true })
-        this.understand(itemId, text.trim(), endedAt)
-      })
-    ).pipe(
-      traced(`transcribe ${model}`, { kind: "client" }),
-      Effect.catch((error) => Effect.sync(() => this.fail(error, { _tag: "TranscriptFailed", itemId })))
-    )
-    const inOrder = before === null ? heard : Effect.andThen(Effect.exit(fiberEnd(before)), heard)
-    this.lastTranscript = this.fork(
-      Effect.andThen(
-        inOrder,
-        Effect.sync(() => {
-          this.writing--
-          this.goOn()
-        })
-      )
-    )
-  }
-
-  private understand(itemId: string, text: string, endedAt: number): void {
-    if (text === "") return this.tell({ _tag: "NothingSaid", itemId })
-    this.tell({ _tag: "TranscriptFinal", role: "user", itemId, text })
+  private understand({ endedAt, isLive, itemId, text }: UnderstoodTurn): void {
     this.history.push({ role: "user", text })
     this.isWanted = {
-      stages: { itemId, endedAt, transcriptAt: this.around.now(), firstTokenAt: null, firstSentenceAt: null }
+      stages: {
+        itemId,
+        endedAt,
+        isLive,
+        transcriptAt: this.around.now(),
+        firstTokenAt: null,
+        firstSentenceAt: null
+      }
     }
-  }
-
-  private hearingUsage(usage: Usage | null, seconds: number): Usage {
-    const { usdPerMinute } = this.around.parts.hear
-    const costUsd = usage?.costUsd ?? (usdPerMinute === undefined ? null : (seconds / 60) * usdPerMinute)
-    return { ...(usage ?? noUsage), costUsd, estimated: costUsd === null }
   }
 
   // -- answering
@@ -292,8 +260,8 @@ export class PartsSession {
 
   /** Answers when an answer is wanted, and nobody speaks and nothing is being written down. */
   private goOn(): void {
-    if (this.isWanted === null || this.answer !== null || this.isSpeaking || this.writing > 0) return
-    if (this.isOver || !this.isReady) return
+    if (this.isWanted === null || this.answer !== null || this.isSpeaking || this.hearing.isWriting()) return
+    if (this.isOver || this.isFinishing || !this.isReady) return
     const { stages } = this.isWanted
     this.isWanted = null
     this.begin(stages)
@@ -460,13 +428,14 @@ export class PartsSession {
 
   /** The times of a turn's stages, from the detected end of speech. */
   private tellStages(responseId: string, stages: Stages, now: number): void {
-    const { endedAt, firstSentenceAt, firstTokenAt, itemId, transcriptAt } = stages
+    const { endedAt, firstSentenceAt, firstTokenAt, isLive, itemId, transcriptAt } = stages
     const times: VoiceTimes = {
       pauseMillis: this.around.detector === null ? 0 : this.around.detected.silenceMillis,
       transcriptMillis: transcriptAt - endedAt,
       firstTokenMillis: (firstTokenAt ?? now) - endedAt,
       firstSentenceMillis: (firstSentenceAt ?? now) - endedAt,
-      firstSoundMillis: now - endedAt
+      firstSoundMillis: now - endedAt,
+      isLive
     }
     this.tell({ _tag: "Timed", responseId, times })
     const figures = {
@@ -475,7 +444,8 @@ export class PartsSession {
       transcript_ms: times.transcriptMillis,
       first_token_ms: times.firstTokenMillis,
       first_sentence_ms: times.firstSentenceMillis,
-      first_sound_ms: times.firstSoundMillis
+      first_sound_ms: times.firstSoundMillis,
+      live: times.isLive
     }
     this.tell({ _tag: "Native", json: JSON.stringify({ type: "turn.timed", ...figures }) })
     const attributes = Object.entries(figures).map(([name, value]) => [`colloquy.voice.${name}`, value])
@@ -562,11 +532,6 @@ export class PartsSession {
 }
 
 const hopeless: ReadonlySet<ModelError["reason"]> = new Set(["auth", "quota", "model_not_found"])
-
-const fiberEnd = (fiber: Fiber.Fiber<void>): Effect.Effect<void> =>
-  Effect.callback((resume) => {
-    fiber.addObserver(() => resume(Effect.void))
-  })
 
 const cutTo = (text: string, length: number): ReadonlyArray<string> =>
   Array.from({ length: Math.ceil(text.length / length) }, (_, at) => text.slice(at * length, (at + 1) * length))

@@ -11,6 +11,8 @@ const leadMillis = 300
 
 export interface SpokenTurnsListener {
   readonly began: () => void
+  /** The pieces of the turn while it is spoken, from its beginning, each once. */
+  readonly heard: (pieces: ReadonlyArray<Uint8Array>) => void
   readonly ended: (sound: Uint8Array) => void
 }
 
@@ -25,17 +27,26 @@ export interface SpokenTurns {
 export const makeSpokenTurns = (
   detector: TurnDetector | null,
   settings: DetectorSettings,
-  { began, ended }: SpokenTurnsListener
+  { began, ended, heard }: SpokenTurnsListener
 ): SpokenTurns => {
   const wholeSamples = makeWholeSamples()
   let isSpeaking = false
   let pieces: Array<Uint8Array> = []
   let rest: Uint8Array = new Uint8Array()
+  /** How many of the pieces were told. */
+  let told = 0
+
+  const tell = (): void => {
+    if (told < pieces.length) heard(pieces.slice(told))
+    told = pieces.length
+  }
 
   const end = (): void => {
+    if (told > 0) tell()
     const sound = joinBytes(pieces)
     isSpeaking = false
     pieces = []
+    told = 0
     ended(sound)
   }
 
@@ -43,6 +54,7 @@ export const makeSpokenTurns = (
     if (signal === "began" && !isSpeaking) {
       isSpeaking = true
       began()
+      tell()
     }
     if (signal === "ended" && isSpeaking) end()
   }, settings)
@@ -50,6 +62,7 @@ export const makeSpokenTurns = (
   const take = (piece: Uint8Array): void => {
     pieces.push(piece)
     if (detect === undefined) isSpeaking = true
+    if (isSpeaking) tell()
     const most = isSpeaking ? longestMillis : leadMillis
     if (pieces.length * pieceMillis <= most) return detect?.(piece)
     if (isSpeaking) end()
@@ -75,6 +88,7 @@ export const makeSpokenTurns = (
     clear: () => {
       isSpeaking = false
       pieces = []
+      told = 0
       rest = new Uint8Array()
     }
   }

@@ -10,12 +10,19 @@ const noise = (millis: number, volume: number) => {
 
 const turnsOf = (sound: ReadonlyArray<Uint8Array>, size = 961) => {
   const told: Array<string | number> = []
+  const pieces: Array<Uint8Array> = []
   const turns = makeSpokenTurns(
     byEnergy,
     { threshold: null, silenceMillis: 400 },
     {
       began: () => told.push("began"),
-      ended: (audio) => told.push(Math.round(audio.byteLength / 48))
+      heard: (more) => pieces.push(...more),
+      ended: (audio) => {
+        told.push(Math.round(audio.byteLength / 48))
+        // What was told while it was spoken is the whole turn, each sample once. A turn that never began was not told.
+        const heard = Buffer.concat(pieces.splice(0))
+        assert.isTrue(heard.length === 0 ? audio.byteLength < 300 * 48 + 960 : heard.equals(audio))
+      }
     }
   )
   const all = Buffer.concat(sound)

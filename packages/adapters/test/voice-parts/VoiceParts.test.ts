@@ -55,7 +55,8 @@ describe("a voice from parts", () => {
         transcript_ms: 0,
         first_token_ms: 0,
         first_sentence_ms: 0,
-        first_sound_ms: 0
+        first_sound_ms: 0,
+        live: false
       })
       client.send({ _tag: "Stop" })
       yield* client.end
@@ -104,7 +105,8 @@ describe("a voice from parts", () => {
               transcript_ms: 0,
               first_token_ms: 100,
               first_sentence_ms: 300,
-              first_sound_ms: 300
+              first_sound_ms: 300,
+              live: false
             }
           }
         ]
@@ -142,7 +144,8 @@ describe("a voice from parts", () => {
         "colloquy.voice.transcript_ms": 0,
         "colloquy.voice.first_token_ms": 100,
         "colloquy.voice.first_sentence_ms": 100,
-        "colloquy.voice.first_sound_ms": 100
+        "colloquy.voice.first_sound_ms": 100,
+        "colloquy.voice.live": false
       })
       assert.includeMembers(
         spans.map(({ name }) => name),

@@ -3,7 +3,7 @@
  * `speechToTextSuite` of the contracts tests this contract.
  *
  * Contract of a driver: a `ModelError` and never a defect for anything the provider sends; the whole text as the provider gives it, without
- * any markup of the format; an empty text for a recording without speech.
+ * any markup of the format; an empty text for a recording without speech. `listeningSuite` tests `listen`.
  */
 import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
@@ -33,6 +33,12 @@ export interface TranscriptionRequest {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
+/** A turn of speech whose words are wanted while it is spoken. */
+export interface ListeningRequest extends Omit<TranscriptionRequest, "recording"> {
+  /** The sound has samples of 16 bit, little endian, one channel, at this rate. */
+  readonly sampleRate: number
+}
+
 /** What was said in a recording. */
 export interface Transcript {
   readonly text: string
@@ -58,4 +64,17 @@ export interface SpeechToText {
   readonly transcribe: (request: TranscriptionRequest) => Effect.Effect<Transcript, ModelError>
   /** Like `transcribe`, for providers that send the text in pieces while they listen. */
   readonly stream?: (request: TranscriptionRequest) => Stream.Stream<TranscriptEvent, ModelError>
+  /**
+   * Writes down one turn while it is spoken, for providers that can: `sound` gives pieces as they come, and ends with the turn. Who calls keeps
+   * the sound, to give the whole of it to `transcribe` if this fails.
+   * - It MUST send each piece as it comes, every sample in its order, and pull no faster than the provider takes them.
+   * - It MUST tell words as the provider recognises them, before the sound ends.
+   * - The whole text MUST come once, as the last event, and only after the end of the sound.
+   * - A connection that ends before that MUST be an error.
+   * - An abandoned stream MUST close the connection.
+   */
+  readonly listen?: (
+    request: ListeningRequest,
+    sound: Stream.Stream<Uint8Array>
+  ) => Stream.Stream<TranscriptEvent, ModelError>
 }

@@ -30,6 +30,8 @@ export interface Entry {
   readonly isDone: boolean
   /** The time when it got its position. */
   readonly at: number
+  /** Since when the transcript of a user's turn is awaited; null: the turn is still being spoken. */
+  readonly awaitedSince: number | null
   readonly version: number
   /** The version that was given to the store; 0: none. */
   readonly stored: number
@@ -55,6 +57,7 @@ const newEntry = (key: string, role: Entry["role"], at: number): Entry => ({
   times: null,
   isDone: false,
   at,
+  awaitedSince: at,
   version: 1,
   stored: 0
 })
@@ -72,9 +75,13 @@ export const entryText = (entry: Entry): string =>
 export const hear = (conversation: Conversation, event: VendorEvent, now: number): Conversation => {
   switch (event._tag) {
     case "UserItem":
-      return event.transcribed ? placeUser(conversation, event.itemId, event.before, now) : conversation
+      return event.transcribed
+        ? placeUser(conversation, event.itemId, event.before, now, event.isOpen === true ? null : now)
+        : conversation
+    case "SpeechEnded":
+      return change(conversation, event.itemId, (entry) => ({ ...entry, awaitedSince: now }))
     case "Typed":
-      return finishUser(placeUser(conversation, event.itemId, null, now), event.itemId, event.text)
+      return finishUser(placeUser(conversation, event.itemId, null, now, now), event.itemId, event.text)
     case "TranscriptDelta":
       return event.role === "user"
         ? changeUser(conversation, event.itemId, (text) => text + event.text)
@@ -181,7 +188,13 @@ const change = (conversation: Conversation, key: string, edit: (entry: Entry) =>
   )
 })
 
-const placeUser = (conversation: Conversation, key: string, before: string | null, now: number): Conversation => {
+const placeUser = (
+  conversation: Conversation,
+  key: string,
+  before: string | null,
+  now: number,
+  awaitedSince: number | null
+): Conversation => {
   const { entries } = conversation
   if (entries.some((entry) => entry.key === key)) return conversation
   const behind = before === null ? -1 : entries.findIndex((entry) => isAt(entry, before) && entry.stored === 0)
@@ -190,7 +203,7 @@ const placeUser = (conversation: Conversation, key: string, before: string | nul
     ...conversation,
     entries: [
       ...entries.slice(0, place),
-      { ...newEntry(key, "user", now), items: [silence(key)] },
+      { ...newEntry(key, "user", now), awaitedSince, items: [silence(key)] },
       ...entries.slice(place)
     ]
   }

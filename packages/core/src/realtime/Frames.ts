@@ -162,7 +162,12 @@ export const ServiceEvent = Schema.Union([
   }),
   /** A `Change` of the client holds, and is stored. */
   Schema.TaggedStruct("SessionChanged", {}),
-  Schema.TaggedStruct("TranscriptStarted", { itemId: Schema.String, role: Role }),
+  Schema.TaggedStruct("TranscriptStarted", {
+    itemId: Schema.String,
+    role: Role,
+    /** True: words of the user that still speaks follow. */
+    isOpen: Schema.optionalKey(Schema.Literal(true))
+  }),
   Schema.TaggedStruct("TranscriptDelta", { itemId: Schema.String, role: Role, text: Schema.String }),
   Schema.TaggedStruct("TranscriptFinal", { itemId: Schema.String, role: Role, text: Schema.String }),
   Schema.TaggedStruct("TranscriptFailed", { itemId: Schema.String, role: Role }),

@@ -98,7 +98,9 @@ export const VoiceTimes = Schema.Struct({
   transcriptMillis: Schema.Finite,
   firstTokenMillis: Schema.Finite,
   firstSentenceMillis: Schema.Finite,
-  firstSoundMillis: Schema.Finite
+  firstSoundMillis: Schema.Finite,
+  /** True: the turn was written down while it was spoken. False: from the whole of its sound. */
+  isLive: Schema.Boolean
 })
 export type VoiceTimes = typeof VoiceTimes.Type
 
@@ -114,7 +116,11 @@ export type VendorEvent =
       readonly itemId: string
       readonly before: string | null
       readonly transcribed: boolean
+      /** True: the user still speaks, and words of it follow at once. Its transcript is late only after `SpeechEnded`. */
+      readonly isOpen?: true
     }
+  /** The user has ended the open item. */
+  | { readonly _tag: "SpeechEnded"; readonly itemId: string }
   /** A text that the user typed was given to the model. */
   | { readonly _tag: "Typed"; readonly itemId: string; readonly text: string }
   | {

@@ -196,7 +196,8 @@ const timesToMetadata = (times: VoiceTimes): Metadata => ({
   transcript_ms: times.transcriptMillis,
   first_token_ms: times.firstTokenMillis,
   first_sentence_ms: times.firstSentenceMillis,
-  first_sound_ms: times.firstSoundMillis
+  first_sound_ms: times.firstSoundMillis,
+  live: times.isLive
 })
 
 const toMessage = (entry: Entry, id: MessageId, setup: KeeperSetup): NewMessage => {

@@ -24,6 +24,13 @@ import {
 } from "./SessionSteps.ts"
 import { answerUsage, countUsage, unknownUsage } from "./SessionUsage.ts"
 import { askApproval, decideApproval } from "./SessionApprovals.ts"
+import {
+  failedTranscript,
+  lateTranscripts,
+  nextTranscriptDue,
+  startedTranscript,
+  takenBack
+} from "./SessionTranscripts.ts"
 import { changeSettings, keepSettings, tellKept } from "./SessionChanges.ts"
 import { answerCalls, cancelCalls, completeCall, openCall, openCalls, readArguments } from "./ToolCallLedger.ts"
 
@@ -77,10 +84,7 @@ const step = (state: SessionState, input: Input, now: number): Decided => {
 export const nextDue = (state: SessionState): number => {
   if (state.phase === "ended") return Number.POSITIVE_INFINITY
   const { limits } = state.terms
-  const transcript = Math.min(
-    ...pendingTranscripts(state.conversation).map(({ at }) => at + millis(limits.transcript)),
-    Number.POSITIVE_INFINITY
-  )
+  const transcript = nextTranscriptDue(state.conversation, limits.transcript)
   if (state.phase === "stopping") return Math.min(state.stopDue, transcript)
   if (state.phase === "opening") return state.startedAt + millis(limits.opening)
   return Math.min(state.startedAt + millis(limits.session), state.lastInputAt + millis(limits.idle), transcript)
@@ -172,9 +176,7 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
     case "Ready":
       return state.phase === "opening" ? goLive(state, now) : stay(state)
     case "UserItem":
-      return event.transcribed
-        ? { state, actions: [tell({ _tag: "TranscriptStarted", itemId: event.itemId, role: "user" })] }
-        : stay(state)
+      return event.transcribed ? { state, actions: [startedTranscript(event)] } : stay(state)
     case "TranscriptDelta":
     case "TranscriptFinal":
       // Later words of an interrupted answer were not heard, so they are ignored.
@@ -214,14 +216,14 @@ const onVendor = (before: SessionState, event: VendorEvent, now: number): Decide
       return state.phase === "stopping"
         ? end(state, state.ending ?? gracefully)
         : end(state, { error: { code: "provider_closed", message: event.reason }, close: "fault" })
-    case "Typed":
     case "NothingSaid":
+      return { state, actions: takenBack(before.conversation, event.itemId) }
+    case "SpeechEnded":
+    case "Typed":
     case "Timed":
       return stay(state)
   }
 }
-
-const failedTranscript = (itemId: string): Action => tell({ _tag: "TranscriptFailed", itemId, role: "user" })
 
 const goLive = (state: SessionState, now: number): Decided => ({
   state: { ...state, phase: "live", startedAt: now, lastInputAt: now },
@@ -274,7 +276,7 @@ const onHostedDone = (state: SessionState, done: Extract<Input, { _tag: "HostedD
 
 const onTick = (state: SessionState, now: number): Decided => {
   const { limits } = state.terms
-  const late = pendingTranscripts(state.conversation).filter(({ at }) => at + millis(limits.transcript) <= now)
+  const late = lateTranscripts(state.conversation, limits.transcript, now)
   if (late.length > 0) {
     const failed = late.map(({ key }) => ({ _tag: "TranscriptFailed" as const, itemId: key }))
     const conversation = failed.reduce((known, event) => hear(known, event, now), state.conversation)

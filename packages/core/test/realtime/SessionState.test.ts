@@ -317,6 +317,29 @@ describe("a client that is gone", () => {
   const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
   const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
 
+  it("a turn that is still being spoken is not late, and is so in its time after its end", () => {
+    const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+    const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
+    const item = { _tag: "UserItem", itemId: "u", before: null, transcribed: true, isOpen: true } as const
+    const open = decide(live, vendor(item), 1000).state
+    assert.isAbove(nextDue(open), 100_000)
+    const ended = decide(open, vendor({ _tag: "SpeechEnded", itemId: "u" }), 50_000).state
+    assert.strictEqual(nextDue(ended), 60_000)
+  })
+
+  it("words of a turn in which nothing was said are taken back, and of one without words nothing is told", () => {
+    const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+    const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
+    const item = { _tag: "UserItem", itemId: "u", before: null, transcribed: true, isOpen: true } as const
+    const open = decide(live, vendor(item), 0).state
+    const nothing = vendor({ _tag: "NothingSaid", itemId: "u" })
+    assert.deepStrictEqual(decide(open, nothing, 0).actions, [])
+    const delta = { _tag: "TranscriptDelta", role: "user", itemId: "u", text: "Hm" } as const
+    assert.deepStrictEqual(decide(decide(open, vendor(delta), 0).state, nothing, 0).actions, [
+      { _tag: "Tell", event: { _tag: "TranscriptFinal", role: "user", itemId: "u", text: "" } }
+    ])
+  })
+
   it("is waited for no longer than its transcripts and the usage of its answer", () => {
     const asked = decide(live, vendor({ _tag: "UserItem", itemId: "u", before: null, transcribed: true }), 0).state
     const gone = decide(asked, { _tag: "ClientGone" }, 100)

@@ -75,6 +75,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
   /** The ids of the client for turns that the vendor names otherwise. */
   const announced: Array<string> = []
   const userItems = new Map<string, string>()
+  /** The turn that the user is still speaking, whose words come already. It is committed by the client, or at the latest with its whole text. */
+  let spoken: string | null = null
 
   const newId = (kind: string): string => `${kind}_${mark}_${++ids}`
   const send = (event: Typed): void => connection.send(JSON.stringify({ ...event, event_id: newId("event") }), false)
@@ -196,9 +198,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
       }
       case "input_audio_buffer.commit": {
         if (!hasAudio) return fail("input_audio_buffer_commit_empty", "No audio was appended since the last commit.")
-        hasAudio = false
-        const id = newId("item")
-        if (committed === null) announced.push(id)
+        const id = spoken ?? newId("item")
+        if (committed === null && spoken === null) announced.push(id)
         committed = id
         return showUserItem(id)
       }
@@ -232,6 +233,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
   }
 
   const showUserItem = (id: string): void => {
+    hasAudio = false
+    spoken = null
     send({ type: "input_audio_buffer.committed", item_id: id, previous_item_id: items.last() })
     const content = [{ type: "input_audio", transcript: null }]
     added({ id, object: "realtime.item", type: "message", role: "user", status: "completed", content }, true)
@@ -312,20 +315,19 @@ export const openAiWire = (connection: Connection): SessionWire => {
 
   // -- what the session tells
 
-  const userItem = (vendorId: string): string => {
+  const userItem = (vendorId: string, isOpen = false): string => {
     const before = userItems.get(vendorId)
     if (before !== undefined) return before
     const id = announced.shift() ?? vendorId
     userItems.set(vendorId, id)
-    if (id === vendorId) {
-      hasAudio = false
-      showUserItem(id)
-    }
+    if (id === vendorId && isOpen) spoken = id
+    else if (id === vendorId) showUserItem(id)
     return id
   }
 
   const transcribed = (vendorId: string, outcome: "delta" | "completed" | "failed", fields: Fields): void => {
     const id = userItem(vendorId)
+    if (id === spoken && outcome !== "delta") showUserItem(id)
     if (typeof fields["transcript"] === "string") items.setWords(id, fields["transcript"])
     send({ type: `conversation.item.input_audio_transcription.${outcome}`, item_id: id, content_index: 0, ...fields })
   }
@@ -339,7 +341,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
         unkept--
         return showSession()
       case "TranscriptStarted":
-        return void userItem(event.itemId)
+        return void userItem(event.itemId, event.isOpen)
       case "TranscriptDelta":
         if (event.role === "assistant") return responses.words(event)
         return transcribed(event.itemId, "delta", { delta: event.text })

@@ -1,0 +1,247 @@
+/**
+ * Speech to text while somebody speaks, over a WebSocket: OpenAI's transcription sessions and every server with that protocol, and vLLM, whose
+ * events differ. A provider that writes down whole recordings gets `listen` as well. A connection is made for each turn of speech; it opens while
+ * the turn is spoken, so that nobody waits for it.
+ */
+import type { Provider, Usage } from "@colloquy/core"
+import {
+  joinBytes,
+  type ListeningRequest,
+  makeResampler,
+  ModelError,
+  noUsage,
+  type SpeechToText,
+  type TranscriptEvent
+} from "@colloquy/core/adapters"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type ApiKey, hidden } from "../protocols/ApiKey.ts"
+import { type Fault, retryHeaders } from "../protocols/Fault.ts"
+import { toFault } from "../protocols/OpenAiErrors.ts"
+import { base64, count, finite, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
+import type { VendorSocket } from "./VendorSocket.ts"
+
+/** Where a server listens, and how it speaks. */
+export interface LiveTranscriptionSettings extends SocketSettings {
+  /** The address of the socket, for example `ws://127.0.0.1:8000/v1/realtime`. */
+  readonly url: string
+  /** `openai`: transcription sessions of OpenAI's realtime protocol. `vllm`: the events of a vLLM server. Default: `openai`. */
+  readonly dialect?: "openai" | "vllm"
+  /** Omitted for a server that needs no key, or if every customer brings one. */
+  readonly apiKey?: ApiKey
+  /** The model that listens. Default: the one that writes down whole recordings. */
+  readonly model?: string
+  /** Default: the price that the voice has for hearing. */
+  readonly usdPerMinute?: number
+}
+
+/** OpenAI's own address and the model that tells words while somebody speaks. */
+export const openAi = { url: "wss://api.openai.com/v1/realtime?intent=transcription", model: "gpt-live-transcribe" }
+
+/** The provider, which writes down a turn while it is spoken. If that fails, the whole of the turn is given to `transcribe` as before. */
+export const add = (provider: Provider, settings: LiveTranscriptionSettings): Provider => {
+  const { speechToText } = provider
+  if (speechToText === undefined) throw new Error(`The provider "${provider.id}" hears no speech.`)
+  if (!/^wss?:\/\//iu.test(settings.url))
+    throw new TypeError(`The url "${settings.url}" must begin with ws:// or wss://.`)
+  return { ...provider, speechToText: { ...speechToText, listen: listenOver(settings) } }
+}
+
+/** What a message of the server says of the turn; null: nothing. */
+type Heard =
+  | { readonly words: string }
+  | { readonly whole: string; readonly usage: WireRecord }
+  | { readonly fault: Fault }
+
+interface Dialect {
+  readonly sampleRate: number
+  readonly opening: (request: ListeningRequest) => ReadonlyArray<object>
+  readonly ending: object
+  readonly read: (message: WireRecord) => Heard | null
+}
+
+const transcription = "conversation.item.input_audio_transcription"
+
+const openAiDialect: Dialect = {
+  sampleRate: 24_000,
+  opening: ({ language, model, prompt }) => [
+    {
+      type: "session.update",
+      session: {
+        type: "transcription",
+        audio: {
+          input: {
+            format: { type: "audio/pcm", rate: 24_000 },
+            transcription: {
+              model,
+              ...(language === null ? {} : { language: language.split(/[-_]/u)[0]?.toLowerCase() ?? language }),
+              ...(prompt === null ? {} : { prompt })
+            },
+            turn_detection: null
+          }
+        }
+      }
+    }
+  ],
+  ending: { type: "input_audio_buffer.commit" },
+  read: (message) => {
+    const { delta, error, transcript, type, usage } = message
+    if (type === `${transcription}.delta`) return { words: string(delta) ?? "" }
+    if (type === `${transcription}.completed`) return { whole: string(transcript) ?? "", usage: record(usage) }
+    if (type !== "error" && type !== `${transcription}.failed`) return null
+    // A server that ends turns itself has nothing left to write down when we end the turn.
+    if (record(error).code === "input_audio_buffer_commit_empty") return { whole: "", usage: {} }
+    return { fault: toFault(null, message) }
+  }
+}
+
+const vLlmDialect: Dialect = {
+  sampleRate: 16_000,
+  opening: ({ model }) => [{ type: "session.update", model }, { type: "input_audio_buffer.commit" }],
+  ending: { type: "input_audio_buffer.commit", final: true },
+  read: (message) => {
+    const { delta, text, type, usage } = message
+    if (type === "transcription.delta") return { words: string(delta) ?? "" }
+    if (type === "transcription.done") return { whole: string(text) ?? "", usage: record(usage) }
+    return type === "error" ? { fault: toFault(null, message) } : null
+  }
+}
+
+const dialects = { openai: openAiDialect, vllm: vLlmDialect }
+
+/** In UTF-16 units. A turn lasts minutes at most. */
+const mostWords = 1_000_000
+
+const cutOff: Fault = { reason: "cut_off" }
+const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
+const oversized: Fault = { reason: "malformed", code: "oversized_answer", shouldRetry: false }
+
+const listenOver =
+  (settings: LiveTranscriptionSettings): NonNullable<SpeechToText["listen"]> =>
+  (asked, sound) => {
+    const dialect = dialects[settings.dialect ?? "openai"]
+    const request = { ...asked, model: settings.model ?? asked.model }
+    return Stream.callback<TranscriptEvent, ModelError>((told) =>
+      Effect.gen(function* () {
+        const socket = yield* openSocket(settings, request)
+        const turn = makeTurn(settings, request, told)
+        const send = (message: object) => socket.send(JSON.stringify(message))
+        socket.on("message", (data) => turn.receive(dialect.read, frameBytes(data)))
+        socket.on("close", () => turn.fail(cutOff))
+        for (const message of dialect.opening(request)) send(message)
+        socket.resume()
+        const resample = makeResampler(request.sampleRate, dialect.sampleRate)
+        yield* Stream.runForEachArray(sound, (pieces) => {
+          const audio = joinBytes(pieces)
+          turn.addSeconds(audio.length / 2 / request.sampleRate)
+          return sendAudio(socket, resample(audio))
+        })
+        turn.end()
+        send(dialect.ending)
+      })
+    )
+  }
+
+const openSocket = (
+  settings: LiveTranscriptionSettings,
+  request: ListeningRequest
+): Effect.Effect<VendorSocket, ModelError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const key = request.apiKey ?? settings.apiKey
+    const headers = key === undefined ? {} : { authorization: `Bearer ${Redacted.value(hidden(key))}` }
+    const now = yield* Clock.currentTimeMillis
+    const dialled = Effect.mapError(dial(settings.url, headers, settings), (failure) =>
+      modelError(request, faultOf(failure, now))
+    )
+    const close = (socket: VendorSocket) => Effect.sync(() => socket.close(1000))
+    return yield* Effect.acquireRelease(dialled, close, { interruptible: true })
+  })
+
+const modelError = ({ model, provider }: ListeningRequest, fault: Fault): ModelError =>
+  new ModelError({ ...fault, model, provider })
+
+const faultOf = ({ body, retryAfter, status }: DialFailure, now: number): Fault =>
+  status === null
+    ? { reason: "connection" }
+    : {
+        ...toFault(status, parseJson(body)),
+        ...retryHeaders({ get: (name) => (name === "retry-after" ? retryAfter : null) }, now)
+      }
+
+/** Waits until the connection has taken it, so that sound waits where it is kept anyway. */
+const sendAudio = (socket: VendorSocket, audio: Uint8Array): Effect.Effect<void> =>
+  audio.length === 0
+    ? Effect.void
+    : Effect.callback((resume) =>
+        socket.sendAudio(
+          { before: '{"type":"input_audio_buffer.append","audio":"', base64: base64(audio), after: '"}' },
+          () => resume(Effect.void)
+        )
+      )
+
+/** What was heard of one turn, and the events about it. */
+const makeTurn = (
+  { usdPerMinute }: LiveTranscriptionSettings,
+  request: ListeningRequest,
+  told: Queue.Queue<TranscriptEvent, ModelError | Cause.Done>
+) => {
+  let seconds = 0
+  let hasEnded = false
+  let size = 0
+  /** More than one, if the server ends turns itself. */
+  const wholes: Array<string> = []
+
+  const fail = (fault: Fault): void => void Queue.failCauseUnsafe(told, Cause.fail(modelError(request, fault)))
+
+  const finish = (wireUsage: WireRecord): void => {
+    const usage = readUsage(wireUsage)
+    const costUsd = usdPerMinute === undefined ? null : (seconds / 60) * usdPerMinute
+    const text = wholes.filter((each) => each !== "").join(" ")
+    const known = usage === null && costUsd === null ? null : { ...(usage ?? noUsage), costUsd }
+    Queue.offerUnsafe(told, { _tag: "Transcribed", transcript: { text, seconds, language: null, usage: known } })
+    Queue.endUnsafe(told)
+  }
+
+  const take = (heard: Heard): void => {
+    if ("fault" in heard) return fail(heard.fault)
+    const words = "words" in heard ? heard.words : heard.whole
+    size += words.length
+    if (size > mostWords) return fail(oversized)
+    if ("words" in heard) {
+      if (words !== "") Queue.offerUnsafe(told, { _tag: "TranscriptDelta", text: words })
+      return
+    }
+    wholes.push(words.trim())
+    if (hasEnded) finish(heard.usage)
+  }
+
+  return {
+    fail,
+    addSeconds: (more: number) => {
+      seconds += more
+    },
+    end: () => {
+      hasEnded = true
+    },
+    receive: (read: Dialect["read"], message: Buffer) => {
+      const parsed = parseJson(message.toString("utf8"))
+      if (!isRecord(parsed)) return fail(malformed)
+      const heard = read(parsed)
+      if (heard !== null) take(heard)
+    }
+  }
+}
+
+/** OpenAI counts tokens or seconds, vLLM tokens under other names. */
+const readUsage = (usage: WireRecord): Usage | null => {
+  const input = finite(usage["input_tokens"]) ?? finite(usage["prompt_tokens"])
+  if (input === undefined) return null
+  const output = usage["output_tokens"] ?? usage["completion_tokens"]
+  return { ...noUsage, inputTokens: count(input), outputTokens: count(output) }
+}
