@@ -75,11 +75,14 @@ export class AnswerReview {
   hasChanged = false
   private readonly reviewers: ReadonlyArray<Reviewer>
   private readonly principal: typeof Principal.Service
+  /** The answer is to be JSON. */
+  private readonly isJson: boolean
   private tell: (text: string) => void = () => {}
 
-  constructor(reviews: ReadonlyArray<BoundReview>, principal: typeof Principal.Service) {
+  constructor(reviews: ReadonlyArray<BoundReview>, principal: typeof Principal.Service, isJson = false) {
     this.reviewers = reviews.map((review) => new Reviewer(review))
     this.principal = principal
+    this.isJson = isJson
   }
 
   /** Begins a model's answer. What a failed one has left is dropped. */
@@ -132,9 +135,10 @@ export class AnswerReview {
     if (reviewer === undefined) return Effect.sync(() => text !== "" && this.tell(text))
     return Effect.gen({ self: this }, function* () {
       const pieces = [...reviewer.pieces(text), ...(isEnd ? [reviewer.rest()] : [])]
-      for (const piece of pieces) {
-        if (piece === "") continue
+      for (const written of pieces) {
+        if (written === "") continue
         if (this.ended !== null) return
+        const piece = this.isJson ? withoutEscapes(written) : written
         const passed = yield* this.follow(index, yield* this.judge(reviewer, piece, null), piece)
         if (passed === null) return
         reviewer.pass(passed)
@@ -176,7 +180,7 @@ export class AnswerReview {
   }
 }
 
-/** JSON in which characters stand as themselves. A model may write `\u00fc` for `ü`: the tool reads the same, but a review would not find it. */
+/** JSON in which characters stand as themselves. A model may write `\u00fc` for `ü`: who parses it reads the same, but a review would not find it. */
 const withoutEscapes = (json: string): string =>
   json.replaceAll(/\\(?:u([\da-f]{4})|.)/giu, (escape, code: string | undefined) => {
     if (escape === "\\/") return "/"
@@ -201,7 +205,8 @@ export const makeReview = (
     (principal) =>
       new AnswerReview(
         reviewing.map((part) => part.review(findTurn(part.name))),
-        principal
+        principal,
+        plan.jsonOutput || parts.some((part) => part.has("output"))
       )
   )
 }

@@ -223,6 +223,31 @@ describe("what a review changes", () => {
     )
   )
 
+  it.effect("is gone from an answer of JSON that writes characters as escapes, wherever the provider splits them", () =>
+    Effect.forEach(
+      [1, 4, 1000].flatMap((size) => (["sentence", "whole"] as const).map((by) => ({ size, by }))),
+      ({ by, size }) =>
+        withGuard(
+          [sayInChunks('{"key": "Is it \\u0073k\\u002d12? No. \\\\u0041 \\u0022.", "n": 1}', size)],
+          { parts: [guard(change, { by })] },
+          Effect.gen(function* () {
+            const { events } = yield* turnOf({ jsonOutput: true })
+            assert.deepStrictEqual(JSON.parse(textOf(events)), { key: 'Is it [key]? No. \\u0041 ".', n: 1 })
+          })
+        )
+    )
+  )
+
+  it.effect("keeps its escapes where it is no JSON", () =>
+    withGuard(
+      [say("Write \\u00fc and a\\/b.")],
+      {},
+      Effect.gen(function* () {
+        assert.strictEqual(textOf((yield* turnOf()).events), "Write \\u00fc and a\\/b.")
+      })
+    )
+  )
+
   it.effect("is gone from the answer of a part too", () => {
     const answering: TurnPart<null> = {
       name: "house",
