@@ -10,6 +10,8 @@ export interface ChatProps {
   readonly messages: Array<UIMessage<TurnMetadata>>
 }
 
+const starters = ["How is the weather?", "I want a refund.", "Show me some markdown"]
+
 const keepAddress = (threadId: string) => history.replaceState(null, "", `#${threadId}`)
 
 export const Chat = (props: ChatProps) => {
@@ -32,7 +34,14 @@ export const Chat = (props: ChatProps) => {
         <a href="/">New chat</a>
       </header>
       <div className="messages" aria-live="polite" aria-busy={isBusy}>
-        {messages.length === 0 && <p className="hint">Ask for the weather, for a refund, or about a file.</p>}
+        {messages.length === 0 && (
+          <div className="starters">
+            <p>Ask for the weather, for a refund, or about a file.</p>
+            {starters.map((text) => (
+              <button key={text} onClick={() => void sendMessage({ text })} children={text} />
+            ))}
+          </div>
+        )}
         {messages.map(({ id, parts, role }) => (
           <article key={id} className={role} aria-label={role === "user" ? "You" : "Assistant"}>
             {parts.map((part, index) => (
@@ -40,7 +49,7 @@ export const Chat = (props: ChatProps) => {
             ))}
           </article>
         ))}
-        {status === "submitted" && <p className="hint">…</p>}
+        {status === "submitted" && <p className="waits">Thinking</p>}
         {error !== undefined && (
           <p role="alert">
             {error.message} <button onClick={() => void regenerate()}>Try again</button>
@@ -74,21 +83,10 @@ const Composer = ({ isBusy, onSend, onStop }: ComposerProps) => {
       {files !== null && <p className="hint">{[...files].map(({ name }) => name).join(", ")}</p>}
       <label className="attach">
         Attach
-        <input
-          type="file"
-          multiple
-          aria-label="Files"
-          onChange={({ currentTarget }) => setFiles(currentTarget.files)}
-        />
+        <input type="file" multiple aria-label="Files" onChange={(event) => setFiles(event.currentTarget.files)} />
       </label>
       <input name="text" aria-label="Message" placeholder="Message" autoComplete="off" autoFocus />
-      {isBusy ? (
-        <button type="button" onClick={onStop}>
-          Stop
-        </button>
-      ) : (
-        <button>Send</button>
-      )}
+      {isBusy ? <button type="button" onClick={onStop} children="Stop" /> : <button children="Send" />}
     </form>
   )
 }

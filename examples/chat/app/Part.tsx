@@ -10,7 +10,8 @@ interface PartProps {
 export const Part = ({ onDecide, part }: PartProps) => {
   switch (part.type) {
     case "text":
-      return <Markdown value={part.text} gfm />
+      // `[d1]` refers to the first source.
+      return <Markdown value={part.text.replaceAll(/\[d(\d+)\]/g, "[$1]")} gfm />
     case "reasoning":
       return (
         <details>
@@ -47,12 +48,7 @@ const stateWords: Readonly<Record<DynamicToolUIPart["state"], string>> = {
 
 const shownValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2))
 
-interface ToolCardProps {
-  readonly part: DynamicToolUIPart
-  readonly onDecide: PartProps["onDecide"]
-}
-
-const ToolCard = ({ onDecide, part }: ToolCardProps) => {
+const ToolCard = ({ onDecide, part }: PartProps & { readonly part: DynamicToolUIPart }) => {
   const { state, toolName } = part
   return (
     <section className="tool" aria-label={`Tool ${toolName}`}>
@@ -68,7 +64,9 @@ const ToolCard = ({ onDecide, part }: ToolCardProps) => {
       {state === "approval-requested" && (
         <p>
           <button onClick={() => onDecide({ id: part.approval.id, approved: true })}>Approve</button>{" "}
-          <button onClick={() => onDecide({ id: part.approval.id, approved: false })}>Reject</button>
+          <button className="quiet" onClick={() => onDecide({ id: part.approval.id, approved: false })}>
+            Reject
+          </button>
         </p>
       )}
     </section>
