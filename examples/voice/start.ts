@@ -18,6 +18,8 @@ const files: Readonly<Record<string, readonly [type: string, read: () => string]
   "/": ["text/html; charset=utf-8", () => readFileSync(near("index.html"), "utf8")],
   "/talk.css": ["text/css", () => readFileSync(near("talk.css"), "utf8")],
   "/talk.js": ["text/javascript", () => script(near("talk.js"))],
+  "/look.js": ["text/javascript", () => script(near("look.js"))],
+  "/sound.js": ["text/javascript", () => script(near("sound.js"))],
   "/page.js": ["text/javascript", () => script(near("page.ts"))],
   "/microphone.js": ["text/javascript", () => script(near("microphone.js"))],
   "/client.js": ["text/javascript", () => script(import.meta.resolve("@colloquy/ws/client"))]
