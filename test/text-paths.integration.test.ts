@@ -16,7 +16,7 @@ import { plainDialect } from "../packages/adapters/src/protocols/OpenAiDialect.t
 import { makeSseReader } from "../packages/adapters/src/protocols/Sse.ts"
 import { makeTagSplitter } from "../packages/adapters/src/protocols/ThinkTags.ts"
 import { hasWords } from "../packages/adapters/src/protocols/Lowering.ts"
-import { isUsableSchema } from "../packages/adapters/src/mcp/UsableSchema.ts"
+import { isUsableSchema } from "../packages/adapters/src/protocols/UsableSchema.ts"
 import { asSentence } from "../packages/adapters/src/mcp/McpTools.ts"
 import { literalAddress, isPublicAddress } from "../packages/adapters/src/webhooks/Addresses.ts"
 import { readListing } from "../packages/adapters/src/blobs/S3Xml.ts"

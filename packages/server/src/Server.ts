@@ -68,7 +68,8 @@ import {
   realtimeModels,
   makeReranker,
   makeSearchEngine,
-  voiceNotes
+  voiceNotes,
+  voicePartsProblem
 } from "./Services.ts"
 
 /** A server that listens, and how it is ended. */
@@ -91,9 +92,11 @@ export interface ServerHooks {
 /** Starts the standalone server. */
 export const startServer = async (settings: Settings, hooks: ServerHooks = {}): Promise<RunningServer> => {
   const providers = makeProviders(settings)
-  const problems = [defaultProblem(providers), embeddingProblem(settings, providers)].flatMap(
-    (problem) => problem ?? []
-  )
+  const problems = [
+    defaultProblem(providers),
+    embeddingProblem(settings, providers),
+    voicePartsProblem(settings, providers)
+  ].flatMap((problem) => problem ?? [])
   if (problems.length > 0) throw new SettingsRefused({ problems })
   await prepareFolder(settings)
 
@@ -201,7 +204,7 @@ const openService = async (settings: Settings, providers: ProvidersOptions, { on
   const kernel = voice.layer.pipe(
     Layer.provideMerge(rooms),
     Layer.provideMerge(Realtime.layer({ lease: sessionLease(settings) })),
-    Layer.provide(realtimeModels(settings)),
+    Layer.provide(realtimeModels(settings, providers)),
     Layer.provideMerge(documentsLayer(settings)),
     Layer.provideMerge(Kernel.layer),
     // The API and the socket count wrong keys together.

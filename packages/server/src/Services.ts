@@ -9,6 +9,8 @@ import type { ProvidersOptions } from "@colloquy/core/adapters"
 import type { RerankerPort } from "@colloquy/core/memory"
 import { type RealtimeModel, RealtimeModels } from "@colloquy/core/realtime"
 import type { WebSearchPort } from "@colloquy/core/web-search"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import { demoModelName, demoProvider } from "./demo/DemoModel.ts"
 import { demoTypedModelName, demoTypedProvider } from "./demo/DemoTypedModel.ts"
 import { demoVideo } from "./demo/DemoVideo.ts"
@@ -17,6 +19,7 @@ import { espeak } from "./EspeakVoice.ts"
 import type { Settings } from "./Settings.ts"
 import type { RealtimeVendor } from "./Variables.ts"
 import { vendors } from "./Vendors.ts"
+import { makeVoiceParts, withPartsBehind } from "./VoiceParts.ts"
 
 export const makeProviders = (settings: Settings): ProvidersOptions => {
   const named = [...settings.vendors].flatMap(([vendor, given]) => vendors.get(vendor)?.provider?.(given) ?? [])
@@ -100,18 +103,23 @@ const socketAt = (address: URL): string => {
 }
 
 /** A session with one of the three ids gets a specific refusal while no vendor is configured for it. */
-export const realtimeModels = (settings: Settings) => {
+export const realtimeModels = (settings: Settings, { providers }: ProvidersOptions) => {
   const openAi = vendorVoices("OPENAI", settings, settings.voicePrices.OPENAI)
   const gemini = vendorVoices("GEMINI", settings, settings.voicePrices.GEMINI)
   const xai = vendorVoices("XAI", settings, settings.voicePrices.XAI)
-  const models: ReadonlyArray<RealtimeModel | null> = [
-    demoVoice,
+  const parts = Result.getOrElse(makeVoiceParts(settings.voiceParts, providers), () => null)
+  const natives: ReadonlyArray<RealtimeModel | null> = [
     openAi && OpenAiRealtime.model(openAi),
     gemini && GeminiLive.model(gemini),
     xai && XaiRealtime.model(xai)
   ]
+  const named = withPartsBehind(
+    natives.filter((model) => model !== null),
+    parts,
+    settings.voiceFallback
+  )
   return RealtimeModels.layer(
-    models.filter((model) => model !== null),
+    [demoVoice, ...named, ...(parts === null ? [] : [parts])],
     Object.values(voices).map(({ id }) => id)
   )
 }
@@ -141,6 +149,10 @@ export const embeddingProblem = ({ embedding }: Settings, { providers }: Provide
     ? `DEFAULT_EMBEDDING_MODEL must be set for ${provider.id}`
     : undefined
 }
+
+/** Undefined when the voices from parts can be made of these providers; otherwise what to do. */
+export const voicePartsProblem = ({ voiceParts }: Settings, { providers }: ProvidersOptions): string | undefined =>
+  Option.getOrUndefined(Result.getFailure(makeVoiceParts(voiceParts, providers)))
 
 /** Undefined when the default provider exists; otherwise what to do. */
 export const defaultProblem = ({ defaults, providers }: ProvidersOptions): string | undefined => {

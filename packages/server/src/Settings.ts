@@ -25,6 +25,7 @@ import {
 } from "./Variables.ts"
 import type { NamedServer } from "./McpServers.ts"
 import { type Vendor, vendors, type VendorSettings } from "./Vendors.ts"
+import type { NamedVoices } from "./VoiceParts.ts"
 import type { VoicePriceLists } from "./VoicePriceSettings.ts"
 
 /** The variables that settings are read from. */
@@ -69,6 +70,9 @@ export interface Settings {
   readonly hasEspeak: boolean
   /** Servers whose tools are offered to models. */
   readonly mcpServers: ReadonlyArray<NamedServer>
+  /** Voices that are made of three models, by name, and the one with which others go on. */
+  readonly voiceParts: NamedVoices
+  readonly voiceFallback: string | null
   readonly onlineScoring: OnlineSettings
   /** The reranker of Memory Pro; null: the assistant's own model. */
   readonly reranking: { readonly vendor: Vendor; readonly model: string | null } | null
@@ -196,6 +200,8 @@ const settingsBy = (read: Read, env: Environment): Settings => {
         .map((key) => Redacted.make(key)) ?? null,
     mediaUrls: seconds(variables.mediaUrls),
     mcpServers: read(variables.mcpServers),
+    voiceParts: read(variables.voiceParts),
+    voiceFallback: read(variables.voiceFallback),
     onlineScoring: read(variables.onlineScoring),
     search: firstWith("search", given, read(variables.searchProvider)),
     reranking: rerankingBy(read, given),
@@ -236,6 +242,10 @@ const together = (settings: Settings, read: Read): ReadonlyArray<string> => {
     [
       settings.reranking === null && settings.reranksDocuments,
       "A key or an address of COHERE, VOYAGE or JINA must be set when RERANK_DOCUMENTS is true"
+    ],
+    [
+      settings.voiceFallback !== null && !Object.hasOwn(settings.voiceParts, settings.voiceFallback),
+      "VOICE_FALLBACK must be the name of a voice of VOICE_PARTS"
     ],
     [
       settings.embedding === null && (read(variables.embeddingModel) ?? read(variables.embeddingDimensions)) !== null,

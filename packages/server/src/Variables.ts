@@ -8,6 +8,7 @@ import { mcpForm, type NamedServer, readMcpServers } from "./McpServers.ts"
 import { onlineForm, readOnlineScoring } from "./OnlineScoring.ts"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { type NamedVoices, readVoiceParts, voicePartsForm } from "./VoiceParts.ts"
 import { VoicePriceLists } from "./VoicePriceSettings.ts"
 
 export interface Variable<A> {
@@ -95,6 +96,18 @@ const mcpServers: Variable<ReadonlyArray<NamedServer>> = variable("MCP_SERVERS",
     "servers of [MCP](tools.md#tools-of-mcp-servers) whose tools models may call: a JSON object, or the path of a file with one ([its form](standalone-server.md#tools-of-mcp-servers))"
 })
 
+const voiceParts: Variable<NamedVoices> = variable(
+  "VOICE_PARTS",
+  readVoiceParts,
+  voicePartsForm,
+  {},
+  {
+    usual: "none",
+    about:
+      "voices [from parts](realtime.md#a-voice-from-parts), which sessions name as provider `parts`: a JSON object, or the path of a file with one ([its form](standalone-server.md#a-voice-from-parts))"
+  }
+)
+
 const noScoring: OnlineSettings = { share: 0, expectations: [] }
 const onlineScoring = variable("ONLINE_SCORING", readOnlineScoring, onlineForm, noScoring, {
   usual: "none",
@@ -143,6 +156,11 @@ export const variables = {
     about: "which model answers when neither assistant nor message names one"
   }),
   mcpServers,
+  voiceParts,
+  voiceFallback: text("VOICE_FALLBACK", word, "the name of a voice of VOICE_PARTS", null, {
+    usual: "none",
+    about: "the voice of `VOICE_PARTS` with which a session goes on when the vendor of its own voice fails"
+  }),
   onlineScoring,
   searchProvider: oneAmong("WEB_SEARCH_PROVIDER", ["tavily", "exa", "brave", "searxng"], {
     usual: "the first of those four that is set",

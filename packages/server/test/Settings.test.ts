@@ -43,6 +43,30 @@ describe("the environment of the standalone server", () => {
     })
   )
 
+  it.effect("takes voices from parts, with their keys hidden, and none that is not of their form", () =>
+    Effect.gen(function* () {
+      const house = {
+        hear: { provider: "openai", usd_per_minute: 0.006, live: { url: "ws://127.0.0.1/v1/realtime", api_key: "k" } },
+        think: { provider: "demo" },
+        speak: { url: "http://127.0.0.1/v1", model: "kokoro", voice: "af" }
+      }
+      const { voiceFallback, voiceParts } = yield* readSettings({
+        VOICE_PARTS: JSON.stringify({ house }),
+        VOICE_FALLBACK: "house"
+      })
+      assert.strictEqual(voiceFallback, "house")
+      assert.deepInclude(voiceParts["house"]?.hear, { provider: "openai", usdPerMinute: 0.006 })
+      assert.notInclude(JSON.stringify(voiceParts), '"k"')
+      for (const wrong of [{ ...house, hear: {}, more: 1 }, { ...house, speak: { url: "ftp://secret" } }, "secret"]) {
+        const refused = yield* Effect.flip(readSettings({ VOICE_PARTS: JSON.stringify({ house: wrong }) }))
+        assert.strictEqual(refused.problems.length, 1)
+        assert.notInclude(refused.message, "secret")
+      }
+      const refused = yield* Effect.flip(readSettings({ VOICE_FALLBACK: "house" }))
+      assert.include(refused.message, "VOICE_PARTS")
+    })
+  )
+
   it.effect("is refused with every problem in one list, and without a value", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(

@@ -12,7 +12,7 @@ const mostMessages = 200
 
 export type Misbehaved = (problem: string) => void
 
-const tooLarge = `sent a message of more than ${mostBytes / 1024 / 1024} MB`
+export const tooLarge = `sent a message of more than ${mostBytes / 1024 / 1024} MB`
 
 /** Counts the messages of a server, which may be notifications that nobody asked for. */
 export const messageCounter = (misbehaved: Misbehaved, now: () => number = () => performance.now()): (() => void) => {
@@ -54,8 +54,6 @@ export const countMessages = (transport: Transport, misbehaved: Misbehaved): voi
 
 /** Whether an error of the SDK means that a program wrote a line of more than `mostBytes`. */
 export const isTooLarge = (error: Error): boolean => error.message.startsWith("ReadBuffer exceeded")
-
-export const problemOfProgram = tooLarge
 
 /** `fetch` whose answers end with an error when one message of them is too large. */
 export const boundedFetch =

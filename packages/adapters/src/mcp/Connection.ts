@@ -20,7 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { boundedFetch, countMessages, isTooLarge, type Misbehaved, mostBytes, problemOfProgram } from "./Bounds.ts"
+import { boundedFetch, countMessages, isTooLarge, type Misbehaved, mostBytes, tooLarge } from "./Bounds.ts"
 import { type Asked, type CallState, readQuestion } from "./Elicitation.ts"
 import type { AddressOptions, McpServer, ProgramOptions } from "./McpServer.ts"
 
@@ -146,7 +146,7 @@ const open = async (server: ConnectedServer, { answers, isOlder, onChange, signa
   // The client calls what was here before it.
   // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen
   transport.onerror = (error) => {
-    if (isTooLarge(error)) misbehaved(problemOfProgram)
+    if (isTooLarge(error)) misbehaved(tooLarge)
   }
   let isOpen = false
   // eslint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way to listen

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { asSentence } from "./McpTools.ts"
-import { isUsableSchema } from "./UsableSchema.ts"
+import { isUsableSchema } from "../protocols/UsableSchema.ts"
 
 /** Questions of one call, all rounds together, and characters of their forms and of what the server wants back. */
 const most = { questions: 16, schema: 16_000, state: 64_000 }

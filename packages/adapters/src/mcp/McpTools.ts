@@ -4,7 +4,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { hasUsableHeaders } from "./ParameterHeaders.ts"
-import { isUsableSchema } from "./UsableSchema.ts"
+import { isUsableSchema } from "../protocols/UsableSchema.ts"
 
 /** Longer names and descriptions are cut. A tool with longer parameters is left out: a part of a schema is none. */
 const longest = { name: 64, description: 4000, parameters: 16_000 }

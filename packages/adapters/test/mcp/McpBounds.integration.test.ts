@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url"
 import { InMemory } from "../../src/in-memory/index.ts"
 import { messageCounter } from "../../src/mcp/Bounds.ts"
 import { Mcp } from "../../src/mcp/index.ts"
-import { isUsableSchema } from "../../src/mcp/UsableSchema.ts"
+import { isUsableSchema } from "../../src/protocols/UsableSchema.ts"
 import { callTool, say, type ScriptStep, ScriptedModel } from "@colloquy/testing"
 
 const script = (name: string, ...args: ReadonlyArray<string>) => ({
