@@ -4,6 +4,7 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { type Example, readExamples } from "./Examples.ts"
 import { type PublicEntry, type PublicMember, type PublicName, readPublicNames } from "./PublicNames.ts"
 import { packages, root } from "./Workspace.ts"
 
@@ -22,17 +23,34 @@ const prose = (text: string): string =>
 const firstSentence = (text: string): string =>
   /^[\s\S]*?\.(?=\s|$)/u.exec(prose(text))?.[0].replaceAll("\n", " ") ?? ""
 
-const nameText = ({ code, name, text }: PublicName): string =>
-  [`## ${name}`, prose(text), ...(code === "" ? [] : [`\`\`\`ts\n${code}\n\`\`\``])]
+const block = (code: string): string => `\`\`\`ts\n${code}\n\`\`\``
+
+/** A program shows how a value is used; for a type its page is named. */
+const exampleText = ({ code, page, title }: Example, declaration: string): ReadonlyArray<string> =>
+  /^(?:const|(?:export )?(?:const|function|class|declare))\b/u.test(declaration)
+    ? [`From [${title}](../${page}):`, block(code)]
+    : [`Used in [${title}](../${page}).`]
+
+type ExampleOf = (name: PublicName) => Example | undefined
+
+const nameText = (named: PublicName, exampleOf: ExampleOf): string => {
+  const example = exampleOf(named)
+  return [
+    `## ${named.name}`,
+    prose(named.text),
+    ...(named.code === "" ? [] : [block(named.code)]),
+    ...(example === undefined ? [] : exampleText(example, named.code))
+  ]
     .filter((part) => part !== "")
     .join("\n\n")
+}
 
-const entryPage = ({ name, names, text }: PublicEntry): string =>
+const entryPage = ({ name, names, text }: PublicEntry, exampleOf: ExampleOf): string =>
   [
     `# ${name}`,
     prose(text),
     `All sub-paths: [Every public name](../reference.md).`,
-    ...names.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(nameText)
+    ...names.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((each) => nameText(each, exampleOf))
   ].join("\n\n")
 
 const cell = (text: string): string => text.replaceAll(/\s*\n\s*/gu, " ").replaceAll("|", "\\|")
@@ -151,6 +169,13 @@ if (found.length > 0) {
 }
 rmSync(home, { recursive: true, force: true })
 mkdirSync(home, { recursive: true })
-for (const each of entries) writeFileSync(join(home, `${pageName(each.name)}.md`), `${entryPage(each)}\n`)
+const examples = readExamples()
+/** A name that several sub-paths have needs one example for all. */
+const exampleOf: ExampleOf = ({ file, name }) =>
+  entries
+    .filter(({ names }) => names.some((each) => each.file === file && each.name === name))
+    .map((entry) => examples(entry.name, name))
+    .find((example) => example !== undefined)
+for (const each of entries) writeFileSync(join(home, `${pageName(each.name)}.md`), `${entryPage(each, exampleOf)}\n`)
 writeFileSync(join(home, "options.md"), `${optionsPage(entries, await readDefaults(entries))}\n`)
 writeFileSync(join(home, "index.md"), `${indexText(entries)}\n`)

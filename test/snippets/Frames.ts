@@ -571,7 +571,7 @@ console.log(found?.messages[0]?.content)
   { page: "docs/documents.md", has: "rooms, owner", prints: "At noon [d1]. house.md\n" },
   { page: "docs/guards.md", has: "const noKeys", prints: "The key is [key].\n" },
   { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },
-  { page: "docs/http.md", has: "await colloquy.handler({", prints: "200\n" },
+  { page: "docs/http.md", has: "const response = await ai.handler(\n", prints: "200\n" },
   { page: "docs/migration.md", has: "kernel.threads.import({", prints: "Yes, in Oslo.\n" },
   {
     page: "docs/tools.md",

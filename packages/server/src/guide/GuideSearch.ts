@@ -51,6 +51,20 @@ const mostOfPage = 2
 const longestQuery = 200
 const isAboutCode = (page: string): boolean => !/^docs\/(?!decisions\/|reference\/)/u.test(page)
 
+/** Words of a question that say nothing about a page. */
+const idle: ReadonlySet<string> = new Set(
+  "a add all an and are at be by can colloquy do does ends every for from how i in into is it me my of on one or that the there to use was what when which with without".split(
+    " "
+  )
+)
+
+/** What is asked, without the words that stand in every question; a question of nothing else stays as it is. */
+const askedWords = (query: string): string => {
+  const words = query.slice(0, longestQuery).split(/\s+/u)
+  const kept = words.filter((word) => !idle.has(word.toLowerCase()))
+  return (kept.length === 0 ? words : kept).join(" ")
+}
+
 const stems = (word: string): Array<string> => [...splitTerms(word, "en")]
 
 const searchOptions = { prefix: (term: string) => term.length >= 3 }
@@ -78,9 +92,9 @@ export const makeSearch = (all: ReadonlyArray<GuidePage>): ((query: string) => R
     }))
   )
   return (query) => {
-    const asked = query.slice(0, longestQuery)
+    const asked = askedWords(query)
     const weights = new Map(
-      inPages.search(asked).map(({ id, score }) => [String(id), isAboutCode(String(id)) ? score / 4 : score])
+      inPages.search(asked).map(({ id, score }) => [String(id), isAboutCode(String(id)) ? score / 6 : score])
     )
     const found = inSections
       .search(asked)
