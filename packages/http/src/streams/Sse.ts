@@ -22,9 +22,11 @@ import { contextUsageToWire } from "../encoding/Encode.ts"
 export type Shown = Pick<typeof Wings.Service, "event" | "fields">
 
 /** Events in, text out. Events without a form on the wire give nothing. */
-const makeEncoder = (ids: ReplyIds, wings: Shown): ((events: ReadonlyArray<TurnEvent>) => string) => {
-  const head = `id: ${ids.runId}:`
-  const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = ids
+const makeEncoder = (
+  { assistantId: assistant_id, runId: run_id, threadId: thread_id }: ReplyIds,
+  wings: Shown
+): ((events: ReadonlyArray<TurnEvent>) => string) => {
+  const head = `id: ${run_id}:`
   const ids = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)}`
   return (events) => {
     let text = ""
