@@ -34,7 +34,7 @@ export default defineConfig({
         ...sources,
         test: {
           name: "integration",
-          // They wait for processes, browsers and real pauses for half of their time: two for each of two cores keep both busy.
+          // They wait for processes, browsers and real pauses for half of their time: two for each of two cores keep both busy (decision 96).
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
           include: [

@@ -202,7 +202,7 @@ export type {
 export {
   type InboxFilter,
   type InboxPage,
-  type InboxPlace,
+  type RunPosition,
   InboxStore,
   longestPreview,
   type RunChange,
@@ -300,6 +300,6 @@ export type { SubmitError } from "./turns/ToolOutputs.ts"
 export type { BusyPolicy } from "./turns/TurnRequest.ts"
 export type { ContextUsage } from "./prompts/Explanation.ts"
 export type { TerminalEvent } from "./turns/TurnEvent.ts"
-export { foldReply, type ReplyPlace } from "./turns/TurnReply.ts"
+export { foldReply, type ReplyIds } from "./turns/TurnReply.ts"
 export { IgnoredOption } from "./turns/IgnoredOption.ts"
 export { TurnPlan } from "./turns/TurnPlan.ts"

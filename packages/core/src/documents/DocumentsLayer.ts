@@ -45,7 +45,7 @@ import { sweepPeriodically } from "./OrphanedBlobs.ts"
 import { makeSummaryWorker } from "./SummarizeDocument.ts"
 import { makeReceiving, type ReceivedFile } from "./ReceivedFile.ts"
 
-import { type DocumentPlace, Documents, type DocumentSearch, type NoPlace, type Upload } from "./Documents.ts"
+import { type DocumentPlace, Documents, type DocumentSearch, type PlaceNotFound, type Upload } from "./Documents.ts"
 
 /** Over `Kernel.layer` and `Retrieval.layer`. */
 export const documentsLayer: Layer.Layer<
@@ -96,7 +96,7 @@ export const documentsLayer: Layer.Layer<
 
     const findAssistant = Effect.fnUntraced(function* (
       place: DocumentPlace
-    ): Effect.fn.Return<Assistant, NoPlace | StoreUnavailable, Principal> {
+    ): Effect.fn.Return<Assistant, PlaceNotFound | StoreUnavailable, Principal> {
       if ("assistantId" in place) {
         const found = yield* assistants.get(place.assistantId)
         return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: place.assistantId })

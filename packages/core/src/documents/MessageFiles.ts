@@ -23,7 +23,7 @@ import { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type { TurnRequest } from "../turns/TurnRequest.ts"
 import type { StartError, Turns } from "../turns/TurnUseCases.ts"
 import type { Document } from "./Document.ts"
-import type { DocumentPlace, Documents, NoPlace } from "./Documents.ts"
+import type { DocumentPlace, Documents, PlaceNotFound } from "./Documents.ts"
 import { documentsPartName } from "./DocumentWork.ts"
 import { notReady } from "./NotReady.ts"
 import type { ReceivedFile } from "./ReceivedFile.ts"
@@ -139,7 +139,7 @@ const findAll = (
   documents: FileServices["documents"],
   threadId: ThreadId,
   skip = 0
-): Effect.Effect<ReadonlyArray<Document>, NoPlace | StoreUnavailable, Principal> =>
+): Effect.Effect<ReadonlyArray<Document>, PlaceNotFound | StoreUnavailable, Principal> =>
   Effect.flatMap(documents.list({ threadId }, { skip, limit: maximumLimit }), (page) =>
     page.length < maximumLimit
       ? Effect.succeed(page)

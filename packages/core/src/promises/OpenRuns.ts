@@ -2,7 +2,7 @@
 import { AssistantId, RunId, ThreadId } from "../primitives/Ids.ts"
 import { firstPage } from "../primitives/Page.ts"
 import { Inbox, type RunSummaries } from "../runs/Inbox.ts"
-import type { InboxPlace, RunChange } from "../runs/InboxStore.ts"
+import type { RunPosition, RunChange } from "../runs/InboxStore.ts"
 import type { RunStatus } from "../runs/Run.ts"
 import { type RunList, Turns } from "../turns/TurnUseCases.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
@@ -20,7 +20,7 @@ export interface RunsFilter {
   /** Default 20. */
   readonly limit?: number | undefined
   /** `next` of the page before. */
-  readonly after?: InboxPlace | undefined
+  readonly after?: RunPosition | undefined
 }
 
 /** The runs of an owner: list, look at, follow, cancel. */

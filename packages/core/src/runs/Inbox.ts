@@ -13,7 +13,7 @@ import { Principal } from "../access/Principal.ts"
 import type { OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import { type InboxPage, type InboxPlace, InboxStore, type RunChange, type RunSummary } from "./InboxStore.ts"
+import { type InboxPage, type RunPosition, InboxStore, type RunChange, type RunSummary } from "./InboxStore.ts"
 
 /** How often changes of runs are looked for, and how many may listen. */
 export interface InboxSettings {
@@ -41,7 +41,7 @@ export class TooManyFollowers extends Schema.TaggedError<TooManyFollowers>()("To
 export interface RunSummaries {
   readonly runs: ReadonlyArray<RunSummary>
   /** `InboxPage.after` of the next page; null: there is none. */
-  readonly next: InboxPlace | null
+  readonly next: RunPosition | null
 }
 
 /** A reader that comes back within this time misses nothing. */

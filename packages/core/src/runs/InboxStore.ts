@@ -37,8 +37,8 @@ export interface RunSummary extends Pick<
   readonly contentPreview: string | null
 }
 
-/** The place of a run among all runs of its owner. */
-export interface InboxPlace {
+/** Where a run stands among all runs of its owner. */
+export interface RunPosition {
   readonly createdAt: Date
   readonly id: RunId
 }
@@ -56,7 +56,7 @@ export interface InboxFilter {
 export interface InboxPage extends InboxFilter {
   readonly limit: number
   /** The last run of the page before. */
-  readonly after?: InboxPlace
+  readonly after?: RunPosition
 }
 
 /** `mark` rises with each recorded change of the owner. */

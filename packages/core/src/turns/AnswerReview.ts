@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import { Principal } from "../access/Principal.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { Leg } from "./Leg.ts"
+import { withoutEscapes } from "./JsonEscapes.ts"
 import { missingGuard } from "./Rewriting.ts"
 import { type BoundReview, ReviewFailed, ReviewStopped } from "./ReviewVerdict.ts"
 import type { Review, Verdict } from "./Review.ts"
@@ -179,14 +180,6 @@ export class AnswerReview {
     })
   }
 }
-
-/** JSON in which characters stand as themselves. A model may write `\u00fc` for `ü`: who parses it reads the same, but a review would not find it. */
-const withoutEscapes = (json: string): string =>
-  json.replaceAll(/\\(?:u([\da-f]{4})|.)/giu, (escape, code: string | undefined) => {
-    if (escape === "\\/") return "/"
-    const character = code === undefined ? "" : String.fromCharCode(Number.parseInt(code, 16))
-    return /[^\p{Cc}\p{Cs}"\\]/u.test(character) ? character : escape
-  })
 
 /** Null if no part of the leg reviews. Fails if a part is missing that has to check this run. */
 export const makeReview = (

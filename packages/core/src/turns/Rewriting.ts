@@ -1,6 +1,7 @@
 /** Texts that enter a turn pass the parts that rewrite, in the order of their names. Most turns have no such part. */
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
+import { isJson, withoutEscapes } from "./JsonEscapes.ts"
 import type { PartError, PlannedPart, RegisteredPart } from "./RegisteredPart.ts"
 import { TurnRefused } from "./TurnErrors.ts"
 import type { Rewrite, TextSource } from "./TurnPart.ts"
@@ -13,7 +14,7 @@ export const rewriteBy = (
   const rewriting = parts.filter((part) => part.has("rewrite"))
   if (rewriting.length === 0) return null
   return Effect.fnUntraced(function* (text: string): Effect.fn.Return<string, PartError, Principal> {
-    let rewritten = text
+    let rewritten = source.kind === "tool_output" && isJson(text) ? withoutEscapes(text) : text
     for (const part of rewriting) rewritten = yield* part.rewrite(rewritten, source)
     return rewritten
   })

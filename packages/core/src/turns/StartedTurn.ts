@@ -6,7 +6,7 @@ import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunLog } from "../runs/RunLog.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
-import { foldReply, type ReplyPlace, type TurnReply } from "./TurnReply.ts"
+import { foldReply, type ReplyIds, type TurnReply } from "./TurnReply.ts"
 
 export interface StartedTurn {
   readonly threadId: ThreadId
@@ -24,23 +24,23 @@ export interface StartedTurn {
 
 /** `log` is the log of the leg, when this process works on the run. Then the reply is folded once, at the end of the leg. */
 export const startedTurn = (
-  { ignored = [], ...place }: ReplyPlace & { readonly ignored?: ReadonlyArray<IgnoredOption> },
+  { ignored = [], ...ids }: ReplyIds & { readonly ignored?: ReadonlyArray<IgnoredOption> },
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   log?: RunLog<TurnEvent>
 ): StartedTurn => {
-  const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyFromEvents(place, all))
+  const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyFromEvents(ids, all))
   return {
-    ...place,
+    ...ids,
     ignored,
     events,
     reply:
       log === undefined
         ? wholeReply()
-        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyFromEvents(place, log.events) : wholeReply()))
+        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyFromEvents(ids, log.events) : wholeReply()))
   }
 }
 
-const replyFromEvents = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): Effect.Effect<TurnReply> => {
-  const reply = foldReply(place, events)
-  return reply === undefined ? Effect.die(new Error(`The log of run ${place.runId} has no end`)) : Effect.succeed(reply)
+const replyFromEvents = (ids: ReplyIds, events: ReadonlyArray<TurnEvent>): Effect.Effect<TurnReply> => {
+  const reply = foldReply(ids, events)
+  return reply === undefined ? Effect.die(new Error(`The log of run ${ids.runId} has no end`)) : Effect.succeed(reply)
 }

@@ -44,28 +44,28 @@ export interface TurnReply {
 }
 
 /** The thread, the assistant and the run of a reply. */
-export type ReplyPlace = Pick<TurnReply, "threadId" | "assistantId" | "runId">
+export type ReplyIds = Pick<TurnReply, "threadId" | "assistantId" | "runId">
 
 /** Undefined while the leg has not ended. */
-export const foldReply = (place: ReplyPlace, events: ReadonlyArray<TurnEvent>): TurnReply | undefined => {
+export const foldReply = (ids: ReplyIds, events: ReadonlyArray<TurnEvent>): TurnReply | undefined => {
   const end = events.findLast(isTerminal)
-  return end === undefined ? undefined : replyOfEnd(place, end, events)
+  return end === undefined ? undefined : replyOfEnd(ids, end, events)
 }
 
 /** `createdAt` is that of a leg whose first event is not among the events. */
 export const replyOfEnd = (
-  place: ReplyPlace,
+  ids: ReplyIds,
   end: TerminalEvent,
   events: ReadonlyArray<TurnEvent>,
   createdAt = new Date(0)
 ): TurnReply => {
-  if (end._tag === "MessageSaved") return savedReply(place, end, events)
+  if (end._tag === "MessageSaved") return savedReply(ids, end, events)
   const begin = events.find((event) => event._tag === "RunStarted" || event._tag === "RunContinuing")
   let reasoning = ""
   for (const event of events) if (event._tag === "ReasoningDelta") reasoning += event.text
   return {
-    ...place,
-    assistantId: end.assistant?.id ?? place.assistantId,
+    ...ids,
+    assistantId: end.assistant?.id ?? ids.assistantId,
     messageId: end.messageId,
     role: "assistant",
     status: statusByTag[end._tag],
@@ -109,11 +109,11 @@ const faultIn = (end: TerminalEvent): RunFault | null =>
     : null
 
 const savedReply = (
-  place: ReplyPlace,
+  ids: ReplyIds,
   { at, ignored = [], keptAs, messageId }: MessageSaved,
   events: ReadonlyArray<TurnEvent>
 ): TurnReply => ({
-  ...place,
+  ...ids,
   messageId,
   role: "user",
   status: "COMPLETED",

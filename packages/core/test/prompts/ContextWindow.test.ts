@@ -60,7 +60,9 @@ describe("the size of a message", () => {
     const plain = message(1, null, "assistant", 100)
     const ofOne = messageSize(plain) - 100
     const call = { id: "c", name: "look", arguments: "{}" }
+    const step = { text: "", toolCalls: [call], hostedResults: [], providerData: null }
     assert.strictEqual(messageSize({ ...plain, toolCalls: [call, call] }), 100 + ofOne * 5)
+    assert.strictEqual(messageSize({ ...plain, steps: [step, step, step] }), 100 + ofOne * 7)
     assert.isAbove(ofOne, 0)
   })
 })

@@ -232,6 +232,30 @@ describe("what a model reads besides the message", () => {
     )
   })
 
+  it.effect("is rewritten as the model reads it: in an output that is JSON, also what is written as escapes", () => {
+    const state = InMemory.makeState()
+    const redacting = guard((text) => Effect.succeed(text.replaceAll(secret, "[key]")))
+    return withParts(
+      [callTool("weather", {}, "c1"), callTool("weather", {}, "c2"), say("Done.")],
+      { state, parts: [redacting] },
+      Effect.gen(function* () {
+        const turn = yield* Turns.use((turns) => turns.start({ content: "Hi", tools: [weather] }))
+        yield* turn.reply
+        const outputs = [{ toolCallId: "c1", output: '{"key":"\\u0073k\\u002d6"}' }]
+        const next = yield* Turns.use((turns) => turns.submitToolOutputs({ threadId: turn.threadId, outputs }))
+        yield* next.reply
+        const prose = [{ toolCallId: "c2", output: "C:\\u0073 is no JSON" }]
+        const last = yield* Turns.use((turns) => turns.submitToolOutputs({ threadId: turn.threadId, outputs: prose }))
+        assert.strictEqual((yield* last.reply).content, "Done.")
+        const [first, second] = (yield* ScriptedModel).requests
+          .slice(-1)
+          .flatMap(({ messages }) => messages)
+          .flatMap((message) => (message.role === "tool" ? [message.output] : []))
+        assert.deepStrictEqual([first, second], ['{"key":"[key]"}', "C:\\u0073 is no JSON"])
+      })
+    )
+  })
+
   it.effect("is withheld if it cannot be rewritten, and the run goes on", () => {
     const state = InMemory.makeState()
     const failing = guard((text, { kind }) => (kind === "message" ? Effect.succeed(text) : Effect.die("a fault")))

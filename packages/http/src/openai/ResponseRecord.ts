@@ -253,17 +253,17 @@ export const ofStored = (
     cut,
     fault: isLast ? run.fault : null,
     output: [
-      ...before.flatMap((each) => itemsOf(each, "completed")),
-      ...itemsOf(message, status === "completed" && cut === null ? "completed" : "incomplete")
+      ...before.flatMap((each) => messageItems(each, "completed")),
+      ...messageItems(message, status === "completed" && cut === null ? "completed" : "incomplete")
     ],
-    usage: [...before, message].reduce<Usage | null>(addUsageOf, null)
+    usage: [...before, message].reduce<Usage | null>(addMessageUsage, null)
   }
 }
 
-const itemsOf = ({ content, id, supplements, toolCalls }: Message, status: "completed" | "incomplete") =>
+const messageItems = ({ content, id, supplements, toolCalls }: Message, status: "completed" | "incomplete") =>
   outputItems(id, content ?? "", toolCalls, status, supplements)
 
-const addUsageOf = (sum: Usage | null, { usage }: Message): Usage | null =>
+const addMessageUsage = (sum: Usage | null, { usage }: Message): Usage | null =>
   sum === null || usage === null ? (usage ?? sum) : addUsage(sum, usage)
 
 const statusOfRun: { readonly [Status in RunStatus]: ResponseStatus } = {

@@ -3,7 +3,7 @@
  * text and one array of bytes, a delta costs one `JSON.stringify` of its text, and what all events of a stream share is written once.
  */
 import type { StoreUnavailable, TurnEvent, Usage } from "@colloquy/core"
-import type { ReplyPlace } from "@colloquy/core/adapters"
+import type { ReplyIds } from "@colloquy/core/adapters"
 import { totalTokens } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
@@ -22,9 +22,11 @@ import { contextUsageToWire } from "../encoding/Encode.ts"
 export type Shown = Pick<typeof Wings.Service, "event" | "fields">
 
 /** Events in, text out. Events without a form on the wire give nothing. */
-const makeEncoder = (place: ReplyPlace, wings: Shown): ((events: ReadonlyArray<TurnEvent>) => string) => {
-  const head = `id: ${place.runId}:`
-  const { assistantId: assistant_id, runId: run_id, threadId: thread_id } = place
+const makeEncoder = (
+  { assistantId: assistant_id, runId: run_id, threadId: thread_id }: ReplyIds,
+  wings: Shown
+): ((events: ReadonlyArray<TurnEvent>) => string) => {
+  const head = `id: ${run_id}:`
   const ids = `,${JSON.stringify({ thread_id, assistant_id, run_id }).slice(1, -1)}`
   return (events) => {
     let text = ""
@@ -190,14 +192,14 @@ export const streamHeaders = { "cache-control": "no-cache, no-transform", "x-acc
 
 /** The answer that carries the stream. The turn has begun by then, so nothing can be refused any more. */
 export const streamResponse = (
-  place: ReplyPlace,
+  ids: ReplyIds,
   events: Stream.Stream<TurnEvent, StoreUnavailable>,
   { heartbeat, wings }: { readonly heartbeat: Duration.Input; readonly wings: Shown }
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
   // The stream is read by a fiber of its own: it takes the kernel's clock along.
   Effect.map(Clock.Clock, (clock) =>
     HttpServerResponse.stream(
-      withHeartbeat({ events, encode: shared(wings, inBytes(makeEncoder(place, wings))), interval: heartbeat, clock }),
+      withHeartbeat({ events, encode: shared(wings, inBytes(makeEncoder(ids, wings))), interval: heartbeat, clock }),
       {
         contentType: "text/event-stream",
         headers: streamHeaders
