@@ -65,7 +65,7 @@ try {
         reducedMotion: "reduce"
       })
       const page = await context.newPage()
-      page.setDefaultTimeout(15_000)
+      page.setDefaultTimeout(60_000)
       await page.goto(`${server.url}/#key=${keyOf(server)}`)
       await page.locator("main .composer").waitFor()
       try {

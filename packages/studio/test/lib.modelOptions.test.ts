@@ -1,5 +1,6 @@
 /** The options of a model from a form, and back. */
 import { assert, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
 import { optionFields, readOptions, writeOptions } from "../src/page/lib/modelOptions.ts"
 
 describe("the options of a model", () => {
@@ -15,14 +16,19 @@ describe("the options of a model", () => {
       parallel_tool_calls: false
     }
     assert.deepStrictEqual(readOptions(writeOptions(all)), all)
-    assert.sameMembers(
-      optionFields.map(({ name }) => name),
-      Object.keys(all)
-    )
     assert.deepStrictEqual(readOptions({ tool_choice: "none", parallel_tool_calls: "true" }), {
       tool_choice: "none",
       parallel_tool_calls: true
     })
+  })
+
+  it("are those of the API, each with a field", () => {
+    const file = new URL("../../http/openapi.json", import.meta.url)
+    const { properties } = JSON.parse(readFileSync(file, "utf8")).components.schemas.ModelOptions
+    assert.sameMembers(
+      optionFields.map(({ name }) => name),
+      Object.keys(properties)
+    )
   })
 
   it("that are empty are none, and where all are empty nothing is said", () => {

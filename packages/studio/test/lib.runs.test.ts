@@ -6,6 +6,7 @@ import {
   firstToken,
   isShown,
   noFilters,
+  plainWords,
   readFilters,
   runDays,
   sumRuns,
@@ -251,4 +252,10 @@ describe("the samples of requests", () => {
     )
     assert.include(typescriptSample("http://host/api", request), '"content": "It\'s `noon` $HOME"')
   })
+})
+
+it("the first words of an answer stand in a line without the marks of markdown", () => {
+  const text = "## A sample Words can be **strong**, *soft* or `code`, and [a link](https://example.com). - one 1. two"
+  assert.strictEqual(plainWords(text), "A sample Words can be strong, soft or code, and a link. - one 1. two")
+  for (const plain of ["2 * 3 * 4 = 24", "C# and a_b", "5 > 3", "**", ""]) assert.strictEqual(plainWords(plain), plain)
 })

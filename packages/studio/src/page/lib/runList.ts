@@ -143,3 +143,10 @@ export const totalTime = ({ ended_at, started_at, status }: RunSummary, now: num
   status === "IN_PROGRESS" && started_at !== null
     ? Math.max(0, now - Date.parse(started_at))
     : between(started_at, ended_at)
+
+/** The words of markdown without its marks, for a line of a list. */
+export const plainWords = (text: string): string =>
+  text
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/gu, "$1")
+    .replaceAll(/^[>*+-] |(?<=^|\s)#{1,6} (?=\S)/gu, "")
+    .replaceAll(/(\*\*|\*|`)(\S(?:[^*`]*\S)?)\1/gu, "$2")

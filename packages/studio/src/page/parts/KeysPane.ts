@@ -63,7 +63,7 @@ const KeyItem = ({ apiKey, onChange }: KeyItemProps): View => {
   const revoke = () =>
     confirm({
       title: "Revoke the key",
-      text: `Programs that use “${name}” are refused from then on, for ever.${current ? " It is the key of this page: you will be asked for another one." : ""}`,
+      text: `Programs that use “${name}” are refused within seconds, for ever.${current ? " It is the key of this page: you will be asked for another one." : ""}`,
       action: "Revoke",
       run: async () => {
         await call(`/owners/me/keys/${key_id}`, { method: "DELETE" })

@@ -7,6 +7,7 @@ import {
   firstToken,
   noFilters,
   periodStart,
+  plainWords,
   readFilters,
   runDays,
   type RunFilters,
@@ -277,7 +278,7 @@ const RunRow = ({ filters, isCurrent, run }: RowProps): View => {
       <a href=${link} aria-current=${isCurrent ? "true" : undefined}>${name}</a>
       ${run.parent_run_id !== null && html` <span class="badge soft">helper</span>`}
       ${run.schedule_id !== null && html` <span class="badge soft">schedule</span>`}
-      <span class=${classes("detail", problem !== undefined && "problem")} dir="auto">${problem ?? run.content_preview ?? ""}</span>
+      <span class=${classes("detail", problem !== undefined && "problem")} dir="auto">${problem ?? plainWords(run.content_preview ?? "")}</span>
     </td>
     <td class="cell-model"><span>${run.model_name}</span><span class="detail">${names.value.get(run.assistant_id) ?? run.model_provider}</span></td>
     <td class="side-right" data-word=${run.steps === 1 ? "step" : "steps"}>${count(run.steps)}</td>
