@@ -108,7 +108,9 @@ const handlers = HttpApiBuilder.group(
         const { raw: sent, value: input } = yield* read(runBody, raw)
         const wanted = yield* Effect.fromResult(wantedBy(input))
         yield* takePlace
-        const fingerprint = yield* sha256(JSON.stringify([raw.params.assistant_id, input.threadId, input.runId]))
+        // A client may answer an interrupt under the id of the run that asked.
+        const asked = [raw.params.assistant_id, input.threadId, input.runId, ...(input.resume ?? [])]
+        const fingerprint = yield* sha256(JSON.stringify(asked))
         const key = raw.headers["idempotency-key"] ?? `ag-ui:${fingerprint}`
         const found = answer(raw.params.assistant_id, input, wanted, { key, fingerprint })
         return yield* Effect.matchEffect(found, {

@@ -267,6 +267,19 @@ describe("an assistant as an AG-UI agent", () => {
     assert.lengthOf(await stored(service, client), 3)
   })
 
+  it("takes a decision under the id of the run that asked, with the decision as the call's message, as React's parts do", async () => {
+    const paid: Array<unknown> = []
+    await using service = await openAgUi([callTool("pay", {}, "a"), say("Done.")], { hosted: [pay(paid)] })
+    const client = agentOf(service, await newAssistant(service), { threadId: "t" })
+    await client.ask("Pay", { runId: "one" })
+    client.agent.addMessage({ id: "m", role: "tool", toolCallId: "a", content: '{"approved":true}' })
+    const resume = [{ interruptId: "a", status: "resolved" as const, payload: { approved: true } }]
+    await client.run({ runId: "one", resume })
+    await client.run({ runId: "one", resume })
+    assert.lengthOf(paid, 1)
+    assert.deepStrictEqual(shown(client.agent.messages).at(-1), ["assistant", "Done."])
+  })
+
   it("ends a failed run with RUN_ERROR, and asks again when the client runs once more", async () => {
     await using service = await openAgUi([fail("quota"), say("Now.")])
     const client = agentOf(service, await newAssistant(service))
