@@ -313,13 +313,11 @@ describe("the end of an answer that was broken off", () => {
   })
 })
 
-describe("a client that is gone", () => {
+describe("words of the user", () => {
   const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
   const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
 
-  it("a turn that is still being spoken is not late, and is so in its time after its end", () => {
-    const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
-    const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
+  it("of a turn that is still being spoken are not late, and are so in their time after its end", () => {
     const item = { _tag: "UserItem", itemId: "u", before: null, transcribed: true, isOpen: true } as const
     const open = decide(live, vendor(item), 1000).state
     assert.isAbove(nextDue(open), 100_000)
@@ -327,9 +325,7 @@ describe("a client that is gone", () => {
     assert.strictEqual(nextDue(ended), 60_000)
   })
 
-  it("words of a turn in which nothing was said are taken back, and of one without words nothing is told", () => {
-    const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
-    const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
+  it("of a turn in which nothing was said are taken back, and of one without words nothing is told", () => {
     const item = { _tag: "UserItem", itemId: "u", before: null, transcribed: true, isOpen: true } as const
     const open = decide(live, vendor(item), 0).state
     const nothing = vendor({ _tag: "NothingSaid", itemId: "u" })
@@ -339,6 +335,11 @@ describe("a client that is gone", () => {
       { _tag: "Tell", event: { _tag: "TranscriptFinal", role: "user", itemId: "u", text: "" } }
     ])
   })
+})
+
+describe("a client that is gone", () => {
+  const vendor = (event: VendorEvent): Input => ({ _tag: "Vendor", event })
+  const live = decide(openingState(terms, 0), vendor({ _tag: "Ready" }), 0).state
 
   it("is waited for no longer than its transcripts and the usage of its answer", () => {
     const asked = decide(live, vendor({ _tag: "UserItem", itemId: "u", before: null, transcribed: true }), 0).state
