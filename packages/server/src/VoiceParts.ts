@@ -56,7 +56,7 @@ export const readVoiceParts = (text: string): Option.Option<NamedVoices> => {
 }
 
 /** The id under which these voices are offered. */
-export const partsId = "parts"
+const partsId = "parts"
 
 /** Failure: what to change, for the operator. Null: there are no such voices. */
 export const makeVoiceParts = (
