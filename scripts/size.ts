@@ -14,7 +14,7 @@ const gates: Readonly<Record<string, { readonly own?: number; readonly whole?: n
   "@colloquy/core/media": { own: 30_000 },
   "@colloquy/core/outputs": { own: 8_500 },
   "@colloquy/core/helpers": { own: 11_500 },
-  "@colloquy/core/inspection": { own: 8_500 },
+  "@colloquy/core/inspection": { own: 8_600 },
   "@colloquy/core/web-search": { own: 15_000 },
   "@colloquy/core/schedules": { own: 12_000 },
   "@colloquy/core/webhooks": { own: 12_000 },

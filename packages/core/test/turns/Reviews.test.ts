@@ -238,6 +238,17 @@ describe("what a review changes", () => {
     )
   )
 
+  it.effect("may be broken JSON, of which what is no escape stays", () =>
+    withGuard(
+      [say('{"key": "\\u0073k\\u002d1 \\q \\u12 \\U0041 \\')],
+      {},
+      Effect.gen(function* () {
+        const { events } = yield* turnOf({ jsonOutput: true })
+        assert.strictEqual(textOf(events), '{"key": "[key] \\q \\u12 \\U0041 \\')
+      })
+    )
+  )
+
   it.effect("keeps its escapes where it is no JSON", () =>
     withGuard(
       [say("Write \\u00fc and a\\/b.")],
