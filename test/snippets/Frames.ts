@@ -125,28 +125,6 @@ await colloquy.close()
   },
   { page: "docs/answers.md", has: "rooms: [answers()]", prints: "{ type: 'noul', noul: 0.9 }\n" },
   { page: "docs/answers.md", has: "Answers.use(", prints: "stated { type: 'noul', noul: 0.9 }\n" },
-  {
-    page: "docs/documents.md",
-    has: "FileExtractor.layer()",
-    before: `${stage}const options = providersOptions
-`,
-    after: `
-import { Assistants, Principal } from "@colloquy/core"
-import * as Effect from "effect/Effect"
-import * as Schedule from "effect/Schedule"
-import * as Stream from "effect/Stream"
-const found = Effect.gen(function* () {
-  const documents = yield* Documents
-  const { id: assistantId } = yield* (yield* Assistants).create({ name: "A" })
-  const scope = { _tag: "Assistant", assistantId } as const
-  yield* documents.upload({ scope, filename: "tea.html", bytes: Stream.make(new TextEncoder().encode("<p>Tea is a drink.")) })
-  const search = documents.search({ place: { assistantId }, query: "tea" })
-  return yield* Effect.repeat(search, { until: ({ excerpts }) => excerpts.length > 0, schedule: Schedule.spaced("20 millis") })
-})
-const { excerpts } = await Effect.runPromise(found.pipe(Principal.provide("ada"), Effect.provide(kernel)))
-assert.strictEqual(excerpts[0]?.chunk.text, "Tea is a drink.")
-`
-  },
   { page: "docs/files.md", has: "ocr: true", prints: /^Tea Tea\n\nis a drink of leaves\.\n$/u },
   {
     page: "docs/files.md",
@@ -274,8 +252,20 @@ const engine = await listen(searchEngine)
       test: "examples/search-and-images/search-and-images.test.ts"
     }
   })),
+  { page: "docs/tools.md", has: "const orderStatus: HostedTool", prints: "It is on its way.\n" },
+  { page: "docs/documents.md", has: "documents.upload({ scope", prints: "At noon [d1]. house.md\n" },
+  ...['"colloquy/documents"', "citationsIn("].map((has) => ({
+    page: "docs/citations.md",
+    has,
+    prints: "[d1] is handbook.md: Employees have thirty days of holiday a year.\n"
+  })),
+  { page: "docs/conversations.md", has: "conversations.fork({ threadId })", prints: "Coffee. true\n" },
+  { page: "docs/evals.md", has: "evals.summarizeExperiment(", prints: "completed 1\n" },
+  { page: "docs/helpers.md", has: "ScriptedModel.layer(script)", prints: "He says: Tea, tea.\n" },
+  { page: "docs/objects.md", has: "Outputs.layer()", prints: "{ item: 'tea', count: 2 }\n" },
+  { page: "docs/versions.md", has: "assistants.versions(guide.id", prints: "2,1\n2\n" },
   { page: "docs/versions.md", has: "assistantDiff }", prints: "description,systemPrompt\n2\n" },
-  { page: "docs/helpers.md", has: "const chief", prints: "He says: Tea, tea.\n" },
+  { page: "docs/helpers.md", has: "rooms: [helpers()]", prints: "He says: Tea, tea.\n" },
   { page: "docs/objects.md", has: 'from "zod"', prints: "2 tea\n" },
   {
     page: "docs/memory.md",
@@ -573,21 +563,6 @@ console.log(found?.messages[0]?.content)
   { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },
   { page: "docs/http.md", has: "const response = await ai.handler(\n", prints: "200\n" },
   { page: "docs/migration.md", has: "kernel.threads.import({", prints: "Yes, in Oslo.\n" },
-  {
-    page: "docs/tools.md",
-    has: "const orderStatus: HostedTool",
-    before: `${stage}import { callTool, say, ScriptedModel } from "@colloquy/testing"
-import * as Effect from "effect/Effect"
-import type { Json } from "effect/Schema"
-const asked: Array<Json | undefined> = []
-const lookUp = (order: Json | undefined) => Effect.sync(() => { asked.push(order); return "It is on its way." })
-`,
-    after: `
-const model = ScriptedModel.layer([callTool("order_status", { order: "7" }), say("On its way.")])
-const reply = await send(kernel.pipe(Layer.provide([model, stores])), { content: "Where is order 7?" })
-assert.deepStrictEqual([reply.content, asked], ["On its way.", ["7"]])
-`
-  },
   {
     page: "docs/tools.md",
     has: "Mcp.layer([",
