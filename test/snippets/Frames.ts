@@ -591,7 +591,12 @@ console.log(found?.messages[0]?.content)
   { page: "docs/guards.md", has: "const noKeys", prints: "The key is [key].\n" },
   { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },
   { page: "docs/http.md", has: "const response = await ai.handler(\n", prints: "200\n" },
-  { page: "docs/migration.md", has: "kernel.threads.import({", prints: "Yes, in Oslo.\n" },
+  ...["kernel.threads.import({", "conversations.import({"].map((has) => ({
+    page: "docs/migration.md",
+    has,
+    prints: "Yes, in Oslo.\n"
+  })),
+  { page: "docs/complaint.md", has: "evals.copyTurn(", prints: /evaluate\([^]*When are you open\?\n$/u },
   {
     page: "docs/tools.md",
     has: "const orderStatus: HostedTool",
@@ -788,15 +793,15 @@ await collector.stop()
 `,
     prints: "Hello.\ntrue\n"
   },
-  {
+  ...["Colloquy.open({ store: postgres(", "ManagedRuntime.make("].map((has): Frame => ({
     page: "docs/scale.md",
-    has: "POSTGRES",
+    has,
     needsPostgres: true,
     instead: [
       ['process.env["POSTGRES"] ?? ""', '(process.env["DATABASE_URL"] ?? "") + " " + process.env["DATABASE_URL"]']
     ],
     prints: "Hello.\n"
-  },
+  })),
   { page: "docs/telemetry.md", has: "Tracer.make({", prints: /^chat demo-1 \d+ true$[\s\S]*^invoke_agent {2}true$/mu },
   { page: "docs/ag-ui.md", has: "new HttpAgent({", prints: "Hello, Ada. completed\n" },
   {
