@@ -54,6 +54,25 @@ const cooked = (name: string, has: string): Frame => ({
   runBy: { file: `examples/cookbook/${name}.ts`, test: "examples/cookbook/cookbook.integration.test.ts" }
 })
 
+/** A wing of `webHandler` on a server of `node:http`, and what a client gets there. */
+const served = (page: string, wing: string, asks: string): Frame => ({
+  page,
+  has: `webHandler({ kernel, wings: [${wing}], authenticate`,
+  instead: [["3000", "0"]],
+  before: 'import assert from "node:assert"\n',
+  after: `
+await new Promise((resolve) => server.once("listening", resolve))
+const address = server.address()
+const url = "http://127.0.0.1:" + (typeof address === "object" ? address?.port : "")
+const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+const post = (path: string, body: string) => fetch(url + path, { method: "POST", headers, body })
+${asks}
+server.closeAllConnections()
+server.close()
+await ai.dispose()
+`
+})
+
 export const frames: ReadonlyArray<Frame> = [
   cooked("terminal-chat", "createInterface({"),
   cooked("express-sessions", "express-session"),
@@ -416,7 +435,7 @@ await pool.end()
   },
   {
     page: "docs/storage.md",
-    has: "Pglite.layer(",
+    has: 'Pglite.layer({ dataDir: ".colloquy/data" })',
     before: stage.replace(", stores", ""),
     after: usesStores("stores")
   },
@@ -562,7 +581,12 @@ console.log(found?.messages[0]?.content)
   { page: "docs/guards.md", has: "const noKeys", prints: "The key is [key].\n" },
   { page: "docs/background.md", has: "kernel.follow({", prints: "The report is written.\n" },
   { page: "docs/http.md", has: "const response = await ai.handler(\n", prints: "200\n" },
-  { page: "docs/migration.md", has: "kernel.threads.import({", prints: "Yes, in Oslo.\n" },
+  ...["kernel.threads.import({", "conversations.import({"].map((has) => ({
+    page: "docs/migration.md",
+    has,
+    prints: "Yes, in Oslo.\n"
+  })),
+  { page: "docs/complaint.md", has: "evals.copyTurn(", prints: /evaluate\([^]*When are you open\?\n$/u },
   {
     page: "docs/tools.md",
     has: "Mcp.layer([",
@@ -590,22 +614,125 @@ await remote.stop()
   { page: "docs/tools.md", has: "const notes = mcp({", prints: /not_authorized/ },
   {
     page: "docs/openai.md",
-    has: "webHandler({ kernel, wings: [openai] })",
-    before: kernel,
+    has: "await using colloquy",
+    prints: "Hello, Ada.\n"
+  },
+  served(
+    "docs/openai.md",
+    "openai",
+    `const body = JSON.stringify({ model: "scripted/scripted-model", input: "Hi" })
+const answered = await post("/v1/responses", body)
+assert.match(await answered.text(), /Hello, Ada\\./)
+`
+  ),
+  served(
+    "docs/ag-ui.md",
+    "agUi",
+    `const made = await post("/assistants", '{"name": "A"}')
+const [, id = ""] = /"assistant_id":"([^"]+)"/u.exec(await made.text()) ?? []
+const messages = [{ id: "1", role: "user", content: "Hi" }]
+const told = await post("/ag-ui/" + id, JSON.stringify({ threadId: "t-1", runId: "r-1", messages }))
+assert.match(await told.text(), /RUN_FINISHED/)
+`
+  ),
+  served(
+    "docs/mcp-server.md",
+    "mcp",
+    `import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
+await post("/assistants", '{"name": "Butler"}')
+const client = new Client({ name: "example", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } })
+await client.connect(new StreamableHTTPClientTransport(new URL(url + "/mcp")))
+const [tool] = (await client.listTools()).tools
+const result = await client.callTool({ name: tool?.name ?? "", arguments: { message: "What shall I drink?" } })
+assert.deepStrictEqual([tool?.title, result.content], ["Butler", [{ type: "text", text: "Tea, of course." }]])
+await client.close()
+`
+  ),
+  ...["await Colloquy.open(", "ScriptedModel.layer("].map((has): Frame => ({
+    page: "docs/operations.md",
+    has,
+    instead: [["8080", "0"]],
+    needsPostgres: true,
+    before: 'import assert from "node:assert"\nimport { once } from "node:events"\n',
     after: `
-assert.strictEqual((await ai.handler(new Request("http://host/v1/models"))).status, 401)
+if (!server.listening) await once(server, "listening")
+const address = server.address()
+const url = "http://127.0.0.1:" + (typeof address === "object" ? address?.port : "")
+const headers = { "content-type": "application/json", connection: "close" }
+const answer = await fetch(url + "/threads/messages", { method: "POST", headers, body: '{"content": "Hi"}' })
+assert.match(await answer.text(), /Hello\\./)
+process.emit("SIGTERM")
+await once(server, "close")
+`
+  })),
+  {
+    page: "docs/standalone-server.md",
+    has: "startServer(",
+    instead: [["process.env", '{ COLLOQUY_DATA_DIR: "memory://", PORT: "0" }']],
+    after: "await server.stop()\n",
+    prints: /^http:/u
+  },
+  {
+    page: "docs/studio.md",
+    has: "Inspections.layer()",
+    instead: [["3000", "0"]],
+    before: 'import assert from "node:assert"\n',
+    after: `
+await new Promise((resolve) => server.once("listening", resolve))
+const address = server.address()
+const url = "http://127.0.0.1:" + (typeof address === "object" ? address?.port : "")
+assert.match(await (await fetch(url + "/admin/studio")).text(), /name="api-base" content="\\/ai"/)
+const headers = { "content-type": "application/json" }
+const answer = await fetch(url + "/ai/threads/messages", { method: "POST", headers, body: '{"content": "Hi"}' })
+assert.match(await answer.text(), /Hello, Ada\\./)
+server.close()
 await ai.dispose()
 `
   },
-  {
-    page: "docs/openai.md",
-    has: "new OpenAI({",
+  { page: "docs/storage.md", has: "ScriptedModel.layer(", prints: "Hello.\n" },
+  ...(
+    [
+      [
+        "colloquy.realtime.attach(",
+        'openaiVoice({ id: "openai", apiKey, models: { "gpt-realtime": {} } })',
+        "await colloquy.close()"
+      ],
+      [
+        "const voice = realtimeSocket(",
+        'OpenAiRealtime.model({ id: "openai", apiKey, models: { "gpt-realtime": {} } })',
+        "await ai.dispose()"
+      ]
+    ] as const
+  ).map(([has, voice, close]): Frame => ({
+    page: "docs/openai-realtime.md",
+    has,
     instead: [
-      ["http://127.0.0.1:8787/v1", "{API}/v1"],
-      ['"Hello"', '"Count to 3"']
+      [voice, "demoVoice"],
+      ["3000", "0"]
     ],
-    prints: "1 2 3\n"
-  },
+    before: `import { demoVoice } from "@colloquy/server/demo"
+import { once } from "node:events"
+import { connect } from "node:net"
+import OpenAI from "openai"
+import { OpenAIRealtimeWS } from "openai/realtime/ws"
+`,
+    after: `
+if (!server.listening) await once(server, "listening")
+const address = server.address()
+const port = typeof address === "object" ? (address?.port ?? 0) : 0
+const client = new OpenAI({ baseURL: "https://127.0.0.1:" + port + "/v1", apiKey: "any" })
+const options = { createConnection: () => connect(port, "127.0.0.1") }
+const session = new OpenAIRealtimeWS({ model: "demo/demo-voice-1", options }, client)
+session.on("session.created", ({ type }) => {
+  console.log(type)
+  session.close()
+})
+await once(session.socket, "close")
+server.close()
+${close}
+`,
+    prints: "session.created\n"
+  })),
   {
     page: "docs/openai-realtime.md",
     has: "new OpenAIRealtimeWS(",
@@ -641,15 +768,15 @@ await collector.stop()
 `,
     prints: "Hello.\ntrue\n"
   },
-  {
+  ...["Colloquy.open({ store: postgres(", "ManagedRuntime.make("].map((has): Frame => ({
     page: "docs/scale.md",
-    has: "POSTGRES",
+    has,
     needsPostgres: true,
     instead: [
       ['process.env["POSTGRES"] ?? ""', '(process.env["DATABASE_URL"] ?? "") + " " + process.env["DATABASE_URL"]']
     ],
     prints: "Hello.\n"
-  },
+  })),
   { page: "docs/telemetry.md", has: "Tracer.make({", prints: /^chat demo-1 \d+ true$[\s\S]*^invoke_agent {2}true$/mu },
   { page: "docs/ag-ui.md", has: "new HttpAgent({", prints: "Hello, Ada. completed\n" },
   {
