@@ -91,6 +91,22 @@ describe("the guide", () => {
     assert.deepStrictEqual([heading, first, second, cell].map(wordsIn), [1, 5, 2, 1])
   })
 
+  it("shows a program on each page of its first three parts, then one with Effect, and says what can go wrong", () => {
+    const [byTask = ""] = read("docs/README.md").split("## Understand")
+    const listed = [...byTask.matchAll(/\]\(([a-z-]+\.md)\)/gu)].map(([, name = ""]) => name)
+    assert.isAbove(listed.length, 40)
+    // A list of programs, the page about doing without Effect, and a table that is written by a command.
+    const others = ["cookbook.md", "without-effect.md", "settings.md"]
+    const without = listed.filter((name) => {
+      const text = read(`docs/${name}`)
+      const [program, effect, wrong] = ["\n```", "\n## With Effect\n", "\n## What can go wrong\n"].map((each) =>
+        text.indexOf(each)
+      )
+      return !(program > 0 && effect > program && wrong > 0)
+    })
+    assert.deepStrictEqual(without.toSorted(), others.toSorted())
+  })
+
   it("names no endpoint that is not there", () => {
     const api: { readonly paths: Readonly<Record<string, object>> } = JSON.parse(read("packages/http/openapi.json"))
     const plain = (path: string) => path.replace(/\?.*$/u, "").replaceAll(/\{[^}]*\}/gu, "{}")
