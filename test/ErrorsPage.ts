@@ -19,7 +19,7 @@ export interface DeclaredError {
 }
 
 const declaration =
-  /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?export class (\w+) extends Schema\.TaggedError<\w+>\(\)\("(\w+)"([\s\S]*?)\n\}\n/gu
+  /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?export class (\w+) extends Schema\.TaggedError<\w+>\(\)\(\s*"(\w+)"([\s\S]*?)\n\}\n/gu
 
 const withoutValues = (text: string): string => {
   const open = text.indexOf("${")

@@ -20,7 +20,8 @@ const codes: Readonly<Record<string, string>> = {
   interrupted: "The process that answered has stopped. Send the message again, unless tools were called.",
   not_stored: "The message was refused after its stream had begun. Nothing was stored.",
   output_invalid: "The answer does not fit the schema that was asked for. `detail.problems` names every place.",
-  output_not_supported: "The provider cannot hold an answer to a schema together with the other settings.",
+  output_not_supported:
+    "The model answered without words, or with media that could not be kept. Choose a model that writes.",
   review_failed: "A guard failed or was too late, so its text was not shown. Look at the guard.",
   review_stopped: "A guard stopped the answer. Its reason is the message.",
   store_unavailable: "The database was away for too long. What was said may be lost; send the message again.",
