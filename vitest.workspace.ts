@@ -34,8 +34,8 @@ export default defineConfig({
         ...sources,
         test: {
           name: "integration",
-          // They wait for processes, browsers and real pauses for half of their time: two for each of two cores keep both busy (decision 96).
-          maxWorkers: 4,
+          // More take longer: browsers and databases want the CPU at the same time (decision 96).
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
           include: [
             "packages/*/test/**/*.integration.test.ts",

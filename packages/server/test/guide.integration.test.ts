@@ -204,7 +204,7 @@ describe("the guide", () => {
       [...contents.matchAll(/<p>(\w+)<\/p>/gu)].map(([, name]) => name),
       ["Start", "Build", "Run", "Understand"]
     )
-    assert.match(text, /<nav class="places" aria-label="On this page"><ul><li><a href="#a-postgres-server">/u)
+    assert.match(text, /<nav class="places" aria-label="On this page"><ul><li><a href="#with-effect">/u)
   })
 
   it("stands beside a description of the streams and the sockets", async () => {

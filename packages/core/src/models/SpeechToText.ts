@@ -73,8 +73,5 @@ export interface SpeechToText {
    * - A connection that ends before that MUST be an error.
    * - An abandoned stream MUST close the connection.
    */
-  readonly listen?: (
-    request: ListeningRequest,
-    sound: Stream.Stream<Uint8Array>
-  ) => Stream.Stream<TranscriptEvent, ModelError>
+  listen?(request: ListeningRequest, sound: Stream.Stream<Uint8Array>): Stream.Stream<TranscriptEvent, ModelError>
 }

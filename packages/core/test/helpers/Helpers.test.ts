@@ -98,6 +98,9 @@ describe("helpers", () => {
       const turn = yield* Effect.forkChild(turns.send({ content: "?", assistantId: chief.id }), {
         startImmediately: true
       })
+      // The pauses of all three begin before the time passes.
+      const { requests } = yield* ScriptedModel
+      while (requests.length < 4) yield* Effect.promise(() => new Promise((next) => setImmediate(next)))
       yield* TestClock.adjust("1 minute")
       const reply = yield* Fiber.join(turn)
       assert.deepInclude(reply.fault, { code: "budget_exceeded" })
