@@ -124,7 +124,8 @@ onPostgres((url) => {
         assert.isBelow(pages(late), pages(early) * 1.4)
         assert.deepStrictEqual(late.filter(leavesOutMany), [])
         const sweep = yield* observing(observed, Effect.repeat(runs.expired(100), { times: 6 }))
-        assert.strictEqual(sweep.plans.length, 7)
+        // The process may tell that it lives meanwhile.
+        assert.isAtLeast(sweep.plans.length, 7)
         assert.notMatch(sweep.plans.join(), /(Seq|Bitmap Heap) Scan on runs/u, "the sweep looks at active runs alone")
       }).pipe(Principal.provide("owner"))
     )
