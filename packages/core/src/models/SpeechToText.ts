@@ -73,5 +73,8 @@ export interface SpeechToText {
    * - A connection that ends before that MUST be an error.
    * - An abandoned stream MUST close the connection.
    */
-  listen?(request: ListeningRequest, sound: Stream.Stream<Uint8Array>): Stream.Stream<TranscriptEvent, ModelError>
+  readonly listen?: (
+    request: ListeningRequest,
+    sound: Stream.Stream<Uint8Array>
+  ) => Stream.Stream<TranscriptEvent, ModelError>
 }
