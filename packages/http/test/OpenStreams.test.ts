@@ -1,9 +1,15 @@
 /** Streams have their place before anything is stored, and give it back. */
-import { gate, say } from "@colloquy/testing"
+import { gate, say, type ScriptStep } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Layer from "effect/Layer"
 import { agUi } from "../src/ag-ui/index.ts"
 import { openai } from "../src/openai/index.ts"
-import { allEvents, type Call, keys, open, readEvents, type Service } from "./Service.ts"
+import { OpenStreams } from "../src/streams/OpenStreams.ts"
+import { allEvents, type Call, keys, open, readEvents, type Service, type ServiceOptions } from "./Service.ts"
+
+/** The streams of a process are counted together: here they are counted without those that tests of other files have left open. */
+const openAlone = (steps: ReadonlyArray<ScriptStep>, http: ServiceOptions["http"]) =>
+  open(steps, { http: { ...http }, extra: Layer.succeed(OpenStreams, OpenStreams.defaultValue()) })
 
 const bob: Call = { key: keys.bob }
 
@@ -18,7 +24,7 @@ const refusal = ({ headers, status }: Response) => [status, headers.get("retry-a
 
 describe("streams at once", () => {
   it("are refused with 503 before anything is stored, on every way to a stream", async () => {
-    await using service = await open([[gate(), say("Yes.")]], { http: { streams: 1, wings: [openai, agUi] } })
+    await using service = await openAlone([[gate(), say("Yes.")]], { streams: 1, wings: [openai, agUi] })
     const { events, path } = await opened(service)
     await service.run(service.model.reached())
     const before = await service.call("GET", "/threads")
@@ -46,7 +52,7 @@ describe("streams at once", () => {
   })
 
   it("give their place back when the client leaves and when the request is refused", async () => {
-    await using service = await open([say("Yes.")], { http: { streams: 1 } })
+    await using service = await openAlone([say("Yes.")], { streams: 1 })
     const inbox = (await service.fetch("GET", "/runs/events")).body?.getReader()
     await inbox?.read()
     await inbox?.cancel()
@@ -62,7 +68,7 @@ describe("streams at once", () => {
       [gate(), say("Yes.")],
       [gate(), say("Yes.")]
     ]
-    await using service = await open(steps, { http: { streams: 4 } })
+    await using service = await openAlone(steps, { streams: 4 })
     const own = await opened(service)
     const followed = await service.fetch("GET", own.path)
     assert.strictEqual(followed.status, 200)
