@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { readFileSync } from "node:fs"
+import { readJsonOrFile } from "./JsonOrFile.ts"
 
 export const mcpForm =
   'a JSON object such as {"files": {"command": "npx", "args": ["…"]}, "search": {"url": "https://…"}}, or a file with one'
@@ -55,7 +55,7 @@ const decode = Schema.decodeUnknownOption(Servers)
 
 /** A file may have them under `mcpServers`, as other clients do. */
 const parsed = (text: string): unknown => {
-  const json: unknown = JSON.parse(text.trimStart().startsWith("{") ? text : readFileSync(text, "utf8"))
+  const json = readJsonOrFile(text)
   return typeof json === "object" && json !== null && "mcpServers" in json ? json.mcpServers : json
 }
 

@@ -10,7 +10,7 @@ import type { RealtimeModel } from "@colloquy/core/realtime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { readFileSync } from "node:fs"
+import { readJsonOrFile } from "./JsonOrFile.ts"
 
 const Price = Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 const Name = Schema.optionalKey(Schema.NonEmptyString)
@@ -49,7 +49,7 @@ export const voicePartsForm =
 /** None: the value is invalid. The reason is not printed, because the value may contain keys. */
 export const readVoiceParts = (text: string): Option.Option<NamedVoices> => {
   try {
-    return decode(JSON.parse(text.trimStart().startsWith("{") ? text : readFileSync(text, "utf8")))
+    return decode(readJsonOrFile(text))
   } catch {
     return Option.none()
   }

@@ -89,12 +89,15 @@ const transcriptionForm = (
   const fields: ReadonlyArray<FormPart> = [
     { name: "model", value: model },
     { name: "response_format", value: "json" },
-    ...(language === null ? [] : [{ name: "language", value: language.split(/[-_]/u)[0]?.toLowerCase() ?? language }]),
+    ...(language === null ? [] : [{ name: "language", value: shortLanguage(language) }]),
     ...(prompt === null ? [] : [{ name: "prompt", value: prompt }]),
     ...(isStreamed ? [{ name: "stream", value: "true" }] : [])
   ]
   return multipart([...fields, { name: "file", filename, mediaType: mimeType, bytes }])
 }
+
+/** OpenAI takes `de`, and not `de-AT`. */
+export const shortLanguage = (language: string): string => language.split(/[-_]/u)[0]?.toLowerCase() ?? language
 
 interface StreamState {
   done: { readonly text: string; readonly usage: unknown } | null
@@ -141,7 +144,8 @@ const read = (body: unknown): Transcript | null => {
   return { text: said, seconds, language: string(language) ?? null, usage: readUsage(usage) }
 }
 
-const readUsage = (usage: unknown): Usage | null => {
+/** Null: the provider tells no tokens. */
+export const readUsage = (usage: unknown): Usage | null => {
   if (!isRecord(usage) || finite(usage.input_tokens) === undefined) return null
   return { ...noUsage, inputTokens: count(usage.input_tokens), outputTokens: count(usage.output_tokens) }
 }

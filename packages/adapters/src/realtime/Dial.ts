@@ -23,7 +23,7 @@ const maxMessage = 16 * 1024 * 1024
 const closeTimeout = 5000
 const mostOfBody = 4096
 
-/** The socket is paused, so that no message is lost before somebody listens. */
+/** The socket is paused, so that no message is lost before the caller listens. */
 export const dial = (
   url: string,
   headers: { readonly [name: string]: string },

@@ -1,9 +1,9 @@
 /**
- * Speech to text while somebody speaks, over a WebSocket: OpenAI's transcription sessions and every server with that protocol, and vLLM, whose
+ * Speech to text while the user speaks, over a WebSocket: OpenAI's transcription sessions and every server with that protocol, and vLLM, whose
  * events differ. A provider that writes down whole recordings gets `listen` as well. A connection is made for each turn of speech; it opens while
- * the turn is spoken, so that nobody waits for it.
+ * the turn is spoken, so that no time is lost at its end.
  */
-import type { Provider, Usage } from "@colloquy/core"
+import type { Provider } from "@colloquy/core"
 import {
   joinBytes,
   type ListeningRequest,
@@ -23,7 +23,8 @@ import * as Stream from "effect/Stream"
 import { type ApiKey, hidden } from "../protocols/ApiKey.ts"
 import { type Fault, retryHeaders } from "../protocols/Fault.ts"
 import { toFault } from "../protocols/OpenAiErrors.ts"
-import { base64, count, finite, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
+import { readUsage, shortLanguage } from "../protocols/OpenAiSpeech.ts"
+import { base64, isRecord, parseJson, record, string, type WireRecord } from "../protocols/Wire.ts"
 import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
 import type { VendorSocket } from "./VendorSocket.ts"
 
@@ -41,7 +42,7 @@ export interface LiveTranscriptionSettings extends SocketSettings {
   readonly usdPerMinute?: number
 }
 
-/** OpenAI's own address and the model that tells words while somebody speaks. */
+/** OpenAI's own address and the model that tells words while the user speaks. */
 export const openAi = { url: "wss://api.openai.com/v1/realtime?intent=transcription", model: "gpt-live-transcribe" }
 
 /** The provider, which writes down a turn while it is spoken. If that fails, the whole of the turn is given to `transcribe` as before. */
@@ -80,7 +81,7 @@ const openAiDialect: Dialect = {
             format: { type: "audio/pcm", rate: 24_000 },
             transcription: {
               model,
-              ...(language === null ? {} : { language: language.split(/[-_]/u)[0]?.toLowerCase() ?? language }),
+              ...(language === null ? {} : { language: shortLanguage(language) }),
               ...(prompt === null ? {} : { prompt })
             },
             turn_detection: null
@@ -200,7 +201,7 @@ const makeTurn = (
   const fail = (fault: Fault): void => void Queue.failCauseUnsafe(told, Cause.fail(modelError(request, fault)))
 
   const finish = (wireUsage: WireRecord): void => {
-    const usage = readUsage(wireUsage)
+    const usage = readUsage(underOpenAiNames(wireUsage))
     const costUsd = usdPerMinute === undefined ? null : (seconds / 60) * usdPerMinute
     const text = wholes.filter((each) => each !== "").join(" ")
     const known = usage === null && costUsd === null ? null : { ...(usage ?? noUsage), costUsd }
@@ -238,10 +239,8 @@ const makeTurn = (
   }
 }
 
-/** OpenAI counts tokens or seconds, vLLM tokens under other names. */
-const readUsage = (usage: WireRecord): Usage | null => {
-  const input = finite(usage["input_tokens"]) ?? finite(usage["prompt_tokens"])
-  if (input === undefined) return null
-  const output = usage["output_tokens"] ?? usage["completion_tokens"]
-  return { ...noUsage, inputTokens: count(input), outputTokens: count(output) }
-}
+/** vLLM counts tokens under other names. */
+const underOpenAiNames = (usage: WireRecord): WireRecord => ({
+  input_tokens: usage["input_tokens"] ?? usage["prompt_tokens"],
+  output_tokens: usage["output_tokens"] ?? usage["completion_tokens"]
+})

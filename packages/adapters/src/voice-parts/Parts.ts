@@ -2,6 +2,9 @@
 import type { ModelInfo, Provider } from "@colloquy/core"
 import type { ChatDriver, SpeechToText, TextToSpeech } from "@colloquy/core/adapters"
 
+/** What a session takes and gives. */
+export const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
+
 interface Part {
   /** As it is registered with `Providers`, or only for the voice. */
   readonly provider: Provider

@@ -24,11 +24,10 @@ import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import type { ReadyParts } from "./Parts.ts"
+import { type ReadyParts, sound } from "./Parts.ts"
 import { pieceBytes } from "./TurnDetector.ts"
 
-const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
-const bytesPerSecond = 48_000
+const bytesPerSecond = 2 * sound.sampleRate
 /** How long after the end of a turn its whole text may come, before the whole sound is given instead. */
 const lateAfter = "3 seconds"
 

@@ -43,9 +43,7 @@ import { makePlayClock } from "../realtime/PlayClock.ts"
 import { PartsHearing, type UnderstoodTurn } from "./PartsHearing.ts"
 import { makeSpokenTurns } from "./SpokenTurns.ts"
 import type { DetectorSettings, TurnDetector } from "./TurnDetector.ts"
-import type { ReadyParts } from "./Parts.ts"
-
-const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
+import { type ReadyParts, sound } from "./Parts.ts"
 
 export interface PartsSurroundings {
   readonly listener: VendorListener

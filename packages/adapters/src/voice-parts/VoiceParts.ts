@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import type { ReadyParts, VoicePartsModel } from "./Parts.ts"
+import { type ReadyParts, sound, type VoicePartsModel } from "./Parts.ts"
 import { PartsSession } from "./PartsSession.ts"
 import { byEnergy, type DetectorSettings, type TurnDetector } from "./TurnDetector.ts"
 
@@ -35,8 +35,6 @@ export interface VoicePartsSettings {
   /** Acquired for each session, such as connections that are kept warm. If it fails, the session is refused. */
   readonly open?: Effect.Effect<void, ModelError, Scope.Scope>
 }
-
-const sound = { encoding: "pcm_s16le", sampleRate: 24_000, channels: 1 } as const
 
 /** Fields of `turn_detection` that it does not have are ignored: clients of OpenAI's protocol send them. */
 const Options = Schema.Struct({

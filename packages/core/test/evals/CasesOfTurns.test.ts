@@ -10,6 +10,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
+import { passSeconds } from "../support/PassTime.ts"
 
 const pay: HostedTool = {
   definition: { name: "pay", description: "Pays.", parameters: { type: "object" } },
@@ -36,16 +37,7 @@ const inWorld = <A, E>(
     )
   )
 
-/** Time passes in steps. Hashes of ids are computed outside of virtual time, so each step lets them end. */
-const pass = Effect.forEach(
-  Array.from({ length: 60 }),
-  () =>
-    TestClock.adjust("1 second").pipe(
-      Effect.andThen(Effect.promise(() => new Promise((next) => setImmediate(next)))),
-      Effect.andThen(Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new Uint8Array())))
-    ),
-  { discard: true }
-)
+const pass = passSeconds(60)
 
 /** Makes a case of the turn, tries it, and gives the case with its only result. */
 const again = Effect.fnUntraced(function* (

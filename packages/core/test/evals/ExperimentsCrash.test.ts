@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { quiet } from "../support/Story.ts"
+import { loopTurn } from "../support/PassTime.ts"
 
 /** The writes of the wing's store are writes of the process too. */
 const mortalEvals = (doom: Crash.Doom, state: InMemory.State) =>
@@ -56,7 +57,7 @@ const untilTheEnd = (state: InMemory.State) =>
   Effect.gen(function* () {
     for (let step = 0; step < 1000 && isAtWork(state); step++) {
       yield* passTime("10 seconds")
-      yield* Effect.promise(() => new Promise((next) => setImmediate(next)))
+      yield* loopTurn
     }
   })
 

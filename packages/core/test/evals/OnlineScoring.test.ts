@@ -26,6 +26,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { isSampled } from "../../src/evals/OnlineScore.ts"
+import { passSeconds } from "../support/PassTime.ts"
 
 const polite = { kind: "judge", question: "Is it polite?" } as const
 const brief = { kind: "judge", question: "Is it brief?", expected: "no" } as const
@@ -84,16 +85,7 @@ const inWorld = <A, E>(
     Effect.provide(TestClock.layer())
   )
 
-/** Time passes in steps. Hashes are computed outside of virtual time, so each step lets them end. */
-const pass = Effect.forEach(
-  Array.from({ length: 30 }),
-  () =>
-    TestClock.adjust("1 second").pipe(
-      Effect.andThen(Effect.promise(() => new Promise((next) => setImmediate(next)))),
-      Effect.andThen(Effect.promise(() => globalThis.crypto.subtle.digest("SHA-256", new Uint8Array())))
-    ),
-  { discard: true }
-)
+const pass = passSeconds(30)
 
 const ask = (content: string) => Turns.use((turns) => turns.send({ content }))
 const all = Evals.use((evals) => Effect.map(evals.listOnlineScores({ limit: 100 }), ({ scores }) => scores))

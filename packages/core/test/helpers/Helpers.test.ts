@@ -30,6 +30,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { failureOf, quiet, runOf, story } from "../support/Story.ts"
+import { loopTurn } from "../support/PassTime.ts"
 
 const helper = (assistantId: Colleague["assistantId"], name: string): Colleague => ({
   assistantId,
@@ -100,7 +101,7 @@ describe("helpers", () => {
       })
       // The pauses of all three begin before the time passes.
       const { requests } = yield* ScriptedModel
-      while (requests.length < 4) yield* Effect.promise(() => new Promise((next) => setImmediate(next)))
+      while (requests.length < 4) yield* loopTurn
       yield* TestClock.adjust("1 minute")
       const reply = yield* Fiber.join(turn)
       assert.deepInclude(reply.fault, { code: "budget_exceeded" })

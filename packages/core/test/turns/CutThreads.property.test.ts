@@ -30,6 +30,7 @@ import { TestClock } from "effect/testing"
 import { openPlace } from "../documents/DocumentStories.ts"
 import { bytesOf, memoryStorage, readText } from "../support/DocumentRoom.ts"
 import { clock, quiet, weather } from "../support/Story.ts"
+import { loopTurn } from "../support/PassTime.ts"
 
 const Kinds = Schema.Array(Schema.Literals(["short", "long", "hosted", "client", "document"])).check(
   Schema.isMinLength(2),
@@ -68,10 +69,7 @@ const texts = {
 }
 
 /** Lets time pass, and the work that it begins go on. */
-const workDone = Effect.andThen(
-  TestClock.adjust("1 second"),
-  Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
-)
+const workDone = Effect.andThen(TestClock.adjust("1 second"), loopTurn)
 
 /** The word of a frame is random, and its digits count more than its letters: here a prompt is as long as its text. */
 const counter = Layer.succeed(TokenCounter, { count: (text: string) => Math.ceil(text.length / 2.5) })

@@ -17,6 +17,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { quiet } from "../support/Story.ts"
 import { record, voiceProvider } from "./VoiceRoom.ts"
+import { loopTurn } from "../support/PassTime.ts"
 
 const answer: ReadonlyArray<ChatEvent> = [
   { _tag: "TextDelta", text: "One sentence. " },
@@ -80,12 +81,7 @@ const talk = Effect.fnUntraced(function* (atEachEvent: Effect.Effect<void>) {
 const withTime = Effect.fnUntraced(function* <A, E, R>(client: Effect.Effect<A, E, R>, until: Effect.Effect<unknown>) {
   yield* Effect.forkDetach(Effect.ignore(client), { startImmediately: true })
   // Hashes of bytes come in their own time, so that of the test moves step by step until the end.
-  const clock = Effect.forever(
-    Effect.andThen(
-      TestClock.adjust("100 millis"),
-      Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-    )
-  )
+  const clock = Effect.forever(Effect.andThen(TestClock.adjust("100 millis"), loopTurn))
   yield* Effect.raceFirst(until, clock)
 })
 

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
 import { createHmac } from "node:crypto"
+import { loopTurn } from "../support/PassTime.ts"
 
 interface Sent extends WebhookRequest {
   readonly at: number
@@ -51,7 +52,7 @@ const until = <E, R>(step: Duration.Input, condition: Effect.Effect<boolean, E, 
   Effect.gen(function* () {
     while (!(yield* condition)) {
       yield* TestClock.adjust(step)
-      yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+      yield* loopTurn
     }
   })
 

@@ -2,7 +2,7 @@
  * A speech to text that follows a script, for voices from parts: `hears("How far ", "is it?")` is one turn. While it is spoken, a piece of its text
  * comes for each `every` of sound; the whole of it comes at the end. It needs no network and tells what it was given.
  */
-import { ModelError, type SpeechToText, type TranscriptEvent } from "@colloquy/core/adapters"
+import { ModelError, type SpeechToText, type TranscriptEvent, wavHeader } from "@colloquy/core/adapters"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -22,7 +22,7 @@ export const breaksOff = (...pieces: ReadonlyArray<string>): HeardTurn => ({ pie
 
 /** How quick it is. */
 export interface ScriptedHearingOptions {
-  /** False: it does not listen while somebody speaks. Default: true. */
+  /** False: it does not listen while the user speaks. Default: true. */
   readonly listens?: boolean
   /** The milliseconds of sound for each piece of text. Default: 300. */
   readonly every?: number
@@ -92,7 +92,7 @@ export const make = (
       Effect.suspend(() => {
         recordings.push(recording.bytes)
         const turn = turns.shift() ?? hears()
-        const samples = recording.bytes.length - wavHeaderBytes
+        const samples = recording.bytes.length - headerBytes
         const transcript = whole(turn.pieces.join(""), samples, 24_000)
         return Effect.delay(Effect.succeed(transcript), transcript.seconds * 1000 * slowness)
       }),
@@ -101,4 +101,4 @@ export const make = (
   return { driver, listened, recordings }
 }
 
-const wavHeaderBytes = 44
+const headerBytes = wavHeader({ sampleRate: 24_000, channels: 1 }, 0).length

@@ -35,8 +35,9 @@ export const Room = ({ path }: RoomProps): View => {
   }, [path.join("/")])
   const columns = playground.columns.value
   const isRunning = playground.isRunning.value
+  const problemOfTools = findToolsProblem()
   const isReady =
-    toolsProblem() === null &&
+    problemOfTools === null &&
     (playground.lines.value.at(-1)?.text.trim() ?? "") !== "" &&
     columns.every(({ model }) => problemOf(readModelName(model.value)) === null)
   const submit = (event: Event) => {
@@ -68,7 +69,7 @@ export const Room = ({ path }: RoomProps): View => {
           ></textarea>
         </label>
         <p class="hint">The tools of the server are there as in every turn. A call of these ends the answer.</p>
-        ${toolsProblem() !== null && html`<p class="problem" role="alert">${toolsProblem()}</p>`}
+        ${problemOfTools !== null && html`<p class="problem" role="alert">${problemOfTools}</p>`}
       </details>
       <details open=${Object.keys(playground.options.value).length > 0}>
         <summary>Model options</summary>
@@ -87,7 +88,7 @@ export const Room = ({ path }: RoomProps): View => {
 }
 
 /** What is wrong with the tools; null: nothing. */
-const toolsProblem = (): string | null => {
+const findToolsProblem = (): string | null => {
   try {
     readTools(playground.tools.value)
     return null
