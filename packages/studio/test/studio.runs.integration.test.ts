@@ -147,7 +147,13 @@ inChromium((launch) => {
       const strip = await page.locator(".film-lanes").boundingBox()
       assert.isNotNull(strip)
       const { height, width, x, y } = strip ?? { x: 0, y: 0, width: 0, height: 0 }
-      await page.mouse.move(x + width - 2, y + height - 4)
+      // A press on a step chooses it, so the drag begins beside one. Where steps end depends on how long they took.
+      const free = await page.evaluate<number>(`(() => {
+        let at = ${x + width - 2}
+        while (document.elementFromPoint(at, ${y + height - 4})?.classList.contains("frame")) at--
+        return at
+      })()`)
+      await page.mouse.move(free, y + height - 4)
       await page.mouse.down()
       await page.mouse.move(x + 1, y + height - 4, { steps: 4 })
       await page.mouse.up()
