@@ -13,7 +13,7 @@ export const hostHeaders = ({ headers }: IncomingMessage): Record<string, string
   for (const name of Object.keys(headers)) {
     const value = headers[name]
     if (name.startsWith(":") || value === undefined) continue
-    found[name.toLowerCase()] = [value].flat().join(name === "cookie" ? "; " : ", ")
+    found[name.toLowerCase()] = typeof value === "string" ? value : [value].flat().join(name === "cookie" ? "; " : ", ")
   }
   return found
 }
