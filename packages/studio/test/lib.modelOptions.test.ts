@@ -33,7 +33,12 @@ describe("the options of a model", () => {
 
   it("have the efforts of thinking that the catalogue has, and none for a model that does not think", () => {
     const controls = (efforts: ReadonlyArray<string>) => ({ efforts, budget: false, style: null })
-    assert.deepStrictEqual(effortsOf({ supports_thinking: true, thinking_controls: null }), ["low", "medium", "high", "max"])
+    assert.deepStrictEqual(effortsOf({ supports_thinking: true, thinking_controls: null }), [
+      "low",
+      "medium",
+      "high",
+      "max"
+    ])
     const listed = { supports_thinking: true, thinking_controls: controls(["none", "high", "low"]) }
     assert.deepStrictEqual(effortsOf(listed), ["low", "high"])
     for (const supports_thinking of [false, null])

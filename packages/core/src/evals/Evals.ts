@@ -181,9 +181,7 @@ export interface OnlineCalls {
 }
 
 /** An experiment's result, or a turn that was scored online. */
-export type ScoredPlace =
-  | { readonly experimentId: ExperimentId; readonly number: number }
-  | { readonly runId: RunId }
+export type ScoredPlace = { readonly experimentId: ExperimentId; readonly number: number } | { readonly runId: RunId }
 
 /** A score of it: `score` is its place among the scores, from 0. */
 export type ScorePlace = { readonly score: number } & ScoredPlace

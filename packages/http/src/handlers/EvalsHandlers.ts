@@ -1,7 +1,14 @@
 /** Evals over HTTP. A host that has not installed `Evals.layer()` answers 501. */
 import { AssistantId, MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
 import { CaseId, ExperimentId, runYielding } from "@colloquy/core/adapters"
-import { comparisonRecord, Evals, type NewExperiment, type ScoredPlace, type ScorePlace, variantRecord } from "@colloquy/core/wings"
+import {
+  comparisonRecord,
+  Evals,
+  type NewExperiment,
+  type ScoredPlace,
+  type ScorePlace,
+  variantRecord
+} from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

@@ -13,7 +13,10 @@ type Colleague = Assistant["helpers"][number]
 type Kind = "helpers" | "handoffs"
 
 const words: Readonly<
-  Record<Kind, { readonly title: string; readonly one: string; readonly hint: string; readonly tool: (name: string) => string }>
+  Record<
+    Kind,
+    { readonly title: string; readonly one: string; readonly hint: string; readonly tool: (name: string) => string }
+  >
 > = {
   helpers: {
     title: "Helpers",

@@ -29,7 +29,8 @@ export const OptionFields = ({
         <option value="">${empty}</option>
         ${Object.entries(choices).map(([value, word]) => html`<option value=${value}>${word}</option>`)}
       </select></label>`
-    if (name === "stop") return html`<label key=${name} class=${classes(isWide && "wide")}>${label} <textarea rows="1" ...${field}></textarea></label>`
+    if (name === "stop")
+      return html`<label key=${name} class=${classes(isWide && "wide")}>${label} <textarea rows="1" ...${field}></textarea></label>`
     return html`<label key=${name} class=${classes(isWide && "wide")}>${label} <input type=${number === undefined ? "text" : "number"} autocomplete="off" ...${number} ...${field} /></label>`
   })}
 </div>`

@@ -32,7 +32,8 @@ export const Outcome = ({ answer, name, onTell, told: before }: OutcomeProps): V
       ([word, truth]) =>
         html`<button type="button" class="quiet" key=${word} aria-pressed=${told === truth} onClick=${() => act(tell)(truth)}>${word}</button>`
     )}
-    <span class="hint" role=${now === null ? undefined : "status"}>${told === null ? "" : "Told"}</span>
+    ${now === null && before !== null && html`<span class="hint">Told</span>`}
+    <span class="hint" role="status">${now === null ? "" : "Told"}</span>
   </div>`
 }
 
