@@ -97,7 +97,7 @@ export {
 
 /** answers: typed questions, and the outcomes that were reported later. */
 export { Answer, TypedAnswers } from "./answers/Answer.ts"
-export { Answers, type AnswersReport } from "./answers/Answers.ts"
+export { Answers, type AnswersReport, type TurnOutcome } from "./answers/Answers.ts"
 export { checkTypedAsk } from "./answers/CheckQuestions.ts"
 export type { QuestionReport } from "./answers/Judgement.ts"
 export { Outcome, type OutcomeRefused } from "./answers/Outcome.ts"
@@ -179,7 +179,7 @@ export { Score } from "./evals/Score.ts"
 export { Evals } from "./evals/Evals.ts"
 export { Feedback, FeedbackComment, type FeedbackRefused, FeedbackScore } from "./evals/Feedback.ts"
 export { EvalStore, type EvalStored, type OnlinePage } from "./evals/EvalStore.ts"
-export type { OnlineReport, ScorePlace } from "./evals/Evals.ts"
+export type { JudgeOutcome, OnlineReport, ScoredPlace, ScorePlace } from "./evals/Evals.ts"
 export type { JudgeCalibration } from "./evals/Calibrations.ts"
 export { OnlineScore, OnlineSettings, type RatedScore } from "./evals/OnlineScore.ts"
 export type { OnlineGroup } from "./evals/OnlineSummary.ts"

@@ -588,6 +588,23 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const isScored = async () => (await tell(scored, { score: 0, outcome: false })).status === 200
     while (!(await isScored())) await new Promise((next) => setImmediate(next))
     assert.strictEqual((await calibration()).cases, before.cases + 1)
+    const read = (place: string, key = keys.ada) => service.call("GET", `${place}/outcomes`, undefined, { key })
+    for (const [place, outcome] of [
+      [`${path}/results/0`, { score: 1, outcome: true }],
+      [scored, { score: 0, outcome: false }]
+    ] as const) {
+      const { outcomes } = (await read(place)).body
+      assert.lengthOf(outcomes, 1)
+      assert.deepInclude(outcomes[0], outcome)
+      assert.isNotNaN(Date.parse(outcomes[0].recorded_at))
+      assert.strictEqual((await read(place, keys.bob)).status, 404)
+    }
+    for (const place of [
+      `${path}/results/1`,
+      `/evals/experiments/${unknown}/results/0`,
+      `/evals/online/scores/${unknown}`
+    ])
+      assert.strictEqual((await read(place)).status, 404, place)
     const { judges } = (await service.call("GET", "/evals/online")).body
     assert.strictEqual(judges[0].outcomes.cases, before.cases + 1)
 

@@ -223,6 +223,21 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
     assert.strictEqual((await record("urgent", true)).status, 200)
     assert.strictEqual((await record("topic", "refund")).status, 200)
     assert.strictEqual((await record("anger", 2)).status, 200)
+    // They are read as they were told last, with their types; by nobody else.
+    const read = `/threads/${body.thread_id}/outcomes`
+    const told = (await service.call("GET", read)).body.outcomes
+    assert.sameDeepMembers(
+      told.map(({ recorded_at: _, ...each }: { readonly recorded_at: string }) => each),
+      [
+        { message_id: body.message_id, question: "urgent", outcome: true },
+        { message_id: body.message_id, question: "topic", outcome: "refund" },
+        { message_id: body.message_id, question: "anger", outcome: 2 }
+      ]
+    )
+    assert.isNotNaN(Date.parse(told[0].recorded_at))
+    assert.strictEqual((await service.call("GET", read, undefined, { key: keys.bob })).status, 404)
+    const silent = await send(service, { content: "x", ...typed })
+    assert.deepStrictEqual((await service.call("GET", `/threads/${silent.body.thread_id}/outcomes`)).body.outcomes, [])
     const judged = (await service.call("GET", report)).body
     assert.deepInclude(judged, { cases: 3, is_partial: false })
     assert.lengthOf(judged.question_sets, 1)
@@ -248,6 +263,7 @@ export const typedAnswers = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
     assert.strictEqual(none.status, 404)
     await service.call("DELETE", `/threads/${body.thread_id}`)
     assert.strictEqual((await service.call("GET", report)).body.cases, 0)
+    assert.strictEqual((await service.call("GET", read)).status, 404)
   })
 
   it("typed answers: the catalogue lists their models", async () => {

@@ -1,7 +1,7 @@
 /** What a host may choose of the studio, and a reload without a server, in a real browser. */
 import { webHandler } from "@colloquy/http"
 import { studio, type StudioOptions } from "@colloquy/studio"
-import { assert, afterAll, beforeAll, it } from "@effect/vitest"
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import express, { type Express, type RequestHandler } from "express"
 import { once } from "node:events"
 import { createServer, request } from "node:http"
@@ -10,7 +10,18 @@ import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import { demoKernel } from "../../server/test/DemoKernel.ts"
 import { callApi, keyOf, startDemo } from "../../server/test/TestServer.ts"
-import { faults, finished, lastText, makeAssistant, openLists, openRoom, say, soon, visit } from "./StudioVisit.ts"
+import {
+  choose,
+  faults,
+  finished,
+  lastText,
+  makeAssistant,
+  openLists,
+  openRoom,
+  say,
+  soon,
+  visit
+} from "./StudioVisit.ts"
 
 type Options = Omit<StudioOptions, "api" | "ai">
 
@@ -182,6 +193,23 @@ const tour = async (page: Page, at: (place: string) => Promise<void>): Promise<v
   await at("versions")
 }
 
+/** The looks that no other test has: the others see each room in light, on a wide screen. */
+const looks = [
+  ["dark", 1280],
+  ["dark", 390],
+  ["light", 390]
+] as const
+
+/** What is on the page now, in each of these looks. */
+const inOrder = async (page: Page, place: string): Promise<void> => {
+  for (const [colorScheme, width] of looks) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme })
+    assert.deepStrictEqual(await faults(page), [], `${place}, ${colorScheme}, ${width} wide`)
+  }
+  await page.setViewportSize({ width: 1280, height: 720 })
+}
+
 inChromium((launch) => {
   let browser: Browser
   beforeAll(async () => {
@@ -189,54 +217,107 @@ inChromium((launch) => {
   })
   afterAll(() => browser.close())
 
-  it("readOnly shows what happened, draws nothing that changes it, and sends no such request", async () => {
-    await using host = await openWhole({ readOnly: true })
-    await fill(`${new URL(host.url).origin}/api`)
-    const acting = async (page: Page) => (await controls(page)).filter((each) => acts.test(each))
-    {
+  describe("with one of everything", () => {
+    let host: Awaited<ReturnType<typeof openWhole>>
+    beforeAll(async () => {
+      host = await openWhole({ readOnly: true })
+      await fill(`${new URL(host.url).origin}/api`)
       await using writer = await visit(browser, host.whole)
-      await makeAssistant(writer.page, { name: "Counting" })
-      await say(writer.page, "count to 3")
-      await finished(writer.page)
-      await writer.page.getByRole("button", { name: "Bad answer" }).click()
-      await writer.page.getByLabel("What was wrong?").waitFor()
-      // Each of these places has acts where it may have them, so that their absence says something.
+      const { page } = writer
+      await makeAssistant(page, { name: "Counting" })
+      await say(page, "count to 3")
+      await finished(page)
+      await page.getByRole("button", { name: "Bad answer" }).click()
+      await page.getByRole("button", { name: "Bad answer", pressed: true }).waitFor()
+    })
+    afterAll(() => host.stop())
+
+    const acting = async (page: Page) => (await controls(page)).filter((each) => acts.test(each))
+
+    it("has acts where there may be some, and is in order for axe in the dark and on a phone, with its dialogs", async () => {
+      await using visitor = await visit(browser, host.whole, { reducedMotion: "reduce" })
+      const { page } = visitor
+      // Each of these places has acts where it may have them, so that their absence in the other test says something.
       const without: Array<string> = []
-      await tour(writer.page, async (place) => {
-        if ((await acting(writer.page)).length === 0) without.push(place)
+      await finished(page)
+      await tour(page, async (place) => {
+        if ((await acting(page)).length === 0) without.push(place)
+        await inOrder(page, place)
       })
       assert.deepStrictEqual(without, [
         "Tests of answers: Online",
         "Tests of answers: Calibration",
         "What an assistant has: Usage"
       ])
-    }
-    await using visitor = await visit(browser, host.url)
-    const { page } = visitor
-    const changing: Array<string> = []
-    page.on("request", (sent) => {
-      if (sent.method() !== "GET") changing.push(`${sent.method()} ${sent.url()}`)
+      await openRoom(page, "Playground")
+      await page.getByText("Model options").click()
+      await page.getByText("Options of this model").first().click()
+      await inOrder(page, "playground")
+      await openRoom(page, "Voice")
+      await page.getByRole("button", { name: "Begin" }).waitFor()
+      await inOrder(page, "voice")
+      await page.goto(`${host.whole}#/tests/experiments/new`)
+      await page.getByRole("button", { name: "Begin" }).waitFor()
+      await inOrder(page, "new experiment")
+      await openRoom(page, "Talk")
+      await finished(page)
+      const dialog = page.getByRole("dialog")
+      const dialogs: Readonly<Record<string, () => Promise<void>>> = {
+        palette: () => page.keyboard.press("Control+k"),
+        "keep as test": () => page.getByRole("button", { name: "Keep as test" }).last().click(),
+        "new assistant": () => page.getByRole("button", { name: "New assistant" }).click(),
+        "API key": () => choose(page, "API key"),
+        "delete a thread": () =>
+          page
+            .getByRole("button", { name: /^Delete thread/u })
+            .first()
+            .click()
+      }
+      for (const [name, open] of Object.entries(dialogs)) {
+        await open()
+        await dialog.waitFor()
+        await inOrder(page, name)
+        await page.keyboard.press("Escape")
+        await dialog.waitFor({ state: "detached" })
+      }
+      await page.getByRole("button", { name: "Bad answer" }).click()
+      await page.getByLabel("What was wrong?").waitFor()
+      await page.getByRole("button", { name: "Options" }).click()
+      await page.getByLabel("Ask typed questions").check()
+      await inOrder(page, "typed questions")
+      await page.getByRole("button", { name: "You", exact: true }).click()
+      await inOrder(page, "you")
+      assert.deepStrictEqual(visitor.complaints, [])
     })
-    await finished(page)
-    await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2 3"))
-    const shown = ["Talk", "Runs1", "Tests", "Knowledge"]
-    await soon(page, async () => assert.deepStrictEqual(await roomsIn(page), shown, "one run waits"))
-    await tour(page, async (place) => {
-      assert.deepStrictEqual(await acting(page), [], place)
-      assert.strictEqual(await page.locator(linksToActs).count(), 0, place)
-      assert.deepStrictEqual(await faults(page), [], place)
+
+    it("readOnly shows what happened, draws nothing that changes it, and sends no such request", async () => {
+      await using visitor = await visit(browser, host.url)
+      const { page } = visitor
+      const changing: Array<string> = []
+      page.on("request", (sent) => {
+        if (sent.method() !== "GET") changing.push(`${sent.method()} ${sent.url()}`)
+      })
+      await finished(page)
+      await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), "1 2 3"))
+      const shown = ["Talk", "Runs1", "Tests", "Knowledge"]
+      await soon(page, async () => assert.deepStrictEqual(await roomsIn(page), shown, "one run waits"))
+      await tour(page, async (place) => {
+        assert.deepStrictEqual(await acting(page), [], place)
+        assert.strictEqual(await page.locator(linksToActs).count(), 0, place)
+        assert.deepStrictEqual(await faults(page), [], place)
+      })
+      // Addresses that lead to acts show what is there.
+      await page.goto(`${host.url}#/tests/experiments/new`)
+      await page.getByRole("link", { name: "Tried" }).waitFor()
+      assert.deepStrictEqual(await acting(page), [])
+      // Whoever finds another way is told, and nothing is sent.
+      const refused = await page.evaluate<string>(
+        `import("./studio/api/http.ts").then(({ post }) => post("/assistants", { name: "x" })).then(() => "sent", (error) => error.message)`
+      )
+      assert.strictEqual(refused, "Nothing can be changed here. This studio only looks.")
+      assert.deepStrictEqual(changing, [])
+      assert.deepStrictEqual(visitor.complaints, [])
     })
-    // Addresses that lead to acts show what is there.
-    await page.goto(`${host.url}#/tests/experiments/new`)
-    await page.getByRole("link", { name: "Tried" }).waitFor()
-    assert.deepStrictEqual(await acting(page), [])
-    // Whoever finds another way is told, and nothing is sent.
-    const refused = await page.evaluate<string>(
-      `import("./studio/api/http.ts").then(({ post }) => post("/assistants", { name: "x" })).then(() => "sent", (error) => error.message)`
-    )
-    assert.strictEqual(refused, "Nothing can be changed here. This studio only looks.")
-    assert.deepStrictEqual(changing, [])
-    assert.deepStrictEqual(visitor.complaints, [])
   })
 
   it("has the rooms, the name and the colour that the host chose, in light and dark", async () => {

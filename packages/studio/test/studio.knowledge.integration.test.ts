@@ -190,7 +190,7 @@ inChromium((launch) => {
       const { page } = visitor
       await openPane(page, id, "Helpers")
       const helpers = page.getByRole("region", { name: "Helpers" })
-      await helpers.getByRole("button", { name: "Add to Helpers" }).click()
+      await helpers.getByRole("button", { name: "Add a helper" }).click()
       await helpers.getByLabel("Assistant").selectOption(expert)
       await helpers.getByLabel("What it is for").fill("Hard questions")
       await helpers.getByRole("button", { name: "Add", exact: true }).click()
@@ -270,12 +270,24 @@ inChromium((launch) => {
       const third = page.getByRole("region", { name: "Model 3" })
       await third.getByText("Options of this model").click()
       await third.getByLabel("Temperature").fill("0.2")
+      // Only a model that thinks, as the catalogue has it, is asked how much.
+      const nameOfThird = third.getByLabel("Name of model 3")
+      await nameOfThird.fill("typedprovider/typed-latest")
+      await third.getByLabel("Thinking effort").waitFor({ state: "detached" })
+      await nameOfThird.fill("demo/demo-1")
+      await third.getByLabel("Thinking effort").selectOption("high")
+      const asked: Array<unknown> = []
+      page.on("request", (request) => {
+        if (request.method() === "POST" && request.url().endsWith("/messages"))
+          asked.push(request.postDataJSON().thinking)
+      })
       await form.getByRole("button", { name: "Ask 3 models" }).click()
       for (const number of [1, 2, 3]) {
         const column = page.getByRole("region", { name: `Model ${number}` })
         await column.getByText("1 2 3 4 5").waitFor()
         await column.getByText("whole").waitFor()
       }
+      assert.sameDeepMembers(asked, [undefined, undefined, { effort: "high" }])
       assert.deepStrictEqual(await faults(page), [], "playground")
       await page.getByRole("region", { name: "Model 2" }).getByRole("button", { name: "Keep as test" }).click()
       const dialog = page.getByRole("dialog", { name: "Keep as test" })

@@ -336,6 +336,16 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Back to the thread" }).click()
       await page.locator(".question", { hasText: "What time is it?" }).waitFor()
       await page.locator(".question", { hasText: "seconds of sound" }).first().waitFor()
+      // A spoken turn has the same inspector as a written one.
+      const spoken = page.locator("li", { has: page.locator(".answer", { hasText: "server_clock" }) }).last()
+      await spoken.getByRole("button", { name: "Look inside" }).last().click()
+      const steps = page.getByRole("list", { name: "Steps of the turn" })
+      await steps.getByText("Model").first().waitFor()
+      await steps.getByText("Tool").first().waitFor()
+      await page.getByRole("tabpanel").getByText("demo / demo-voice-1").waitFor()
+      await page.getByRole("tab", { name: "Log" }).click()
+      await page.getByRole("tabpanel").getByText("user_message").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "a spoken turn inside")
       assert.isAtLeast(keys.length, 1)
       for (const each of keys) {
         assert.include(each, "?ticket=")

@@ -147,17 +147,33 @@ inChromium((launch) => {
       const strip = await page.locator(".film-lanes").boundingBox()
       assert.isNotNull(strip)
       const { height, width, x, y } = strip ?? { x: 0, y: 0, width: 0, height: 0 }
-      // A press on a step chooses it, so the drag begins beside one. Where steps end depends on how long they took.
-      const free = await page.evaluate<number>(`(() => {
-        let at = ${x + width - 2}
-        while (document.elementFromPoint(at, ${y + height - 4})?.classList.contains("frame")) at--
-        return at
-      })()`)
-      await page.mouse.move(free, y + height - 4)
+      // A drag that begins beside a step: below the lanes there is none.
+      await page.mouse.move(x + width - 2, y + height - 4)
       await page.mouse.down()
       await page.mouse.move(x + 1, y + height - 4, { steps: 4 })
       await page.mouse.up()
       await moment.getByText("server_clock says").waitFor({ state: "detached" })
+      await instant.focus()
+      await page.keyboard.press("End")
+      await moment.getByText("server_clock says").waitFor()
+      // One that begins on the last call of the model moves the head too, and chooses no step at its end.
+      const frames = page.locator(".lane-model .frame")
+      const last = await frames.last().boundingBox()
+      assert.isNotNull(last)
+      const { x: left, y: top } = last ?? { x: 0, y: 0 }
+      await page.mouse.move(left + 4, top + 3)
+      await page.mouse.down()
+      await page.mouse.move(x + 1, top + 3, { steps: 6 })
+      await moment.getByText("server_clock says").waitFor({ state: "detached" })
+      await page.mouse.up()
+      await soon(page, async () => assert.strictEqual(await moment.locator(".moment-answer").count(), 0))
+      // A press that hardly moves is a click: it chooses the step.
+      await page.mouse.move(left + 4, top + 3)
+      await page.mouse.down()
+      await page.mouse.move(left + 6, top + 3)
+      await page.mouse.up()
+      await page.getByRole("region", { name: "Step 4" }).waitFor()
+      await moment.getByText("server_clock says").waitFor()
 
       await steps.getByText("Tool").click()
       const detail = page.getByRole("region", { name: "Step 3" })

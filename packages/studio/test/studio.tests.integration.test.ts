@@ -242,6 +242,10 @@ inChromium((launch) => {
       await truth.getByRole("button", { name: "Yes", exact: true }).click()
       await judges.getByRole("row").last().getByText("100 %").waitFor()
       await judges.getByText("Against 1 outcome that persons told").waitFor()
+      // What was told is read back.
+      await page.reload()
+      await truth.getByRole("button", { name: "Yes", exact: true, pressed: true }).waitFor()
+      await truth.getByText("Told").waitFor()
       assert.deepStrictEqual(visitor.complaints, [])
     })
 
@@ -343,6 +347,9 @@ inChromium((launch) => {
     await urgent.getByRole("button", { name: "Yes" }).click()
     await urgent.getByText("Told").waitFor()
     assert.deepStrictEqual(await faults(page), [], "outcome")
+    await page.reload()
+    await urgent.getByRole("button", { name: "Yes", pressed: true }).waitFor()
+    await urgent.getByText("Told").waitFor()
     await openRoom(page, "Tests")
     await page.getByRole("link", { name: "Calibration" }).click()
     const questions = page.getByRole("list", { name: "Questions" })

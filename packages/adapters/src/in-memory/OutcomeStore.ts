@@ -20,6 +20,13 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
           .filter((outcome) => isInPlace(state, ownerId, outcome))
           .sort((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime())
           .slice(0, limit)
+      ),
+    find: (answered) =>
+      ownedStep((ownerId) =>
+        answered.flatMap(({ answerSetId, question }) => {
+          const row = state.outcomes.get(JSON.stringify([ownerId, answerSetId, question]))
+          return row !== undefined && isInPlace(state, ownerId, row.outcome) ? [row.outcome] : []
+        })
       )
   })
 

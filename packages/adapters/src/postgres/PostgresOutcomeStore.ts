@@ -50,11 +50,20 @@ export const outcomeStore = (database: Database): typeof OutcomeStore.Service =>
           [limit, ...(assistantId === null ? [] : [knownId(assistantId)])]
         ),
         (rows) => rows.map(({ body }) => decode(fromJson(body)))
+      ),
+    find: (answered) =>
+      Effect.map(
+        own.rows<{ readonly body: string }>(
+          "find",
+          `select body from ${schema}.answer_outcomes where owner = $1 and answer_hash = any($2)`,
+          [answered.map(outcomeHash)]
+        ),
+        (rows) => rows.map(({ body }) => decode(fromJson(body)))
       )
   })
 }
 
-const outcomeHash = ({ answerSetId, question }: Outcome): string =>
+const outcomeHash = ({ answerSetId, question }: Pick<Outcome, "answerSetId" | "question">): string =>
   createHash("sha256")
     .update(JSON.stringify([answerSetId, question]))
     .digest("hex")

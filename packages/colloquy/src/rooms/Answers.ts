@@ -8,6 +8,7 @@ import {
   type AnswersRequest,
   type OutcomeValue,
   type Questions,
+  type TurnOutcome,
   TypedAnswers
 } from "@colloquy/core/answers"
 import { documentSummaries } from "@colloquy/core/documents"
@@ -34,6 +35,7 @@ export type {
   AnswersRequest,
   OutcomeValue,
   Questions,
+  TurnOutcome,
   TypedAnswers
 } from "@colloquy/core/answers"
 
@@ -52,6 +54,8 @@ export interface AnswerCalls {
   readonly ask: (request: AnswersRequest, options?: CallOptions) => Promise<TypedAnswers>
   /** Stores what turned out to be true of an answer that a turn gave. */
   readonly record: (outcome: NewOutcome, options?: CallOptions) => Promise<void>
+  /** What was stored of the answers in a thread, message by message. */
+  readonly outcomes: (threadId: string, options?: CallOptions) => Promise<ReadonlyArray<TurnOutcome>>
   /** How good the answers were: of an assistant, or of all that were asked without one. */
   readonly report: (assistantId?: string | null, options?: CallOptions) => Promise<AnswersReport>
 }
@@ -90,6 +94,7 @@ const functions = Effect.gen(function* () {
           }),
         options
       ),
+    outcomes: (id, options) => run(() => service.outcomesOfThread(readId(ThreadId, id)), options),
     report: (id, options) => run(() => service.report(id == null ? null : readId(AssistantId, id)), options)
   })
 

@@ -20,7 +20,9 @@ import {
   type NewExperiment,
   Evals,
   type EvalSettings,
-  type NewCase
+  type JudgeOutcome,
+  type NewCase,
+  type ScoredPlace
 } from "@colloquy/core/evals"
 import { type CallOptions, readId, type Room, room, type RoomTypes, type RunCall } from "@colloquy/core/promises"
 import * as Effect from "effect/Effect"
@@ -37,6 +39,7 @@ export type {
   Feedback,
   FeedbackList,
   JudgeCalibration,
+  JudgeOutcome,
   OnlineReport,
   OnlineScoreList,
   ResultList,
@@ -143,6 +146,8 @@ export interface EvalCalls {
     asked: JudgedPlace & { readonly score: number; readonly outcome: boolean | string },
     options?: CallOptions
   ) => Promise<void>
+  /** What persons said is true of the judges' answers at a place, in the order of the scores. */
+  readonly listJudgeOutcomes: (place: JudgedPlace, options?: CallOptions) => Promise<ReadonlyArray<JudgeOutcome>>
   /** What the sampled turns scored, by day and by version of the assistant. Days are in UTC; the default is 30 of them, up to today. */
   readonly online: (
     range?: { readonly from?: Date; readonly to?: Date; readonly assistantId?: string },
@@ -175,6 +180,11 @@ const withId = ({ assistantId, ...fields }: CaseFields): NewCase => ({
   ...fields,
   ...(assistantId === undefined ? {} : { assistantId: assistantId === null ? null : readId(AssistantId, assistantId) })
 })
+
+const readPlace = (place: JudgedPlace): ScoredPlace =>
+  "runId" in place
+    ? { runId: readId(RunId, place.runId) }
+    : { experimentId: readId(ExperimentId, place.experimentId), number: place.number }
 
 const functions = Effect.gen(function* () {
   const service = yield* Evals
@@ -262,18 +272,8 @@ const functions = Effect.gen(function* () {
         options
       ),
     recordJudgeOutcome: ({ outcome, score, ...place }, options) =>
-      run(
-        () =>
-          Effect.asVoid(
-            service.recordJudgeOutcome(
-              "runId" in place
-                ? { runId: readId(RunId, place.runId), score }
-                : { experimentId: readId(ExperimentId, place.experimentId), number: place.number, score },
-              outcome
-            )
-          ),
-        options
-      ),
+      run(() => Effect.asVoid(service.recordJudgeOutcome({ ...readPlace(place), score }, outcome)), options),
+    listJudgeOutcomes: (place, options) => run(() => service.listJudgeOutcomes(readPlace(place)), options),
     giveFeedback: ({ idempotency, messageId, threadId, ...feedback }, options) =>
       run(
         () =>

@@ -49,6 +49,14 @@ export interface TurnOutcomeRequest {
   readonly outcome: OutcomeValue
 }
 
+/** What was told of one question of a message. */
+export interface TurnOutcome {
+  readonly messageId: MessageId
+  readonly question: string
+  readonly outcome: OutcomeValue
+  readonly recordedAt: Date
+}
+
 /** How right the answers of a host were, for each set of questions. */
 export interface AnswersReport {
   readonly questionSets: ReadonlyArray<QuestionSetReport>
@@ -119,6 +127,10 @@ export class Answers extends Context.Service<
       AnswersNotFound | OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable | ThreadNotFound,
       Principal
     >
+    /** What was told of the answers in a thread, message by message. */
+    readonly outcomesOfThread: (
+      threadId: ThreadId
+    ) => Effect.Effect<ReadonlyArray<TurnOutcome>, StoreUnavailable | ThreadNotFound, Principal>
     /** Information on a model as one that answers; undefined if its provider neither answers nor converses. */
     readonly describe: (provider: string, model: string) => Effect.Effect<ModelInfo | undefined>
     /** How good the answers of an assistant were, or (null) those that were given without an assistant. */

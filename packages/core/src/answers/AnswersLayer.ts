@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
-import type { AssistantId } from "../primitives/Ids.ts"
+import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { AnswerReply } from "../models/AnswerDriver.ts"
 import { describeModel, mergeModelInfo } from "../models/ModelInfo.ts"
@@ -38,7 +38,7 @@ import {
 import { AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 import { checkQuestions } from "./CheckQuestions.ts"
 import { judge } from "./Judgement.ts"
-import { matchOutcome } from "./Outcome.ts"
+import { matchOutcome, type Outcome, outcomeValue } from "./Outcome.ts"
 import { OutcomeStore } from "./OutcomeStore.ts"
 import { Refusals } from "./Refusals.ts"
 import { questionsFingerprint, type Questions } from "./Question.ts"
@@ -138,6 +138,25 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
         yield* record({ answer: answer.value, question, outcome, assistantId, threadId })
       }),
 
+      outcomesOfThread: tracedFn("Answers.outcomesOfThread")(function* (threadId: ThreadId) {
+        if (Option.isNone(yield* threads.get(threadId))) return yield* new ThreadNotFound({ threadId })
+        const answered = (yield* threads.messages([threadId])).flatMap((message) =>
+          Option.match(typedAnswersIn(message), {
+            onNone: () => [],
+            onSome: ({ answers, id }) =>
+              Object.keys(answers).map((question) => ({ messageId: message.id, answerSetId: id, question }))
+          })
+        )
+        if (answered.length === 0) return []
+        const told = new Map((yield* outcomes.find(answered)).map((each) => [outcomeKey(each), each]))
+        return answered.flatMap((each) => {
+          const outcome = told.get(outcomeKey(each))
+          if (outcome === undefined) return []
+          const { messageId, question } = each
+          return [{ messageId, question, outcome: outcomeValue(outcome), recordedAt: outcome.recordedAt }]
+        })
+      }),
+
       report: tracedFn("Answers.report")(function* (assistantId: AssistantId | null) {
         const newest = yield* outcomes.newest(assistantId, casesOfReport + 1)
         const cases = newest.slice(0, casesOfReport)
@@ -150,6 +169,9 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
     })
   })
 )
+
+const outcomeKey = ({ answerSetId, question }: Pick<Outcome, "answerSetId" | "question">): string =>
+  `${answerSetId} ${question}`
 
 const readKept = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
 

@@ -42,6 +42,12 @@ export class OutcomeRefused extends Schema.TaggedError<OutcomeRefused>()("Outcom
 /** True or false for `noul`, the name of an option for `choice`, the number of a level for `score`. */
 export type OutcomeValue = string | number | boolean
 
+/** An outcome as it was told. */
+export const outcomeValue = ({ outcome, type }: Outcome): OutcomeValue => {
+  if (type === "noul") return outcome === "true"
+  return type === "score" ? Number(outcome) : outcome
+}
+
 /** The outcome as one of the answer's own options, with the distribution that it judges. */
 export const matchOutcome = (
   { answers }: Pick<TypedAnswers, "answers">,

@@ -22,5 +22,12 @@ export class OutcomeStore extends Context.Service<
       assistantId: AssistantId | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Outcome>, StoreUnavailable, Principal>
+    /**
+     * MUST return the principal's outcomes of these questions of answer sets, whatever assistant they have; nothing stands for one without an
+     * outcome. The order is not defined.
+     */
+    readonly find: (
+      answered: ReadonlyArray<Pick<Outcome, "answerSetId" | "question">>
+    ) => Effect.Effect<ReadonlyArray<Outcome>, StoreUnavailable, Principal>
   }
 >()("@colloquy/core/answers/OutcomeStore") {}

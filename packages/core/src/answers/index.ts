@@ -15,6 +15,7 @@ export {
   OutcomePlaceNotFound,
   type OutcomeRequest,
   QuestionsMalformed,
+  type TurnOutcome,
   type TurnOutcomeRequest
 } from "./Answers.ts"
 export { type AnswerPolicy, defaultAnswerSettings } from "./AnswerSettings.ts"

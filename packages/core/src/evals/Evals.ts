@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import type { OutcomeRefused } from "../answers/Outcome.ts"
+import type { OutcomeRefused, OutcomeValue } from "../answers/Outcome.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
 import type { AssistantId, CaseId, ExperimentId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -180,11 +180,18 @@ export interface OnlineCalls {
   readonly listOnlineScores: (page: OnlinePage) => Effect.Effect<OnlineScoreList, StoreUnavailable, Principal>
 }
 
-/** A score of an experiment's result, or of online scoring: `score` is its place among the scores, from 0. */
-export type ScorePlace = { readonly score: number } & (
-  | { readonly experimentId: ExperimentId; readonly number: number }
-  | { readonly runId: RunId }
-)
+/** An experiment's result, or a turn that was scored online. */
+export type ScoredPlace = { readonly experimentId: ExperimentId; readonly number: number } | { readonly runId: RunId }
+
+/** A score of it: `score` is its place among the scores, from 0. */
+export type ScorePlace = { readonly score: number } & ScoredPlace
+
+/** What a person said is true of the answer of a judge: `score` is the place of its score. */
+export interface JudgeOutcome {
+  readonly score: number
+  readonly outcome: OutcomeValue
+  readonly recordedAt: Date
+}
 
 export interface JudgeOutcomeCalls {
   /**
@@ -195,6 +202,10 @@ export interface JudgeOutcomeCalls {
     place: ScorePlace,
     truth: boolean | string
   ) => Effect.Effect<Score, JudgeScoreNotFound | OutcomeRefused | Missing, Principal>
+  /** What was said of the judges' answers at a place, in the order of the scores. */
+  readonly listJudgeOutcomes: (
+    place: ScoredPlace
+  ) => Effect.Effect<ReadonlyArray<JudgeOutcome>, JudgeScoreNotFound | Missing, Principal>
 }
 
 export class Evals extends Context.Service<

@@ -18,7 +18,7 @@ import type { Finding } from "./Scorers.ts"
 import { type ExpectationOf, NotScored, type ScoringTools } from "./Scorer.ts"
 
 /** The name of the only question that a judge is asked. */
-const judgeName = "judge"
+export const judgeName = "judge"
 
 const judgeQuestions = ({ options, question }: ExpectationOf<"judge">): Questions => ({
   [judgeName]:

@@ -2,28 +2,31 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { OutcomeRequest } from "../answers/Answers.ts"
+import { outcomeValue } from "../answers/Outcome.ts"
+import { OutcomeStore } from "../answers/OutcomeStore.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import type { JudgeOutcomeCalls, ScorePlace } from "./Evals.ts"
+import type { JudgeOutcomeCalls, ScoredPlace, ScorePlace } from "./Evals.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { ExperimentNotFound } from "./Experiment.ts"
-import { judgeOutcome, JudgeScoreNotFound } from "./Judge.ts"
-import type { Score } from "./Score.ts"
+import { judgedAnswer, judgeName, judgeOutcome, JudgeScoreNotFound } from "./Judge.ts"
 import { Scoring } from "./Scoring.ts"
 
 export const makeJudgeOutcomes = Effect.gen(function* () {
   const store = yield* EvalStore
+  const outcomes = yield* OutcomeStore
   const { recordOutcome } = yield* Scoring
 
-  const scoresAt = Effect.fnUntraced(function* (place: ScorePlace) {
-    if ("runId" in place)
-      return Option.match(yield* store.getOnlineScore(place.runId), {
-        onNone: (): ReadonlyArray<Score> => [],
-        onSome: ({ scores }) => scores
-      })
+  const scoresAt = Effect.fnUntraced(function* (place: ScoredPlace) {
+    if ("runId" in place) {
+      const found = yield* store.getOnlineScore(place.runId)
+      if (Option.isNone(found)) return yield* new JudgeScoreNotFound()
+      return found.value.scores
+    }
     const { experimentId, number } = place
     if (Option.isNone(yield* store.getExperiment(experimentId))) return yield* new ExperimentNotFound({ experimentId })
     const [found] = yield* store.listResults({ experimentId, limit: 1, after: number - 1 })
-    return found?.number === number ? found.scores : []
+    if (found?.number !== number) return yield* new JudgeScoreNotFound()
+    return found.scores
   })
 
   const calls: JudgeOutcomeCalls = {
@@ -33,6 +36,22 @@ export const makeJudgeOutcomes = Effect.gen(function* () {
       if (score === undefined || outcome === null) return yield* new JudgeScoreNotFound()
       yield* recordOutcome(outcome)
       return score
+    }),
+
+    listJudgeOutcomes: tracedFn("Evals.listJudgeOutcomes")(function* (place: ScoredPlace) {
+      const judged = (yield* scoresAt(place)).flatMap((score, index) =>
+        Option.match(judgedAnswer(score), {
+          onNone: () => [],
+          onSome: ({ id }) => [{ score: index, answerSetId: id, question: judgeName }]
+        })
+      )
+      if (judged.length === 0) return []
+      const told = yield* outcomes.find(judged)
+      return judged.flatMap(({ answerSetId, score }) =>
+        told
+          .filter((each) => each.answerSetId === answerSetId)
+          .map((each) => ({ score, outcome: outcomeValue(each), recordedAt: each.recordedAt }))
+      )
     })
   }
   return calls

@@ -29,6 +29,8 @@ export type {
   OnlineReport,
   OnlineScoreList,
   ResultList,
+  JudgeOutcome,
+  ScoredPlace,
   ScorePlace
 } from "./Evals.ts"
 export {

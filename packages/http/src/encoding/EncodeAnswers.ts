@@ -1,6 +1,16 @@
-/** Reports of typed answers as records of the wire. */
-import type { AnswersReport, QuestionReport } from "@colloquy/core/wings"
+/** Outcomes and reports of typed answers as records of the wire. */
+import type { AnswersReport, QuestionReport, TurnOutcome } from "@colloquy/core/wings"
 import type * as Wire from "../wire/Answers.ts"
+import { writeTimestamp } from "../wire/Fields.ts"
+
+export const outcomesToWire = (outcomes: ReadonlyArray<TurnOutcome>): Wire.OutcomeList => ({
+  outcomes: outcomes.map(({ messageId, outcome, question, recordedAt }) => ({
+    message_id: messageId,
+    question,
+    outcome,
+    recorded_at: writeTimestamp(recordedAt)
+  }))
+})
 
 export const reportToWire = ({ cases, isPartial, questionSets }: AnswersReport): Wire.AnswersReport => ({
   question_sets: questionSets.map((set) => ({

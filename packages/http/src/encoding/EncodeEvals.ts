@@ -9,6 +9,7 @@ import {
   fieldsFromAsked,
   type Feedback,
   type JudgeCalibration,
+  type JudgeOutcome,
   type NewCase,
   type OnlineGroup,
   type OnlineReport,
@@ -170,6 +171,10 @@ export const judgeToWire = ({
   question_set: questionSet,
   feedback: feedback === null ? null : calibrationToWire(feedback),
   outcomes: outcomes === null ? null : calibrationToWire(outcomes)
+})
+
+export const judgeOutcomesToWire = (outcomes: ReadonlyArray<JudgeOutcome>): Wire.JudgeOutcomeList => ({
+  outcomes: outcomes.map(({ recordedAt, ...same }) => ({ ...same, recorded_at: writeTimestamp(recordedAt) }))
 })
 
 const groupToWire = (group: OnlineGroup): Wire.OnlineReport["versions"][number] => ({

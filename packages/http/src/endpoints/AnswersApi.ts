@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { jsonOrFormBody } from "../bodies/RequestBody.ts"
-import { AnswersReport, OutcomeRequest, OutcomeResponse } from "../wire/Answers.ts"
+import { AnswersReport, OutcomeList, OutcomeRequest, OutcomeResponse } from "../wire/Answers.ts"
 import { NotFound, NotImplemented, ServiceUnavailable } from "../wire/Errors.ts"
 import { Uuid } from "../wire/Fields.ts"
 import { unreadable } from "./Unreadable.ts"
@@ -27,6 +27,11 @@ export const AnswersApi = HttpApiGroup.make("answers")
         answersBodies.recordOutcome
       )
     ),
+    HttpApiEndpoint.get("listOutcomes", "/threads/:thread_id/outcomes", {
+      params: { thread_id: Uuid },
+      success: OutcomeList,
+      error: errors
+    }).annotateMerge(described("read", "What was told of the typed answers in a thread")),
     HttpApiEndpoint.get("report", "/assistants/:assistant_id/answers/report", {
       params: { assistant_id: Uuid },
       success: AnswersReport,

@@ -182,6 +182,16 @@ export const EvalsApi = HttpApiGroup.make("evals")
         evalBodies.judged
       )
     ),
+    HttpApiEndpoint.get("listResultOutcomes", "/evals/experiments/:experiment_id/results/:number/outcomes", {
+      params: { ...ofExperiment, number: IntegerWord.check(Schema.isGreaterThanOrEqualTo(0)) },
+      success: Wire.JudgeOutcomeList,
+      error: errors
+    }).annotateMerge(described("read", "What was said is true of the judges' answers about a result")),
+    HttpApiEndpoint.get("listScoreOutcomes", "/evals/online/scores/:run_id/outcomes", {
+      params: { run_id: Uuid },
+      success: Wire.JudgeOutcomeList,
+      error: errors
+    }).annotateMerge(described("read", "What was said is true of the judges' answers about a sampled turn")),
     HttpApiEndpoint.post("recordScoreOutcome", "/evals/online/scores/:run_id/outcomes", {
       params: { run_id: Uuid },
       payload: Wire.JudgeOutcomeRequest,

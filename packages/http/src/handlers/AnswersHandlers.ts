@@ -9,7 +9,7 @@ import { bodyReader } from "../wings/BodyReader.ts"
 import { answersBodies } from "../endpoints/AnswersApi.ts"
 import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
-import { reportToWire } from "../encoding/EncodeAnswers.ts"
+import { outcomesToWire, reportToWire } from "../encoding/EncodeAnswers.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -32,6 +32,12 @@ export const layer = HttpApiBuilder.group(
           const place = { threadId: ThreadId.make(thread_id), messageId: MessageId.make(message_id) }
           yield* Effect.mapError(recordOfTurn({ ...place, question, outcome }), toWireError)
           return { message: "The outcome was recorded.", thread_id, message_id, question }
+        })
+      )
+      .handle("listOutcomes", ({ params }) =>
+        Effect.gen(function* () {
+          const { outcomesOfThread } = yield* answers
+          return outcomesToWire(yield* Effect.mapError(outcomesOfThread(ThreadId.make(params.thread_id)), toWireError))
         })
       )
       .handle("report", ({ params }) =>

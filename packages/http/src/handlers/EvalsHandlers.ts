@@ -1,7 +1,14 @@
 /** Evals over HTTP. A host that has not installed `Evals.layer()` answers 501. */
 import { AssistantId, MessageId, Principal, RunId, ThreadId } from "@colloquy/core"
 import { CaseId, ExperimentId, runYielding } from "@colloquy/core/adapters"
-import { comparisonRecord, Evals, type NewExperiment, type ScorePlace, variantRecord } from "@colloquy/core/wings"
+import {
+  comparisonRecord,
+  Evals,
+  type NewExperiment,
+  type ScoredPlace,
+  type ScorePlace,
+  variantRecord
+} from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -15,6 +22,7 @@ import {
   caseToWire,
   experimentToWire,
   feedbackToWire,
+  judgeOutcomesToWire,
   judgeToWire,
   onlineReportToWire,
   onlineScoreToWire,
@@ -48,6 +56,11 @@ export const layer = HttpApiBuilder.group(
       const { outcome, score } = (yield* read(evalBodies.judged, raw)).value
       const { expected, value } = yield* Effect.mapError(recordJudgeOutcome(at(score), outcome), toWireError)
       return HttpServerResponse.jsonUnsafe({ message: "The outcome was recorded.", expected, value, outcome })
+    })
+
+    const listOutcomes = Effect.fnUntraced(function* (place: ScoredPlace) {
+      const { listJudgeOutcomes } = yield* evals
+      return judgeOutcomesToWire(yield* Effect.mapError(listJudgeOutcomes(place), toWireError))
     })
 
     return handlers
@@ -240,6 +253,10 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("recordScoreOutcome", (raw) =>
         recordOutcome(raw, (score) => ({ runId: RunId.make(raw.params.run_id), score }))
       )
+      .handle("listResultOutcomes", ({ params }) =>
+        listOutcomes({ experimentId: idFrom(params), number: params.number })
+      )
+      .handle("listScoreOutcomes", ({ params }) => listOutcomes({ runId: RunId.make(params.run_id) }))
       .handle("onlineReport", ({ query: { assistant_id, from, to } }) =>
         Effect.gen(function* () {
           const { onlineReport } = yield* evals

@@ -1,7 +1,7 @@
 /** Typed answers as the wire shows them: with a message, and judged in a report. */
 import { Answer } from "@colloquy/core/wings"
 import * as Schema from "effect/Schema"
-import { maybe } from "./Fields.ts"
+import { maybe, Timestamp } from "./Fields.ts"
 
 const share = Schema.Finite
 
@@ -58,6 +58,19 @@ export const OutcomeResponse = Schema.Struct({
   message_id: Schema.String,
   question: Schema.String
 }).annotate({ identifier: "OutcomeResponse" })
+
+export const OutcomeList = Schema.Struct({
+  /** Message by message; what was told last of a question. */
+  outcomes: Schema.Array(
+    Schema.Struct({
+      message_id: Schema.String,
+      question: Schema.String,
+      outcome: Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]),
+      recorded_at: Timestamp
+    })
+  )
+}).annotate({ identifier: "OutcomeList" })
+export type OutcomeList = typeof OutcomeList.Type
 
 const Interval = Schema.Struct({ low: share, high: share }).annotate({ identifier: "Interval" })
 

@@ -396,6 +396,18 @@ export const JudgeOutcome = Schema.Struct({
   outcome: Schema.Union([Schema.Boolean, Schema.String])
 }).annotate({ identifier: "JudgeOutcome" })
 
+export const JudgeOutcomeList = Schema.Struct({
+  /** In the order of the scores; a score of which nothing was said has none. */
+  outcomes: Schema.Array(
+    Schema.Struct({
+      score: Schema.Int,
+      outcome: Schema.Union([Schema.Boolean, Schema.String, Schema.Finite]),
+      recorded_at: Timestamp
+    })
+  )
+}).annotate({ identifier: "JudgeOutcomeList" })
+export type JudgeOutcomeList = typeof JudgeOutcomeList.Type
+
 const group = {
   assistant_id: Id,
   assistant_version: Schema.NullOr(Schema.Int),

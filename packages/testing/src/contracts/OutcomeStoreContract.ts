@@ -1,6 +1,6 @@
 /** The contract of `OutcomeStore`, as a separate suite: only hosts with the wing `answers` need the store. */
 import { AssistantId, ThreadId } from "@colloquy/core"
-import { AssistantStore, newId, type OwnerStore, ThreadStore } from "@colloquy/core/adapters"
+import { AssistantStore, ErasureId, newId, OwnerStore, ThreadStore } from "@colloquy/core/adapters"
 import { AnswerSetId } from "@colloquy/core/answers"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { assert } from "@effect/vitest"
@@ -46,6 +46,23 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       assert.deepStrictEqual(yield* store.newest(null, 10), [outcome])
     })
 
+    test("MUST be gone when everything of the principal is erased, and stay for other owners", function* () {
+      const store = yield* OutcomeStore
+      const owners = yield* OwnerStore
+      const mine = yield* sampleOutcome()
+      assert.isTrue(yield* store.record(mine))
+      yield* asNewOwner(
+        Effect.gen(function* () {
+          const outcome = yield* sampleOutcome()
+          assert.isTrue(yield* store.record(outcome))
+          yield* owners.beginErasure(yield* newId(ErasureId), moment(2))
+          while ((yield* owners.eraseSome(10, "kept")) > 0);
+          assert.deepStrictEqual(yield* store.find([outcome]), [])
+        })
+      )
+      assert.deepStrictEqual(yield* store.find([mine]), [mine])
+    })
+
     test("MUST replace the outcome of a question of an answer set, and keep those of others", function* () {
       const store = yield* OutcomeStore
       const first = yield* sampleOutcome({ outcome: "true" })
@@ -66,6 +83,22 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       assert.deepStrictEqual(yield* store.newest(assistantId, 10), [inThread])
       assert.deepStrictEqual(yield* store.newest(another, 10), [inAnother])
       assert.deepStrictEqual(yield* store.newest(null, 10), [nowhere])
+    })
+
+    test("MUST find the outcomes of questions by their answer sets, of any assistant, and none for others", function* () {
+      const store = yield* OutcomeStore
+      const { assistantId, id: threadId } = yield* openThread
+      const inThread = yield* sampleOutcome({ assistantId, threadId })
+      const nowhere = yield* sampleOutcome({ question: "nul \0 and half a pair \ud800" })
+      const unasked = { ...nowhere, question: "other" }
+      for (const each of [inThread, nowhere, unasked]) assert.isTrue(yield* store.record(each))
+      const unknown = yield* sampleOutcome()
+      const found = yield* store.find([inThread, nowhere, unknown, { ...inThread, question: "other" }])
+      assert.sameDeepMembers([...found], [inThread, nowhere])
+      assert.deepStrictEqual(yield* store.find([]), [])
+      const corrected = { ...nowhere, outcome: "false" }
+      yield* store.record(corrected)
+      assert.deepStrictEqual(yield* store.find([nowhere]), [corrected])
     })
 
     test("MUST refuse an outcome of an unknown assistant or thread, or of another owner's", function* () {
@@ -92,24 +125,27 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       yield* asNewOwner(
         Effect.gen(function* () {
           assert.deepStrictEqual(yield* store.newest(null, 10), [])
+          assert.deepStrictEqual(yield* store.find([mine]), [])
           assert.isTrue(yield* store.record({ ...mine, outcome: "false" }))
         })
       )
       assert.deepStrictEqual(yield* store.newest(null, 10), [mine])
+      assert.deepStrictEqual(yield* store.find([mine]), [mine])
     })
 
     test("MUST remove the outcomes of a deleted thread or assistant", function* () {
       const store = yield* OutcomeStore
       const { assistantId, id: threadId } = yield* openThread
       const { assistantId: another } = yield* openThread
-      yield* store.record(yield* sampleOutcome({ assistantId, threadId }))
+      const ofThread = yield* sampleOutcome({ assistantId, threadId })
       const kept = yield* sampleOutcome({ assistantId })
-      yield* store.record(kept)
-      yield* store.record(yield* sampleOutcome({ assistantId: another }))
+      const ofAnother = yield* sampleOutcome({ assistantId: another })
+      for (const each of [ofThread, kept, ofAnother]) yield* store.record(each)
       yield* (yield* ThreadStore).remove(threadId)
       yield* (yield* AssistantStore).remove(another)
       assert.deepStrictEqual(yield* store.newest(assistantId, 10), [kept])
       assert.deepStrictEqual(yield* store.newest(another, 10), [])
+      assert.deepStrictEqual(yield* store.find([ofThread, kept, ofAnother]), [kept])
     })
   })
 

@@ -1,5 +1,5 @@
 /** The options of a model as texts of a form, and as the record that the API takes. Pure. */
-import type { JsonRecord, Json } from "../wire.ts"
+import type { JsonRecord, Json, Model } from "../wire.ts"
 
 interface OptionField {
   readonly name: string
@@ -9,6 +9,8 @@ interface OptionField {
   /** What may be chosen, with its words. */
   readonly choices?: Readonly<Record<string, string>>
   readonly hint?: string
+  /** It has a line of the form for itself. */
+  readonly isWide?: boolean
 }
 
 export const optionFields: ReadonlyArray<OptionField> = [
@@ -17,10 +19,28 @@ export const optionFields: ReadonlyArray<OptionField> = [
   { name: "max_output_tokens", label: "Most tokens of an answer", number: { step: "1", min: "1" } },
   { name: "max_steps", label: "Most model calls of a run", number: { step: "1", min: "1", max: "64" } },
   { name: "seed", label: "Seed", number: { step: "1" } },
-  { name: "stop", label: "Stops at these words", hint: "one a line" },
-  { name: "tool_choice", label: "Calls tools", hint: "auto, none, required, or a tool’s name" },
-  { name: "parallel_tool_calls", label: "Several tools at once", choices: { true: "Yes", false: "No" } }
+  { name: "parallel_tool_calls", label: "Several tools at once", choices: { true: "Yes", false: "No" } },
+  { name: "stop", label: "Stops at these words", hint: "one a line", isWide: true },
+  { name: "tool_choice", label: "Calls tools", hint: "auto, none, required, or a tool’s name", isWide: true }
 ]
+
+/** How much a model may think before it answers, in words. */
+export const effortWords: Readonly<Record<string, string>> = {
+  low: "A little",
+  medium: "Some",
+  high: "Much",
+  max: "As much as it can"
+}
+
+/** The efforts that a model takes, as the catalogue has it: none where it does not think on request, all where it has no list. */
+export const effortsOf = (
+  model: Pick<Model, "supports_thinking" | "thinking_controls"> | undefined
+): ReadonlyArray<string> => {
+  if (model?.supports_thinking !== true) return []
+  const known = Object.keys(effortWords)
+  const { thinking_controls: controls } = model
+  return controls === null ? known : known.filter((each) => controls.efforts.includes(each))
+}
 
 export type OptionTexts = Readonly<Record<string, string>>
 

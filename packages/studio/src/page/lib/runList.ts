@@ -147,6 +147,7 @@ export const totalTime = ({ ended_at, started_at, status }: RunSummary, now: num
 /** The words of markdown without its marks, for a line of a list. */
 export const plainWords = (text: string): string =>
   text
+    .replaceAll(/ ?\[[dm]\d{1,3}\](?!\()/gu, "")
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/gu, "$1")
     .replaceAll(/^[>*+-] |(?<=^|\s)#{1,6} (?=\S)/gu, "")
     .replaceAll(/(\*\*|\*|`)(\S(?:[^*`]*\S)?)\1/gu, "$2")

@@ -110,10 +110,12 @@ const Approval = ({ call, isBusy, onDecide }: ApprovalProps): View => {
             </div>`
         : html`<div class="actions">
             ${step === "look" && html`<button type="button" class="quiet" onClick=${() => setStep("change")}>Change the arguments</button>`}
-            <button type="button" class="danger" disabled=${isBusy} onClick=${() => setStep("reject")}>Reject</button>
-            <button class="primary" disabled=${isBusy || (isChanged && fields === null && read === null)}>
-              <${Icon} name="check" /> ${question !== undefined ? "Answer" : isChanged ? "Approve as changed" : "Approve"}
-            </button>
+            <span class="actions">
+              <button type="button" class="danger" disabled=${isBusy} onClick=${() => setStep("reject")}>Reject</button>
+              <button class="primary" disabled=${isBusy || (isChanged && fields === null && read === null)}>
+                <${Icon} name="check" /> ${question !== undefined ? "Answer" : isChanged ? "Approve as changed" : "Approve"}
+              </button>
+            </span>
           </div>`
     }
    </div>

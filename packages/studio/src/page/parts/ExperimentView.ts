@@ -132,8 +132,8 @@ const Variants = ({
                   <div><dt>Attempts</dt><dd>${count(summary.passed)} of ${count(summary.attempts)}</dd></div>
                   ${summary.score !== null && html`<div><dt>Mean score</dt><dd>${summary.score.toFixed(2)}</dd></div>`}
                   <div><dt>Cost</dt><dd>${summary.cost_usd === null ? "not known" : money(summary.cost_usd)}</dd></div>
-                  <div><dt>Half are quicker than</dt><dd>${duration(summary.median_ms)}</dd></div>
-                  <div><dt>19 of 20 are quicker than</dt><dd>${duration(summary.slow_ms)}</dd></div>
+                  <div><dt>Half within</dt><dd>${duration(summary.median_ms)}</dd></div>
+                  <div><dt>95 % within</dt><dd>${duration(summary.slow_ms)}</dd></div>
                 </dl>`
         }
       </li>`

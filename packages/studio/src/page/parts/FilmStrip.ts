@@ -25,12 +25,27 @@ const nearest = (shares: ReadonlyArray<number>, share: number): number => {
   return best
 }
 
+/** A pointer that has moved so far since it was pressed is dragged; one that has not is a click. */
+const slop = 4
+
+/** Where the pointer was pressed, and on which step. */
+interface Press {
+  readonly x: number
+  readonly step: number | null
+}
+
+/** The number of the step that was pressed; null: none. */
+const stepAt = (target: EventTarget | null): number | null => {
+  const number = target instanceof HTMLElement ? target.dataset["step"] : undefined
+  return number === undefined ? null : Number(number)
+}
+
 const percent = (share: number): string => `${share * 100}%`
 
 export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, shares }: FilmStripProps): View => {
   const strip = useRef<HTMLDivElement>(null)
-  const choose = useRef(onChoose)
-  choose.current = onChoose
+  /** Null: nothing is pressed, or the press has become a drag. */
+  const press = useRef<Press | null>(null)
   // The lanes are the same while a head moves over them.
   const lanes = useMemo(
     () =>
@@ -42,8 +57,8 @@ export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, sh
               ([number, { left, width }]) =>
                 html`<span
                   class="frame"
+                  data-step=${number}
                   style=${{ left: percent(left), width: percent(width) }}
-                  onClick=${() => choose.current(number)}
                 ></span>`
             )}
           </div>`
@@ -57,9 +72,21 @@ export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, sh
   }
   const begin = (event: PointerEvent) => {
     if (!(event.currentTarget instanceof HTMLElement) || event.button !== 0) return
-    if (event.target instanceof Element && event.target.classList.contains("frame")) return
     event.currentTarget.setPointerCapture(event.pointerId)
+    press.current = { x: event.clientX, step: stepAt(event.target) }
+    if (press.current.step === null) seek(event)
+  }
+  const move = (event: PointerEvent) => {
+    if (!(event.currentTarget instanceof HTMLElement) || !event.currentTarget.hasPointerCapture(event.pointerId)) return
+    if (press.current !== null && Math.abs(event.clientX - press.current.x) <= slop) return
+    press.current = null
     seek(event)
+  }
+  /** A step is chosen by a click. */
+  const end = () => {
+    const step = press.current?.step ?? null
+    press.current = null
+    if (step !== null) onChoose(step)
   }
   const marked = chosen === null ? undefined : bars[chosen]
   return html`<div class="film" aria-hidden="true">
@@ -67,10 +94,9 @@ export const FilmStrip = ({ bars, chosen, firstToken, head, onChoose, onSeek, sh
       class="film-lanes"
       ref=${strip}
       onPointerDown=${begin}
-      onPointerMove=${(event: PointerEvent) => {
-        if (event.currentTarget instanceof HTMLElement && event.currentTarget.hasPointerCapture(event.pointerId))
-          seek(event)
-      }}
+      onPointerMove=${move}
+      onPointerUp=${end}
+      onPointerCancel=${() => (press.current = null)}
     >
       ${lanes}
       ${marked !== undefined && html`<span class="film-chosen" style=${{ left: percent(marked.left), width: percent(marked.width) }}></span>`}

@@ -13,15 +13,20 @@ type Colleague = Assistant["helpers"][number]
 type Kind = "helpers" | "handoffs"
 
 const words: Readonly<
-  Record<Kind, { readonly title: string; readonly hint: string; readonly tool: (name: string) => string }>
+  Record<
+    Kind,
+    { readonly title: string; readonly one: string; readonly hint: string; readonly tool: (name: string) => string }
+  >
 > = {
   helpers: {
     title: "Helpers",
+    one: "a helper",
     hint: "It asks them in a turn, as tools, and reads what they answer.",
     tool: (name) => name
   },
   handoffs: {
     title: "Handoffs",
+    one: "a handoff",
     hint: "It hands the conversation over to them, and they answer the user.",
     tool: (name) => `hand_off_to_${name}`
   }
@@ -57,7 +62,7 @@ interface ColleaguesProps {
 
 const Colleagues = ({ assistant, kind, onSave }: ColleaguesProps): View => {
   const list = assistant[kind]
-  const { hint, title, tool } = words[kind]
+  const { hint, one, title, tool } = words[kind]
   const others = assistants.value?.filter(({ assistant_id: id }) => id !== assistant.assistant_id) ?? []
   const nameById = new Map(others.map(({ assistant_id, name }) => [assistant_id, name]))
   return html`<section class="sheet" aria-label=${title}>
@@ -77,12 +82,13 @@ const Colleagues = ({ assistant, kind, onSave }: ColleaguesProps): View => {
     </ul>
     ${others.length === 0 && html`<p class="hint">There is no other assistant.</p>`}
     ${others.length > 0 && list.length === 0 && !mayAct() && html`<p class="hint">There is none.</p>`}
-    ${others.length > 0 && mayAct() && html`<${NewColleague} title=${title} others=${others} onAdd=${(added: Colleague) => onSave([...list, added])} />`}
+    ${others.length > 0 && mayAct() && html`<${NewColleague} one=${one} others=${others} onAdd=${(added: Colleague) => onSave([...list, added])} />`}
   </section>`
 }
 
 interface NewColleagueProps {
-  readonly title: string
+  /** What is added, in words. */
+  readonly one: string
   readonly others: ReadonlyArray<Assistant>
   readonly onAdd: (added: Colleague) => void
 }
@@ -95,7 +101,7 @@ const toolName = (name: string): string =>
     .replaceAll(/^_+|_+$/gu, "")
     .slice(0, 40) || "helper"
 
-const NewColleague = ({ onAdd, others, title }: NewColleagueProps): View => {
+const NewColleague = ({ onAdd, one, others }: NewColleagueProps): View => {
   const [isOpen, setOpen] = useState(false)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -111,8 +117,8 @@ const NewColleague = ({ onAdd, others, title }: NewColleagueProps): View => {
     setOpen(false)
   }
   if (!isOpen)
-    return html`<div class="actions"><button type="button" onClick=${() => setOpen(true)}>Add to ${title}</button></div>`
-  return html`<form onSubmit=${submit} aria-label="Add to ${title}">
+    return html`<div class="actions"><button type="button" onClick=${() => setOpen(true)}>Add ${one}</button></div>`
+  return html`<form onSubmit=${submit} aria-label="Add ${one}">
     <div class="fields">
       <label>
         Assistant

@@ -42,7 +42,7 @@ const Groups = ({ groups, title }: GroupsProps): View =>
     <table>
       <caption class="unseen">${title}</caption>
       <thead>
-        <tr><th scope="col">${title}</th><th scope="col">Passed</th><th scope="col">Turns</th><th scope="col">Mean score</th><th scope="col">Cost</th><th scope="col">Half are quicker than</th></tr>
+        <tr><th scope="col">${title}</th><th scope="col">Passed</th><th scope="col">Turns</th><th scope="col">Mean score</th><th scope="col">Cost</th><th scope="col">Half within</th></tr>
       </thead>
       <tbody>
         ${groups.map(

@@ -1,6 +1,6 @@
 /** The fields of a model's options: of an assistant, and in the playground of all columns or of one. */
 import { optionFields, type OptionTexts } from "../lib/modelOptions.ts"
-import { html, type View } from "../view.ts"
+import { classes, html, type View } from "../view.ts"
 
 interface OptionFieldsProps {
   readonly texts: OptionTexts
@@ -16,7 +16,7 @@ export const OptionFields = ({
   onChange,
   texts
 }: OptionFieldsProps): View => html`<div class="fields">
-  ${optionFields.map(({ choices, hint, label, name, number }) => {
+  ${optionFields.map(({ choices, hint, isWide = false, label, name, number }) => {
     const field = {
       value: texts[name] ?? "",
       placeholder: hint ?? empty,
@@ -29,7 +29,8 @@ export const OptionFields = ({
         <option value="">${empty}</option>
         ${Object.entries(choices).map(([value, word]) => html`<option value=${value}>${word}</option>`)}
       </select></label>`
-    if (name === "stop") return html`<label key=${name}>${label} <textarea rows="1" ...${field}></textarea></label>`
-    return html`<label key=${name}>${label} <input type=${number === undefined ? "text" : "number"} autocomplete="off" ...${number} ...${field} /></label>`
+    if (name === "stop")
+      return html`<label key=${name} class=${classes(isWide && "wide")}>${label} <textarea rows="1" ...${field}></textarea></label>`
+    return html`<label key=${name} class=${classes(isWide && "wide")}>${label} <input type=${number === undefined ? "text" : "number"} autocomplete="off" ...${number} ...${field} /></label>`
   })}
 </div>`

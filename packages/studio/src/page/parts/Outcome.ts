@@ -1,23 +1,30 @@
 /** What turned out to be true of a typed answer, told by a person: from it, calibration is made. For answers in Talk, and for those of judges. */
+import { mayAct } from "../lib/host.ts"
+import type { Truth } from "../state/outcomes.ts"
 import { act } from "../state/place.ts"
 import { html, useState, type View } from "../view.ts"
 import type { TypedAnswer } from "../wire.ts"
-
-/** The truth of a yes or no, the name of an option, or the number of a level. */
-export type Truth = string | number | boolean
 
 interface OutcomeProps {
   /** What it is about, for a screen reader. */
   readonly name: string
   readonly answer: TypedAnswer
+  /** What was told before; null: nothing. */
+  readonly told: Truth | null
   readonly onTell: (truth: Truth) => Promise<unknown>
 }
 
-export const Outcome = ({ answer, name, onTell }: OutcomeProps): View => {
-  const [told, setTold] = useState<Truth | null>(null)
+export const Outcome = ({ answer, name, onTell, told: before }: OutcomeProps): View => {
+  /** What was told here. */
+  const [now, setNow] = useState<Truth | null>(null)
+  const told = now ?? before
   const tell = async (truth: Truth) => {
     await onTell(truth)
-    setTold(truth)
+    setNow(truth)
+  }
+  if (!mayAct()) {
+    const word = truths(answer).find(([, truth]) => truth === told)?.[0]
+    return word === undefined ? null : html`<p class="hint">In truth: ${word}</p>`
   }
   return html`<div class="outcome" role="group" aria-label="What turned out for ${name}">
     <span class="hint">In truth</span>
@@ -25,7 +32,8 @@ export const Outcome = ({ answer, name, onTell }: OutcomeProps): View => {
       ([word, truth]) =>
         html`<button type="button" class="quiet" key=${word} aria-pressed=${told === truth} onClick=${() => act(tell)(truth)}>${word}</button>`
     )}
-    <span class="hint" role="status">${told === null ? "" : "Told"}</span>
+    ${now === null && before !== null && html`<span class="hint">Told</span>`}
+    <span class="hint" role="status">${now === null ? "" : "Told"}</span>
   </div>`
 }
 

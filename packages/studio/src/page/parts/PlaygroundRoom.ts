@@ -1,6 +1,6 @@
 /** The playground: instructions, messages, tools and options at the left; beside them two to four models that answer, and how the answers differ. */
 import { count, duration, money, plural } from "../lib/format.ts"
-import type { OptionTexts } from "../lib/modelOptions.ts"
+import { effortWords, type OptionTexts } from "../lib/modelOptions.ts"
 import { readTools } from "../lib/tools.ts"
 import { problemOf, readModelName } from "../state/catalogue.ts"
 import { useTitle } from "../state/address.ts"
@@ -171,6 +171,7 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
     <${ModelPicker} label="Name of model ${number}" empty="The assistant’s own" value=${model.value} onInput=${(next: string) => (model.value = next)} />
     <details>
       <summary>Options of this model</summary>
+      <${Effort} column=${column} />
       <${OptionFields} texts=${options.value} empty="as for all" onChange=${(texts: OptionTexts) => (options.value = texts)} />
     </details>
     ${problem.value !== null && html`<p class="problem" role="alert">${problem.value}</p>`}
@@ -190,6 +191,20 @@ const ColumnView = ({ column, first, number }: ColumnViewProps): View => {
       <button type="button" class="quiet" onClick=${act(save)}>Save as version of the assistant</button>
     </div>
   </section>`
+}
+
+/** Thinking is asked for with a message, and is no option of an assistant: a version does not keep it. */
+const Effort = ({ column }: { readonly column: Column }): View => {
+  const efforts = playground.columnEfforts(column)
+  if (efforts.length === 0) return null
+  return html`<label>
+    Thinking effort
+    <select value=${column.effort.value} onChange=${(event: Event) => (column.effort.value = typed(event))}>
+      <option value="">the model’s own</option>
+      ${efforts.map((effort) => html`<option value=${effort}>${effortWords[effort]}</option>`)}
+    </select>
+    <span class="hint">With these messages only: a saved version does not keep it.</span>
+  </label>`
 }
 
 interface FiguresProps {

@@ -1,13 +1,13 @@
 /** One case as two variants answered it, beside each other: the words that differ, the scores with their reasons, tools, cost and time. */
 import { duration, money, plural } from "../lib/format.ts"
-import { mayAct } from "../lib/host.ts"
 import type { MatrixRow } from "../lib/matrix.ts"
+import { readToldOfJudges, type Truth } from "../state/outcomes.ts"
 import * as tests from "../state/tests.ts"
 import { classes, html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { AttemptResult, EvalCase } from "../wire.ts"
 import { IconButton } from "./Icon.ts"
 import { Markdown } from "./Markdown.ts"
-import { Outcome, type Truth } from "./Outcome.ts"
+import { Outcome } from "./Outcome.ts"
 import { WordDiff } from "./WordDiff.ts"
 
 interface SideBySideProps {
@@ -71,7 +71,25 @@ interface SideProps {
   readonly base: AttemptResult | undefined
 }
 
+const nothingTold: ReadonlyMap<number, Truth> = new Map()
+
 const Side = ({ attempt, base, id, variant }: SideProps): View => {
+  const [told, setTold] = useState(nothingTold)
+  const judged = attempt?.scores.some(({ scorer }) => scorer === "judge") === true ? attempt.number : null
+  useEffect(() => {
+    setTold(nothingTold)
+    let isShown = true
+    if (judged !== null)
+      readToldOfJudges(id, judged).then(
+        (read) => {
+          if (isShown) setTold(read)
+        },
+        () => {}
+      )
+    return () => {
+      isShown = false
+    }
+  }, [id, judged])
   if (attempt === undefined)
     return html`<article aria-label=${variant}><h4 dir="auto">${variant}</h4><p class="hint">No result yet.</p></article>`
   const { content, cost_usd, error, model_name, ms, passed, scores, tokens, tool_calls } = attempt
@@ -92,13 +110,13 @@ const Side = ({ attempt, base, id, variant }: SideProps): View => {
           html`<li key=${index} class=${classes(isGood ? "passed" : "failed")}>
             <b>${isGood ? "passed" : "failed"}</b> ${expected} <span class="detail">${value === 0 || value === 1 ? "" : `${value.toFixed(2)}, `}${reason}</span>
             ${
-              mayAct() &&
               scorer === "judge" &&
               detail?.answers?.judge !== undefined &&
               html`<${Outcome}
                 key=${attempt.number}
                 name="${expected}, ${variant}"
                 answer=${detail.answers.judge}
+                told=${told.get(index) ?? null}
                 onTell=${(truth: Truth) => tests.tellOutcome(id, { number: attempt.number, score: index }, truth)}
               />`
             }

@@ -4,6 +4,7 @@ import { assistant, can } from "../state/place.ts"
 import { options, setOptions } from "../state/options.ts"
 import { html, type View } from "../view.ts"
 import { writeModelName } from "../state/catalogue.ts"
+import { effortWords } from "../lib/modelOptions.ts"
 import type { QuestionRow } from "../lib/questionRows.ts"
 import { ModelPicker } from "./ModelPicker.ts"
 import { QuestionRows } from "./QuestionRows.ts"
@@ -13,7 +14,7 @@ const videoModels = ofType("video")
 const speakers = ofType("tts")
 const typedModels = ofType("system_one")
 
-const efforts = { off: "Off", on: "On", low: "A little", medium: "Some", high: "Much", max: "As much as it can" }
+const efforts = { off: "Off", on: "On", ...effortWords }
 const memories = { off: "Off", Readonly: "Reads", Auto: "Reads and learns" }
 
 const ownModel = (): string => {
@@ -24,17 +25,23 @@ const ownModel = (): string => {
 export const TurnOptions = (): View => {
   const chosen = options.value
   const room = can.value
+  const isAsking = chosen.isAsking && room.typed_answers
+  const checks = (
+    [
+      ["Ask typed questions", "isAsking", room.typed_answers],
+      ["May search the web", "hasWebSearch", room.web_search && !isAsking],
+      ["Read answers aloud", "isSpoken", room.voice && speakers.value.length > 0 && !isAsking]
+    ] as const
+  ).filter(([, , isThere]) => isThere)
   return html`<div class="options">
-    ${room.typed_answers && html`<${Check} label="Ask typed questions" name="isAsking" />`}
+    ${checks.length > 0 && html`<div class="checks">${checks.map(([label, name]) => html`<${Check} key=${name} label=${label} name=${name} />`)}</div>`}
     ${
-      chosen.isAsking && room.typed_answers
+      isAsking
         ? html`<${ModelPicker} label="Model of typed answers" from=${typedModels} value=${chosen.typedModel} onInput=${(typedModel: string) => setOptions({ typedModel })} />
           <${QuestionRows} rows=${chosen.questions} onChange=${(questions: ReadonlyArray<QuestionRow>) => setOptions({ questions })} />`
         : html`<${ModelPicker} label="Model for this thread" empty=${ownModel()} value=${chosen.model} onInput=${(model: string) => setOptions({ model })} />
           <${Choice} label="Reasoning" name="thinking" words=${efforts} />
           ${room.memory && html`<${Choice} label="Memory" name="memory" words=${memories} />`}
-          ${room.web_search && html`<${Check} label="May search the web" name="hasWebSearch" />`}
-          ${room.voice && speakers.value.length > 0 && html`<${Check} label="Read answers aloud" name="isSpoken" />`}
           ${
             room.image_generation &&
             imageModels.value.length > 0 &&

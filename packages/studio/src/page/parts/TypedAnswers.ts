@@ -1,10 +1,9 @@
 /** Typed answers: each question with its answer as text and its probabilities as bars. */
-import { post } from "../api/http.ts"
 import { percent } from "../lib/format.ts"
-import { mayAct } from "../lib/host.ts"
-import { html, type View } from "../view.ts"
+import { readTold, tellOfAnswer, toldOf, type Truth } from "../state/outcomes.ts"
+import { html, useEffect, type View } from "../view.ts"
 import type { SystemOne, TypedAnswer } from "../wire.ts"
-import { Outcome, type Truth } from "./Outcome.ts"
+import { Outcome } from "./Outcome.ts"
 
 interface TypedAnswersProps {
   readonly typed: SystemOne
@@ -12,18 +11,22 @@ interface TypedAnswersProps {
   readonly messageId: string | null
 }
 
-export const TypedAnswers = ({ messageId, threadId, typed }: TypedAnswersProps): View =>
-  html`<div class="chart">
+export const TypedAnswers = ({ messageId, threadId, typed }: TypedAnswersProps): View => {
+  useEffect(() => {
+    if (threadId !== null) void readTold(threadId)
+  }, [threadId])
+  return html`<div class="chart">
     ${Object.entries(typed.answers).map(
       ([name, answer]) =>
         html`<section>
           <h4>${name}: ${said(answer)}</h4>
           ${answerBars(answer)}
-          ${mayAct() && threadId !== null && messageId !== null && html`<${Outcome} name=${name} answer=${answer} onTell=${(outcome: Truth) => post(`/threads/${threadId}/messages/${messageId}/outcomes`, { question: name, outcome })} />`}
+          ${threadId !== null && messageId !== null && html`<${Outcome} name=${name} answer=${answer} told=${toldOf(messageId, name)} onTell=${(outcome: Truth) => tellOfAnswer(threadId, messageId, name, outcome)} />`}
         </section>`
     )}
     <p class="hint">${typed.estimated ? `${typed.method}, an estimate` : typed.method}</p>
   </div>`
+}
 
 const said = (answer: TypedAnswer): string => {
   switch (answer.type) {

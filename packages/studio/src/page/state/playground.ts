@@ -4,9 +4,9 @@
  */
 import { call, json, post } from "../api/http.ts"
 import { follow } from "../api/stream.ts"
-import { type OptionTexts, readOptions, writeOptions } from "../lib/modelOptions.ts"
+import { effortsOf, type OptionTexts, readOptions, writeOptions } from "../lib/modelOptions.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
-import { readModelName, writeModelName } from "./catalogue.ts"
+import { find, readModelName, writeModelName } from "./catalogue.ts"
 import { batch, computed, signal, type Signal } from "../view.ts"
 import type { Assistant, JsonRecord, Run, RunInspection, Thread } from "../wire.ts"
 import { afterEvent, type Answer, emptyAnswer } from "./answer.ts"
@@ -23,6 +23,8 @@ export interface Column {
   readonly model: Signal<string>
   /** In the place of those of all columns. */
   readonly options: Signal<OptionTexts>
+  /** How much the model may think; empty: as it does by itself. */
+  readonly effort: Signal<string>
   readonly answer: Signal<Answer | null>
   /** Milliseconds to the first word, and to the end. */
   readonly times: Signal<{ readonly first: number | null; readonly total: number | null }>
@@ -35,6 +37,7 @@ const makeColumn = (model: string): Column => ({
   id: ++columnIds,
   model: signal(model),
   options: signal<OptionTexts>({}),
+  effort: signal(""),
   answer: signal<Answer | null>(null),
   times: signal({ first: null, total: null }),
   problem: signal<string | null>(null)
@@ -130,13 +133,21 @@ const changedTools = (): JsonRecord => {
   return writeTools(given) === writeTools(begun.value?.tools ?? []) ? {} : { tools: given }
 }
 
+/** The efforts of thinking that the column's model takes, as far as the catalogue says. */
+export const columnEfforts = ({ model }: Column): ReadonlyArray<string> => {
+  const { llm_provider: provider = null, model_name: own = null } = begun.value ?? {}
+  return effortsOf(find(model.value.trim() === "" ? { provider, model: own } : readModelName(model.value)))
+}
+
 const modelFields = (column: Column): JsonRecord => {
   const { model, provider } = readModelName(column.model.value)
+  const effort = columnEfforts(column).find((each) => each === column.effort.value)
   const model_options = columnOptions(column)
   return {
     ...(provider === null ? {} : { llm_provider: provider }),
     ...(model === null ? {} : { model_name: model }),
     ...(model_options === null ? {} : { model_options }),
+    ...(effort === undefined ? {} : { thinking: { effort } }),
     ...changedTools()
   }
 }
