@@ -3,8 +3,14 @@ import type { OwnerId } from "@colloquy/core"
 import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { findAssistant, ownedStep, ownedWrite, type State, findThread } from "./State.ts"
 
-export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
-  OutcomeStore.of({
+export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
+  const newestOf = (ownerId: OwnerId, isWanted: (outcome: Outcome) => boolean, limit: number) =>
+    [...state.outcomes.values()]
+      .filter((row) => row.ownerId === ownerId && isWanted(row.outcome) && isInPlace(state, ownerId, row.outcome))
+      .map(({ outcome }) => outcome)
+      .sort((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime())
+      .slice(0, limit)
+  return OutcomeStore.of({
     record: (outcome) =>
       ownedWrite(state, "OutcomeStore.record", (ownerId) => {
         if (!isInPlace(state, ownerId, outcome)) return false
@@ -13,14 +19,9 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
         return true
       }),
     newest: (assistantId, limit) =>
-      ownedStep((ownerId) =>
-        [...state.outcomes.values()]
-          .filter((row) => row.ownerId === ownerId && row.outcome.assistantId === assistantId)
-          .map(({ outcome }) => outcome)
-          .filter((outcome) => isInPlace(state, ownerId, outcome))
-          .sort((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime())
-          .slice(0, limit)
-      ),
+      ownedStep((ownerId) => newestOf(ownerId, (outcome) => outcome.assistantId === assistantId, limit)),
+    ofThread: (threadId, limit) =>
+      ownedStep((ownerId) => newestOf(ownerId, (outcome) => outcome.threadId === threadId, limit)),
     find: (answered) =>
       ownedStep((ownerId) =>
         answered.flatMap(({ answerSetId, question }) => {
@@ -29,6 +30,7 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service =>
         })
       )
   })
+}
 
 const isInPlace = (state: State, ownerId: OwnerId, { assistantId, threadId }: Outcome): boolean =>
   (assistantId === null || findAssistant(state, ownerId, assistantId) !== undefined) &&

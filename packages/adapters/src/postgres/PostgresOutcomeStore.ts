@@ -3,7 +3,7 @@ import { Outcome, OutcomeStore } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { createHash } from "node:crypto"
-import type { Database } from "./Database.ts"
+import type { Database, Parameter } from "./Database.ts"
 import { ownedStatements } from "./OwnedStatements.ts"
 import { knownId } from "./StoredId.ts"
 import { fromJson } from "./StoredText.ts"
@@ -11,6 +11,17 @@ import { fromJson } from "./StoredText.ts"
 export const outcomeStore = (database: Database): typeof OutcomeStore.Service => {
   const { schema } = database
   const own = ownedStatements(database, "OutcomeStore")
+  const read = (operation: string, statement: string, parameters: ReadonlyArray<Parameter>) =>
+    Effect.map(own.rows<{ readonly body: string }>(operation, statement, parameters), (rows) =>
+      rows.map(({ body }) => decode(fromJson(body)))
+    )
+  const newestWhere = (operation: string, where: string, limit: number, parameters: ReadonlyArray<Parameter>) =>
+    read(
+      operation,
+      `select body from ${schema}.answer_outcomes where owner = $1 and ${where}
+       order by recorded_at desc, ordinal desc limit $2`,
+      [limit, ...parameters]
+    )
   return OutcomeStore.of({
     record: (outcome) =>
       Effect.suspend(() => {
@@ -41,25 +52,17 @@ export const outcomeStore = (database: Database): typeof OutcomeStore.Service =>
         )
       }),
     newest: (assistantId, limit) =>
-      Effect.map(
-        own.rows<{ readonly body: string }>(
-          "newest",
-          `select body from ${schema}.answer_outcomes
-           where owner = $1 and ${assistantId === null ? "assistant_id is null" : "assistant_id = $3"}
-           order by recorded_at desc, ordinal desc limit $2`,
-          [limit, ...(assistantId === null ? [] : [knownId(assistantId)])]
-        ),
-        (rows) => rows.map(({ body }) => decode(fromJson(body)))
+      newestWhere(
+        "newest",
+        assistantId === null ? "assistant_id is null" : "assistant_id = $3",
+        limit,
+        assistantId === null ? [] : [knownId(assistantId)]
       ),
+    ofThread: (threadId, limit) => newestWhere("ofThread", "thread_id = $3", limit, [knownId(threadId)]),
     find: (answered) =>
-      Effect.map(
-        own.rows<{ readonly body: string }>(
-          "find",
-          `select body from ${schema}.answer_outcomes where owner = $1 and answer_hash = any($2)`,
-          [answered.map(outcomeHash)]
-        ),
-        (rows) => rows.map(({ body }) => decode(fromJson(body)))
-      )
+      read("find", `select body from ${schema}.answer_outcomes where owner = $1 and answer_hash = any($2)`, [
+        answered.map(outcomeHash)
+      ])
   })
 }
 

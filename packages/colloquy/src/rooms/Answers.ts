@@ -54,7 +54,7 @@ export interface AnswerCalls {
   readonly ask: (request: AnswersRequest, options?: CallOptions) => Promise<TypedAnswers>
   /** Stores what turned out to be true of an answer that a turn gave. */
   readonly record: (outcome: NewOutcome, options?: CallOptions) => Promise<void>
-  /** What was stored of the answers in a thread, message by message. */
+  /** What was stored of the answers in a thread: the newest thousand, newest first. */
   readonly outcomes: (threadId: string, options?: CallOptions) => Promise<ReadonlyArray<TurnOutcome>>
   /** How good the answers were: of an assistant, or of all that were asked without one. */
   readonly report: (assistantId?: string | null, options?: CallOptions) => Promise<AnswersReport>

@@ -14,7 +14,7 @@ import type { ModelInfo } from "../models/ModelInfo.ts"
 import { type AssistantId, MessageId, type ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { ThreadNotFound } from "../threads/Thread.ts"
-import type { AnswersUnusable, TypedAnswers } from "./Answer.ts"
+import type { AnswerSetId, AnswersUnusable, TypedAnswers } from "./Answer.ts"
 import type { AnswerContext } from "./AnswerContext.ts"
 import type { QuestionSetReport } from "./Judgement.ts"
 import type { OutcomeRefused, OutcomeValue } from "./Outcome.ts"
@@ -49,9 +49,10 @@ export interface TurnOutcomeRequest {
   readonly outcome: OutcomeValue
 }
 
-/** What was told of one question of a message. */
+/** What was told of one question of an answer in a thread. */
 export interface TurnOutcome {
-  readonly messageId: MessageId
+  /** The id of the answers: of a turn, that of its message. */
+  readonly answerSetId: AnswerSetId
   readonly question: string
   readonly outcome: OutcomeValue
   readonly recordedAt: Date
@@ -127,7 +128,7 @@ export class Answers extends Context.Service<
       AnswersNotFound | OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable | ThreadNotFound,
       Principal
     >
-    /** What was told of the answers in a thread, message by message. */
+    /** What was told of the answers in a thread: the newest thousand, newest first. */
     readonly outcomesOfThread: (
       threadId: ThreadId
     ) => Effect.Effect<ReadonlyArray<TurnOutcome>, StoreUnavailable | ThreadNotFound, Principal>

@@ -38,7 +38,7 @@ import {
 import { AnswerSettings, defaultAnswerSettings } from "./AnswerSettings.ts"
 import { checkQuestions } from "./CheckQuestions.ts"
 import { judge } from "./Judgement.ts"
-import { matchOutcome, type Outcome, outcomeValue } from "./Outcome.ts"
+import { matchOutcome, outcomeValue } from "./Outcome.ts"
 import { OutcomeStore } from "./OutcomeStore.ts"
 import { Refusals } from "./Refusals.ts"
 import { questionsFingerprint, type Questions } from "./Question.ts"
@@ -140,21 +140,12 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
 
       outcomesOfThread: tracedFn("Answers.outcomesOfThread")(function* (threadId: ThreadId) {
         if (Option.isNone(yield* threads.get(threadId))) return yield* new ThreadNotFound({ threadId })
-        const answered = (yield* threads.messages([threadId])).flatMap((message) =>
-          Option.match(typedAnswersIn(message), {
-            onNone: () => [],
-            onSome: ({ answers, id }) =>
-              Object.keys(answers).map((question) => ({ messageId: message.id, answerSetId: id, question }))
-          })
-        )
-        if (answered.length === 0) return []
-        const told = new Map((yield* outcomes.find(answered)).map((each) => [outcomeKey(each), each]))
-        return answered.flatMap((each) => {
-          const outcome = told.get(outcomeKey(each))
-          if (outcome === undefined) return []
-          const { messageId, question } = each
-          return [{ messageId, question, outcome: outcomeValue(outcome), recordedAt: outcome.recordedAt }]
-        })
+        return (yield* outcomes.ofThread(threadId, outcomesOfThread)).map((told) => ({
+          answerSetId: told.answerSetId,
+          question: told.question,
+          outcome: outcomeValue(told),
+          recordedAt: told.recordedAt
+        }))
       }),
 
       report: tracedFn("Answers.report")(function* (assistantId: AssistantId | null) {
@@ -170,8 +161,8 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
   })
 )
 
-const outcomeKey = ({ answerSetId, question }: Pick<Outcome, "answerSetId" | "question">): string =>
-  `${answerSetId} ${question}`
+/** The most outcomes that are given of one thread. */
+const outcomesOfThread = 1000
 
 const readKept = Schema.decodeUnknownOption(Schema.toCodecJson(TypedAnswers))
 

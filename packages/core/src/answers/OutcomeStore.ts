@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
-import type { AssistantId } from "../primitives/Ids.ts"
+import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Outcome } from "./Outcome.ts"
 
@@ -20,6 +20,11 @@ export class OutcomeStore extends Context.Service<
      */
     readonly newest: (
       assistantId: AssistantId | null,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Outcome>, StoreUnavailable, Principal>
+    /** MUST return the principal's newest outcomes that name this thread, newest first, and no more than `limit`. */
+    readonly ofThread: (
+      threadId: ThreadId,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Outcome>, StoreUnavailable, Principal>
     /**

@@ -4,8 +4,8 @@ import type * as Wire from "../wire/Answers.ts"
 import { writeTimestamp } from "../wire/Fields.ts"
 
 export const outcomesToWire = (outcomes: ReadonlyArray<TurnOutcome>): Wire.OutcomeList => ({
-  outcomes: outcomes.map(({ messageId, outcome, question, recordedAt }) => ({
-    message_id: messageId,
+  outcomes: outcomes.map(({ answerSetId, outcome, question, recordedAt }) => ({
+    message_id: answerSetId,
     question,
     outcome,
     recorded_at: writeTimestamp(recordedAt)

@@ -60,9 +60,10 @@ export const OutcomeResponse = Schema.Struct({
 }).annotate({ identifier: "OutcomeResponse" })
 
 export const OutcomeList = Schema.Struct({
-  /** Message by message; what was told last of a question. */
+  /** The newest thousand, newest first; of a question, what was told last. */
   outcomes: Schema.Array(
     Schema.Struct({
+      /** The message whose turn gave the answers; of answers that were asked apart from a turn, their own id. */
       message_id: Schema.String,
       question: Schema.String,
       outcome: Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]),

@@ -85,6 +85,23 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       assert.deepStrictEqual(yield* store.newest(null, 10), [nowhere])
     })
 
+    test("MUST list the newest outcomes of a thread, newest first, and none of another or without one", function* () {
+      const store = yield* OutcomeStore
+      const { assistantId, id: threadId } = yield* openThread
+      const { id: another } = yield* openThread
+      const first = yield* sampleOutcome({ assistantId, threadId, recordedAt: moment(1) })
+      const last = yield* sampleOutcome({ assistantId, threadId, recordedAt: moment(3) })
+      const middle = yield* sampleOutcome({ threadId, recordedAt: moment(2) })
+      const others = [yield* sampleOutcome({ threadId: another }), yield* sampleOutcome({ assistantId })]
+      for (const each of [first, last, middle, ...others]) assert.isTrue(yield* store.record(each))
+      assert.deepStrictEqual(yield* store.ofThread(threadId, 10), [last, middle, first])
+      assert.deepStrictEqual(yield* store.ofThread(threadId, 2), [last, middle])
+      assert.deepStrictEqual(yield* asNewOwner(store.ofThread(threadId, 10)), [])
+      assert.deepStrictEqual(yield* store.ofThread(ThreadId.make("no id of ours"), 10), [])
+      yield* (yield* ThreadStore).remove(threadId)
+      assert.deepStrictEqual(yield* store.ofThread(threadId, 10), [])
+    })
+
     test("MUST find the outcomes of questions by their answer sets, of any assistant, and none for others", function* () {
       const store = yield* OutcomeStore
       const { assistantId, id: threadId } = yield* openThread
