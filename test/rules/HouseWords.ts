@@ -6,17 +6,32 @@ export interface HouseWord {
   readonly pattern: RegExp
 }
 
-const noun = (word: string, plural = `${word}s`) => ({ word, pattern: new RegExp(`\\b(?:${plural}|${word})\\b`, "giu") })
+const noun = (word: string, plural = `${word}s`) => ({
+  word,
+  pattern: new RegExp(`\\b(?:${plural}|${word})\\b`, "giu")
+})
 
 /** What stands before a noun. */
-const before = "(?:a|an|the|each|every|its|this|that|these|those|one|whole|same|of|all|with|no|other|later|more|many)"
+const before = "(?:a|an|the|each|every|its|this|one|whole|same|of|all|with|no|other|later|more|many)"
 
-const afterArticle = (word: string) => new RegExp(`(?<=\\b${before} [*‹]*)${word}s?\\b`, "giu")
+/** Behind an article or the like, or set off as the word that is explained. */
+const afterArticle = (word: string) => new RegExp(`(?<=\b${before} [*‹]*|[*‹])${word}s?\b`, "giu")
 
 export const houseWords: ReadonlyArray<HouseWord> = [
-  ...["wing", "room", "leg", "host", "lease", "follow-up", "owner", "kernel", "supplement", "delta", "excerpt", "erasure"].map(
-    (word) => noun(word)
-  ),
+  ...[
+    "wing",
+    "room",
+    "leg",
+    "host",
+    "lease",
+    "follow-up",
+    "owner",
+    "kernel",
+    "supplement",
+    "delta",
+    "excerpt",
+    "erasure"
+  ].map((word) => noun(word)),
   ...["catalogue", "dialect", "driver", "handoff", "helper", "adapter", "ledger", "variant", "scorer", "judge"].map(
     (word) => noun(word)
   ),
