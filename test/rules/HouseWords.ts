@@ -15,7 +15,7 @@ const noun = (word: string, plural = `${word}s`) => ({
 const before = "(?:a|an|the|each|every|its|this|one|whole|same|of|all|with|no|other|later|more|many)"
 
 /** Behind an article or the like, or set off as the word that is explained. */
-const afterArticle = (word: string) => new RegExp(`(?<=\b${before} [*‹]*|[*‹])${word}s?\b`, "giu")
+const afterArticle = (word: string) => new RegExp(`(?<=\\b${before} [*‹]*|[*‹])${word}s?\\b`, "giu")
 
 export const houseWords: ReadonlyArray<HouseWord> = [
   ...[
