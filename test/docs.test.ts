@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { dirname, join } from "node:path"
+import { houseWords, unexplainedIn } from "./rules/HouseWords.ts"
 
 const root = join(import.meta.dirname, "..")
 const guide = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
@@ -29,8 +30,13 @@ const anchorOf = (heading: string) =>
     .trim()
     .replaceAll(/\s/gu, "-")
 
-const anchorsIn = (page: string) =>
-  [...withoutCode(read(page)).matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) => anchorOf(heading))
+const anchorsIn = (page: string) => {
+  const text = withoutCode(read(page))
+  return [
+    ...[...text.matchAll(/^#+ (.*)$/gmu)].map(([, heading = ""]) => anchorOf(heading)),
+    ...[...text.matchAll(/<a id="([\w-]+)"><\/a>/gu)].map(([, id = ""]) => id)
+  ]
+}
 
 /** The sentences of a page, without code: of its paragraphs, points of lists and cells of tables. A link counts as its text, code as a word. */
 const sentencesIn = (text: string): ReadonlyArray<string> =>
@@ -84,6 +90,34 @@ describe("the guide", () => {
     assert.deepStrictEqual(long, [])
   })
 
+  it("uses no word of this project before it says what the word means", () => {
+    const readmes = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`)
+    const lost = [...guide.map((name) => `docs/${name}`), "README.md", ...readmes].flatMap((page) =>
+      unexplainedIn(read(page)).map(({ where, word }) => `${page}: ${word}: ${where}`)
+    )
+    assert.deepStrictEqual(lost, [])
+    const glossary = anchorsIn("GLOSSARY.md")
+    for (const { word } of houseWords) assert.include(glossary, word.replaceAll(" ", "-"))
+  })
+
+  it("knows when a page says what a word means", () => {
+    const lostIn = (text: string) => unexplainedIn(text).map(({ word }) => word)
+    for (const text of [
+      "A [lease](GLOSSARY.md#lease) ends. The lease is gone.",
+      "A *lease* is a right to write. The lease ends.",
+      "The lease (a right to write) ends.",
+      "The right to write (the lease) ends.",
+      "A lease is a right to write.",
+      "It writes as long as it has `lease`.\n\n```ts\nconst lease = 1\n```\n",
+      "# The lease\n\nIt says [how](leases.md).",
+      "A released version. It runs, and it returns."
+    ])
+      assert.deepStrictEqual(lostIn(text), [], text)
+    assert.deepStrictEqual(lostIn("The lease ends. A *lease* is a right to write."), ["lease"])
+    assert.deepStrictEqual(lostIn("| what | when |\n|---|---|\n| the run | each turn |"), ["run", "turn"])
+    assert.deepStrictEqual(lostIn("See [the page](x.md) about leases, and [more](y.md)."), ["lease"])
+  })
+
   it("counts the words of a sentence as a reader does", () => {
     const [heading = "", first = "", second = "", cell = ""] = sentencesIn(
       "# One\n\nTwo [three four](five.md) `six seven` eight. Nine\nten.\n\n| eleven | |\n"
@@ -91,17 +125,24 @@ describe("the guide", () => {
     assert.deepStrictEqual([heading, first, second, cell].map(wordsIn), [1, 5, 2, 1])
   })
 
-  it("shows a program on each page of its first three parts, then one with Effect, and says what can go wrong", () => {
+  it("shows a program on each page of its first three parts, then one with Effect, and ends with what can go wrong", () => {
     const [byTask = ""] = read("docs/README.md").split("## Understand")
     const listed = [...byTask.matchAll(/\]\(([a-z-]+\.md)\)/gu)].map(([, name = ""]) => name)
     assert.isAbove(listed.length, 40)
     // A list of programs, the page about doing without Effect, and a table that is written by a command.
     const others = ["cookbook.md", "without-effect.md", "settings.md"]
+    const first = listed.filter((name) => {
+      const text = read(`docs/${name}`)
+      const [table, program] = [text.search(/^\|/mu), text.search(/^```/mu)]
+      return table >= 0 && (program < 0 || table < program)
+    })
+    assert.deepStrictEqual(first, ["settings.md"])
     const without = listed.filter((name) => {
       const text = read(`docs/${name}`)
       const place = (words: string) => text.indexOf(words)
       const effect = place("\n## With Effect\n")
-      return place("\n```") < 0 || effect < place("\n```") || place("\n## What can go wrong\n") < 0
+      const wrong = place("\n## What can go wrong\n")
+      return place("\n```") < 0 || effect < place("\n```") || wrong < 0 || text.includes("\n## ", wrong + 1)
     })
     assert.deepStrictEqual(without.toSorted(), others.toSorted())
   })

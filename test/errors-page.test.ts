@@ -75,7 +75,9 @@ const modelRows = ModelErrorReason.literals.map((reason) => {
 
 const page = `# What does this error mean?
 
-Made from the sources. An error of the library has a class and the same word as its \`_tag\`: \`error instanceof ThreadBusy\`, \`error._tag === "ThreadBusy"\`. Its message says what happened and what to do. Over HTTP an error is a status with \`{"detail": …}\`: a sentence, or for 422 a list of \`{loc, msg, type}\` with every problem and its place.
+Made from the sources. The sentences use words of the glossary: [thread](../GLOSSARY.md#thread), [run](../GLOSSARY.md#run), [turn](../GLOSSARY.md#turn), [owner](../GLOSSARY.md#owner), [host](../GLOSSARY.md#host), [room](../GLOSSARY.md#room), [follow-up](../GLOSSARY.md#follow-up), [erasure](../GLOSSARY.md#erasure), [catalogue](../GLOSSARY.md#catalogue), [variant](../GLOSSARY.md#variant), [scorer](../GLOSSARY.md#scorer), [judge](../GLOSSARY.md#judge), [typed answer](../GLOSSARY.md#typed-answer).
+
+An error of the library has a class and the same word as its \`_tag\`: \`error instanceof ThreadBusy\`, \`error._tag === "ThreadBusy"\`. Its message says what happened and what to do. Over HTTP an error is a status with \`{"detail": …}\`: a sentence, or for 422 a list of \`{loc, msg, type}\` with every problem and its place.
 
 A turn that has begun and fails is no error of the call: its reply has the status \`FAILED\` and a \`fault\` with \`code\`, \`message\` and \`retryable\`.
 

@@ -9,17 +9,20 @@ import type { Settings } from "./Settings.ts"
 
 export class StartRefused extends Schema.TaggedError<StartRefused>()("StartRefused", { message: Schema.String }) {}
 
-/** Codes of the operating system and of Postgres that operators meet. */
-const meanings: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens at its address",
-  ENOTFOUND: "its host is unknown",
-  EAI_AGAIN: "its host is unknown",
-  ETIMEDOUT: "its host does not answer",
-  "28P01": "its user or password is refused",
-  "28000": "its user may not connect",
-  "3D000": "there is no such database",
-  "42501": "its user may not make tables there",
-  "53300": "it has too many connections"
+/** Codes of the operating system and of Postgres that operators meet: what happened, and what to do. */
+const meanings: Readonly<Record<string, readonly [fact: string, advice: string]>> = {
+  ECONNREFUSED: [
+    "nothing listens at its address",
+    "Start PostgreSQL, or correct the host and the port in DATABASE_URL."
+  ],
+  ENOTFOUND: ["its host is unknown", "Correct the host in DATABASE_URL."],
+  EAI_AGAIN: ["its host is unknown", "Correct the host in DATABASE_URL, or look at the name server."],
+  ETIMEDOUT: ["its host does not answer", "Correct the host in DATABASE_URL, or open the way to it."],
+  "28P01": ["its user or password is refused", "Correct both in DATABASE_URL."],
+  "28000": ["its user may not connect", "Correct the user in DATABASE_URL, or let it in (pg_hba.conf)."],
+  "3D000": ["there is no such database", "Create it, or correct its name in DATABASE_URL."],
+  "42501": ["its user may not make tables there", "Grant CREATE on the database to this user."],
+  "53300": ["it has too many connections", "End some, or raise max_connections."]
 }
 
 /** The code of the innermost cause, which is nearest to the failure. */
@@ -31,8 +34,11 @@ const errorCode = (error: unknown): string | null => {
 
 const errorMeaning = (error: unknown): string => {
   const code = errorCode(error)
-  if (code === null) return "it does not answer as a Postgres server"
-  return meanings[code] === undefined ? code : `${meanings[code]} (${code})`
+  const [fact, advice] = (code === null ? undefined : meanings[code]) ?? [
+    "it does not answer as a PostgreSQL server does",
+    "Look at its log, and at DATABASE_URL."
+  ]
+  return `${fact}${code === null ? "" : ` (${code})`}. ${advice}`
 }
 
 export const folderRefused = (folder: string, error: unknown): StartRefused =>
@@ -52,10 +58,10 @@ export const storeRefused = (settings: Settings, error: unknown): unknown => {
     return new StartRefused({ message })
   }
   if (error instanceof StoreUnavailable && settings.databaseUrl !== null) {
-    return new StartRefused({ message: `The database of DATABASE_URL cannot be used: ${errorMeaning(error)}.` })
+    return new StartRefused({ message: `The database of DATABASE_URL cannot be used: ${errorMeaning(error)}` })
   }
   if (settings.databaseUrl === null && error instanceof Error && !("_tag" in error)) {
-    const message = `The database in ${settings.dataDir} cannot be opened (${error.message}). Set COLLOQUY_DATA_DIR to another folder, or bring back a copy of this one.`
+    const message = `The database in ${settings.dataDir} cannot be opened (${error.message}). Set COLLOQUY_DATA_DIR to another folder, or restore a backup of this one.`
     return new StartRefused({ message })
   }
   return error

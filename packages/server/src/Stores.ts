@@ -9,10 +9,11 @@ import { folderRefused } from "./StartRefused.ts"
 
 export const inMemory = "memory://"
 
-export const makeStores = ({ databaseUrl, dataDir }: Settings) =>
+/** `migrate: false`: for one who only looks. A schema that is not that of this version is refused then, and stays as it is. */
+export const makeStores = ({ databaseUrl, dataDir }: Settings, options: { readonly migrate?: boolean } = {}) =>
   databaseUrl === null
-    ? Pglite.layer({ extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })
-    : Postgres.layer({ url: databaseUrl })
+    ? Pglite.layer({ ...options, extensions: { vector }, ...(dataDir === inMemory ? {} : { dataDir }) })
+    : Postgres.layer({ ...options, url: databaseUrl })
 
 /** Makes sure that the folder exists and is writable; otherwise the start is refused with a sentence. */
 export const prepareFolder = async ({ databaseUrl, dataDir }: Settings): Promise<void> => {

@@ -8,12 +8,13 @@ import { vendors } from "./Vendors.ts"
 type Told = Pick<RunningServer, "defaultModel" | "newKey" | "url" | "voiceNotes">
 type Chosen = Pick<Settings, "apiKeys" | "basePath" | "defaultModel" | "vendors">
 
+/** How keys are managed: from an installed package, or in the repository. */
+const keyCommand = import.meta.url.endsWith(".js") ? "npx colloquy key" : "npm run key --"
+
 const keyLines = ({ newKey }: Told, { apiKeys }: Chosen): ReadonlyArray<string> => {
   if (newKey !== null) return ["Your API key stands behind “#key=” in this address. It is shown this once."]
   if (apiKeys.length > 0) return ["API keys: those of COLLOQUY_API_KEYS."]
-  return [
-    "API key: the one that was shown at the first start. Lost? Stop the server, then: npm run key -- make default"
-  ]
+  return [`API key: the one that was shown at the first start. Lost? Stop the server, then: ${keyCommand} make default`]
 }
 
 const vendorLines = ({ defaultModel, vendors: given }: Chosen): ReadonlyArray<string> => {

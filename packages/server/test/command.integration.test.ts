@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
@@ -43,9 +44,15 @@ const openVendor = async () => {
 
 describe("colloquy", () => {
   it("says what it does on one screen, and what it does not know", async () => {
+    /** 24 lines of 80 characters, with a line for the prompt. */
+    const fits = (text: string) => {
+      const lines = text.split("\n")
+      assert.isAtMost(lines.length, 24, text)
+      assert.isAtMost(Math.max(...lines.map(({ length }) => length)), 80, text)
+    }
     const help = await call([])
     assert.strictEqual(help.status, 0)
-    assert.isAtMost(help.text.split("\n").length, 24)
+    fits(help.text)
     for (const name of [
       "serve",
       "new",
@@ -61,6 +68,7 @@ describe("colloquy", () => {
       assert.include(help.text, `\n  ${name} `)
       const own = await call([name, "--help"])
       assert.deepStrictEqual([own.status, own.text.startsWith(`Usage: colloquy ${name}`)], [0, true])
+      fits(own.text)
     }
     const option = await call(["serve", "--port", "8080"])
     assert.deepStrictEqual([option.status, option.text.startsWith("There is no option --port.")], [2, true])
@@ -71,6 +79,107 @@ describe("colloquy", () => {
     )
     assert.strictEqual((await call(["--version"])).text, `${version}\n`)
   })
+
+  it("says in one sentence what was wrong with its words, and ends with 2", async () => {
+    const wrong: ReadonlyArray<readonly [words: ReadonlyArray<string>, sentence: string]> = [
+      [["doctor", "--loud"], "There is no option --loud."],
+      [["doctor", "now"], '"now" is one word too many.'],
+      [["migrate", "--json=yes"], "--json takes no value."],
+      [["new", "a", "--host"], "--host needs a value."],
+      [["key", "frob"], 'Say make, list or revoke, and not "frob".'],
+      [["key", "make"], "Name the user"],
+      [["key", "make", "ada", "--scope", "all"], '--scope is read, write or admin, and not "all".'],
+      [["key", "make", "ada", "--days", "x"], "--days is a number from 1 to 36500"],
+      [["key", "revoke", "ada"], "Name the id of the key."],
+      [["export"], "Name one file."],
+      [["export", "a.tar", "--url", "nonsense"], "--url is an address such as"],
+      [["copy-test", "t"], "Name the thread and the message."],
+      [["studio", "--port", "70000"], "--port is a number from 0 to 65535."],
+      [["serve", "a", "b"], "Name one folder, or none."]
+    ]
+    for (const [words, sentence] of wrong) {
+      const { status, text } = await call(words)
+      assert.strictEqual(status, 2, words.join(" "))
+      assert.isTrue(text.startsWith(sentence), `${words.join(" ")}: ${text}`)
+      assert.match(text, /\nUsage: colloquy /u)
+    }
+  }, 180_000)
+
+  it("says what to do where it fails, without a place in the code, and as JSON to a program", async () => {
+    await using folder = await makeFolder()
+    const file = join(folder.path, "file")
+    await writeFile(file, "")
+    const nowhere = { DATABASE_URL: "postgres://user@127.0.0.1:1/none" }
+    const wrong: ReadonlyArray<
+      readonly [words: ReadonlyArray<string>, environment: Readonly<Record<string, string>>, sentence: RegExp]
+    > = [
+      [["migrate"], nowhere, /nothing listens at its address \(ECONNREFUSED\)\. Start PostgreSQL/u],
+      [["serve"], { COLLOQUY_DATA_DIR: file }, /cannot be used \(EEXIST\)\. Set COLLOQUY_DATA_DIR/u],
+      [["serve"], { COLLOQUY_API_KEYS: "short=ada" }, /COLLOQUY_API_KEYS must be pairs key=user/u],
+      [["key", "revoke", "ada", "none"], { COLLOQUY_DATA_DIR: folder.path }, /^There is no API key none\.$/mu],
+      [["export", "a.tar"], { COLLOQUY_API_KEY: "a key" }, /COLLOQUY_API_KEY is no key/u],
+      [["new", file], {}, /is not an empty folder/u],
+      [["new", join(file, "below")], {}, /cannot be written \(ENOTDIR\)/u]
+    ]
+    for (const [words, environment, sentence] of wrong) {
+      const { status, text } = await call([...words, "--json"], environment)
+      assert.strictEqual(status, 1, words.join(" "))
+      assert.match(text, sentence)
+      assert.notMatch(text, /^\s+at /mu)
+      const line = text.split("\n").find((each) => each.startsWith("{")) ?? ""
+      assert.include(JSON.parse(line), { ok: false })
+    }
+  }, 180_000)
+
+  it("diagnoses without a change: no folder, no database, no step of the schema", async () => {
+    await using folder = await makeFolder()
+    const data = join(folder.path, "data")
+    const looked = await call(["doctor"], { COLLOQUY_DATA_DIR: data })
+    assert.deepStrictEqual([looked.status, existsSync(data)], [0, false])
+    assert.include(looked.text, "has no database yet")
+    await writeFile(join(folder.path, "file"), "")
+    const closed = await call(["doctor"], { COLLOQUY_DATA_DIR: join(folder.path, "file") })
+    assert.deepStrictEqual([closed.status, closed.text.includes("FAIL  Database")], [1, true])
+  }, 60_000)
+
+  it("takes its folder when it serves, tells a program its address and key, and ends on Ctrl C", async () => {
+    await using server = spawnServer({ COLLOQUY_DATA_DIR: "memory://", PORT: "0" }, [
+      "command/colloquy.ts",
+      "serve",
+      "--json"
+    ])
+    const text = await server.printed(/"api":.*\n/u)
+    const { api, key }: { readonly api: string; readonly key: string } = JSON.parse(
+      text.split("\n").find((line) => line.startsWith("{")) ?? ""
+    )
+    const listed = await fetch(`${api}/runs`, { headers: { "x-api-key": key } })
+    assert.strictEqual(listed.status, 200)
+    const doctor = await call(["serve"], { PORT: new URL(api).port })
+    assert.deepStrictEqual([doctor.status, doctor.text.includes("Set HOST or PORT to a free address.")], [1, true])
+    server.child.kill("SIGINT")
+    assert.strictEqual(await server.ended, 0)
+  }, 60_000)
+
+  it("removes what it has exported when Ctrl C stops it", async () => {
+    await using folder = await makeFolder()
+    const file = join(folder.path, "ada.tar")
+    const endless = createServer((_request, response) => void response.writeHead(200).write("the beginning"))
+    endless.listen(0, "127.0.0.1")
+    await once(endless, "listening")
+    const address = endless.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    const asked = once(endless, "request")
+    const words = ["command/colloquy.ts", "export", file, "--url", `http://127.0.0.1:${port}`]
+    await using exporting = spawnServer({ COLLOQUY_API_KEY: "k" }, words)
+    await asked
+    while (!existsSync(`${file}.part`)) await new Promise((resolve) => setImmediate(resolve))
+    exporting.child.kill("SIGINT")
+    assert.strictEqual(await exporting.ended, 130)
+    assert.include(exporting.output(), "The export was stopped.")
+    assert.deepStrictEqual([existsSync(file), existsSync(`${file}.part`)], [false, false])
+    endless.closeAllConnections()
+    endless.close()
+  }, 60_000)
 
   it("gets its options through the scripts of npm", async () => {
     const root = fileURLToPath(new URL("../../..", import.meta.url))
@@ -104,6 +213,10 @@ describe("colloquy", () => {
     assert.lengthOf(Object(listed), 1)
     const report: unknown = JSON.parse((await call(["doctor", "--json"], environment)).text)
     assert.include(report, { ok: true })
+    const key: unknown = JSON.parse((await call(["key", "make", "ada", "--json"], environment)).text)
+    assert.include(key, { scope: "admin" })
+    const nobody = await call(["key", "list", "grace"], environment)
+    assert.include(nobody.text, "grace has no keys.")
     assert.strictEqual((await call(["migrate"])).status, 1)
   }, 180_000)
 
@@ -205,7 +318,7 @@ describe("colloquy new", () => {
     assert.deepStrictEqual([host.status, host.text.includes("colloquy new my-app --host express")], [2, true])
     assert.strictEqual((await call(["new", join(folder.path, "a")])).status, 0)
     const again = await call(["new", join(folder.path, "a")])
-    assert.deepStrictEqual([again.status, again.text.includes("is not empty")], [1, true])
+    assert.deepStrictEqual([again.status, again.text.includes("is not an empty folder")], [1, true])
   }, 60_000)
 
   it("writes applications whose types and tests are right, for each host", async () => {

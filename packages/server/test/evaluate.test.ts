@@ -35,7 +35,8 @@ const inFolder = async (work: (folder: string) => Promise<void>) => {
 
 const run = async (...argv: ReadonlyArray<string>) => {
   const printed: Array<string> = []
-  const status = await evaluateCommand(argv, { env: {}, print: (text) => void printed.push(text), providers })
+  const print = (text: string) => void printed.push(text)
+  const status = await evaluateCommand(argv, { env: {}, print, note: print, providers })
   return { status, text: printed.join("\n") }
 }
 
@@ -78,7 +79,8 @@ describe("the command eval", () => {
       })
       const asked = async (...more: ReadonlyArray<string>) => {
         const told: Array<string> = []
-        const options = { env: {}, print: (text: string) => void told.push(text) }
+        const print = (text: string) => void told.push(text)
+        const options = { env: {}, print, note: print }
         const named = { providers: [teller], defaults: providers.defaults }
         return { status: await evaluateCommand([file, ...more], { ...options, providers: named }), text: told.join() }
       }
@@ -86,6 +88,13 @@ describe("the command eval", () => {
       const { status, text } = await asked("--variant", '{"name":"new","instructions":"other"}')
       assert.strictEqual(status, 1)
       assert.include(text, '"new" passes 1 of 2')
+    }))
+
+  it("prints the report that has - in the place of a file, and that one alone", () =>
+    inFolder(async (folder) => {
+      const { status, text } = await run(join(folder, "cases.jsonl"), "--judge", "scripted/judge", "--json", "-")
+      assert.strictEqual(status, 0)
+      assert.deepInclude(JSON.parse(text), { passed: true })
     }))
 
   it("asks no model when a report cannot be written", () =>
@@ -100,7 +109,8 @@ describe("the command eval", () => {
       const told: Array<string> = []
       const argv = [join(folder, "cases.jsonl"), "--json", join(folder, "no/such/folder.json")]
       const named = { providers: [counted], defaults: providers.defaults }
-      const options = { env: {}, print: (text: string) => void told.push(text), providers: named }
+      const print = (text: string) => void told.push(text)
+      const options = { env: {}, print, note: print, providers: named }
       assert.strictEqual(await evaluateCommand(argv, options), 2)
       assert.deepStrictEqual([asked, told.length], [0, 1])
     }))
@@ -115,7 +125,8 @@ describe("the command eval", () => {
         [[file, "--min", ""], "--min cannot be"],
         [[file, "--baseline", "none"], 'There is no variant "none"'],
         [[file, "--repeats", "0.5"], "--repeats cannot be 0.5."],
-        [[file, "--unknown"], "--unknown"],
+        [[file, "--unknown"], "There is no option --unknown."],
+        [[file, "--min"], "--min needs a value."],
         [[file, "--judge", "gpt"], "--judge is a provider and a model"],
         [[file, "--variant", '{"model":"a"}'], "This is no variant"],
         [[file, "--variant", '{"name":"a","model_options":{"temprature":1}}'], "This is no variant"],

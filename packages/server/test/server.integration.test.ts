@@ -69,7 +69,7 @@ describe("a start that cannot work is refused with exit code 1", () => {
     const { code, text } = await refusal({ DATABASE_URL: "postgres://ada:s3cret@127.0.0.1:1/chat" })
     assert.strictEqual(code, 1)
     assert.deepStrictEqual(sentences(text), [
-      "The database of DATABASE_URL cannot be used: nothing listens at its address (ECONNREFUSED)."
+      "The database of DATABASE_URL cannot be used: nothing listens at its address (ECONNREFUSED). Start PostgreSQL, or correct the host and the port in DATABASE_URL."
     ])
   })
 
@@ -210,7 +210,7 @@ describe("the standalone server", () => {
       let text = ""
       while (!text.includes("content_streaming")) text += (await reader.read()).value ?? assert.fail("ended")
       server.child.kill("SIGTERM")
-      await server.printed(/Running turns are settled/)
+      await server.printed(/Answers under way have time to end/)
       assert.strictEqual((await ask(started.api, key, "one more")).status, 503)
       for (let next = await reader.read(); !next.done; next = await reader.read()) text += next.value
       assert.lengthOf(text.match(/"type":"run_failed"/g) ?? [], 1)
@@ -271,7 +271,7 @@ describe("the standalone server", () => {
 
     const stream = await ask(started.api, "key-of-a-01234567", "count to 1000", true)
     server.child.kill("SIGTERM")
-    await server.printed(/Running turns are settled/)
+    await server.printed(/Answers under way have time to end/)
     const again = setInterval(() => server.child.kill("SIGTERM"), 100)
     assert.strictEqual(await server.ended, 1)
     clearInterval(again)

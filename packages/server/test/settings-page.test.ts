@@ -29,6 +29,8 @@ const page = `# Set the environment variables of the server
 
 The variables of the [standalone server](standalone-server.md), made from its source. None is required. An empty variable counts as not set, except \`BASE_PATH\`. If variables are wrong, the server does not start and lists all of them, without their values. The options of the library are in [the reference](reference.md).
 
+The table uses words of the glossary: [thread](../GLOSSARY.md#thread), [turn](../GLOSSARY.md#turn), [run](../GLOSSARY.md#run), [owner](../GLOSSARY.md#owner), [follow-up](../GLOSSARY.md#follow-up), [catalogue](../GLOSSARY.md#catalogue), [dialect](../GLOSSARY.md#dialect), [judge](../GLOSSARY.md#judge), [typed answer](../GLOSSARY.md#typed-answer).
+
 ${table(Object.values(variables))}
 
 ## Vendors

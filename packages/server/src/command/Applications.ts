@@ -81,7 +81,8 @@ ${opened}
 const app = express()
 app.use("/ai", ai.node)
 
-const server = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", () => {
+const server = app.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1", (error) => {
+  if (error) throw error
 ${listening}})
 ${ending}`
 
@@ -203,7 +204,9 @@ ${host === "next" ? "npm run dev      # the page is at http://localhost:3000; fo
 
 \`assistant.ts\` says what answers. With OPENAI_API_KEY in the environment that is a model of OpenAI.
 
-When npm does not find colloquy: \`npm run pack:all\` in its repository makes tarballs, and \`npm install /path/to/packed/*.tgz\` installs them here.
+It needs Node.js 22.19 or newer (\`node --version\`).
+
+The packages are not on a registry yet, so \`npm install\` ends with a 404. Run \`npm run pack:all\` in the repository of Colloquy, and here, in the place of the first line, \`npm install /path/to/packed/*.tgz\`.
 `
 
 const files: { readonly [H in Host]: Readonly<Record<string, string>> } = {

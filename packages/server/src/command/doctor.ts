@@ -1,16 +1,20 @@
-/** Looks at what a server needs, one line each: Node, the settings, the database, vectors, and what each provider answers. */
-import { ChunkIndex } from "@colloquy/core/wings"
+/** Looks at what a server needs, one line each: Node, the settings, the database, vectors, and what each provider answers. It changes nothing. */
+import { Pglite } from "@colloquy/adapters/pglite"
+import { Postgres } from "@colloquy/adapters/postgres"
 import type { Provider } from "@colloquy/core"
+import { ChunkIndex } from "@colloquy/core/wings"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { arch, platform } from "node:os"
+import { dirname, join, resolve } from "node:path"
 import { defaultProblem, makeProviders } from "../Services.ts"
 import { readSettings, type Settings } from "../Settings.ts"
 import { storeRefused } from "../StartRefused.ts"
-import { inMemory, makeStores, prepareFolder } from "../Stores.ts"
-import type { CommandRun } from "./Command.ts"
+import { inMemory, makeStores } from "../Stores.ts"
+import { type CommandRun, readJsonFlag } from "./Command.ts"
 import { nodeProblem } from "./NodeVersion.ts"
 
 interface Finding {
@@ -27,25 +31,59 @@ const node = (): Finding => {
   return { what: "Node.js", ok: problem === null, says: problem ?? `${process.version} on ${platform()} ${arch()}` }
 }
 
-/** Opens the stores as the server would, and closes them again. */
+/** Opens the database, reads which schema it has, and closes it. Nothing is made and nothing is migrated. */
 const database = async (settings: Settings): Promise<ReadonlyArray<Finding>> => {
   const { databaseUrl, dataDir } = settings
-  const where = databaseUrl !== null ? "PostgreSQL of DATABASE_URL" : dataDir === inMemory ? "in memory" : dataDir
+  const what = "Database"
+  if (databaseUrl === null) {
+    if (dataDir === inMemory) return [{ what, ok: true, says: "in memory: nothing is kept" }]
+    const found = folderState(dataDir)
+    if (found !== "filled") return [{ what, ...newFolder(dataDir, found) }]
+  }
+  const where = databaseUrl === null ? dataDir : "PostgreSQL of DATABASE_URL"
+  const opened = ChunkIndex.use(({ keepsVectors }) => Effect.succeed(keepsVectors))
   try {
-    await prepareFolder(settings)
     const keepsVectors = await Effect.runPromise(
-      ChunkIndex.use(({ keepsVectors: keeps }) => Effect.succeed(keeps)).pipe(Effect.provide(makeStores(settings)))
+      opened.pipe(Effect.provide(makeStores(settings, { migrate: false })), Effect.scoped)
     )
     return [
-      { what: "Database", ok: true, says: `${where}, with the schema of this version` },
+      { what, ok: true, says: `${where}, with the schema of this version` },
       keepsVectors
         ? { what: "Vectors", ok: true, says: "pgvector is there: search by words and meaning" }
-        : { what: "Vectors", ok: null, says: "no pgvector 0.7 or newer: search uses words only" }
+        : { what: "Vectors", ok: null, says: "no pgvector 0.7 or newer is used: search by words only" }
     ]
   } catch (error) {
-    return [{ what: "Database", ok: false, says: message(storeRefused(settings, error)) }]
+    if (error instanceof Pglite.FolderInUse)
+      return [{ what, ok: null, says: `${dataDir} is in use, by a running server perhaps: it was not looked into` }]
+    if (error instanceof Postgres.SchemaRefused && error.reason === "behind") {
+      const count = `${error.migrations.length} steps of the schema are missing`
+      return [{ what, ok: null, says: `${where}: ${count}. The start of the server makes them, or colloquy migrate` }]
+    }
+    return [{ what, ok: false, says: message(storeRefused(settings, error)) }]
   }
 }
+
+type FolderState = "filled" | "new" | "closed"
+
+/** Whether the folder has a database, and if not, whether one can be made: in the folder, or in the nearest one above that exists. */
+const folderState = (folder: string): FolderState => {
+  const path = resolve(folder)
+  try {
+    if (!existsSync(path)) return dirname(path) === path ? "closed" : openAbove(dirname(path))
+    if (!statSync(path).isDirectory()) return "closed"
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return existsSync(join(path, "database")) ? "filled" : "new"
+  } catch {
+    return "closed"
+  }
+}
+
+const openAbove = (folder: string): FolderState => (folderState(folder) === "closed" ? "closed" : "new")
+
+const newFolder = (folder: string, state: "new" | "closed"): Pick<Finding, "ok" | "says"> =>
+  state === "new"
+    ? { ok: null, says: `${folder} has no database yet: the start of the server makes it` }
+    : { ok: false, says: `${folder} cannot be written. Set COLLOQUY_DATA_DIR to a folder that can, or to memory://` }
 
 /** How long a provider may take to list its models. */
 const patience = "15 seconds"
@@ -89,6 +127,7 @@ const signs = new Map<boolean | null, string>([
 ])
 
 export const doctor: CommandRun = async (args, { env, print }) => {
+  const isJson = readJsonFlag("doctor [--json]", args)
   const settings = await Effect.runPromise(Effect.result(readSettings(env)))
   const findings: Array<Finding> = [node()]
   if (Result.isFailure(settings)) {
@@ -102,7 +141,7 @@ export const doctor: CommandRun = async (args, { env, print }) => {
   }
   const isWell = findings.every(({ ok }) => ok !== false)
   print(
-    args.includes("--json")
+    isJson
       ? JSON.stringify({ ok: isWell, findings }, null, 2)
       : findings.map(({ ok, says, what }) => `${signs.get(ok)}  ${what}: ${says}`).join("\n")
   )

@@ -23,30 +23,19 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { readFile, writeFile } from "node:fs/promises"
-import { parseArgs } from "node:util"
 import { clock } from "../demo/Clock.ts"
 import { mcpLayer } from "../McpServers.ts"
 import { defaultProblem, makeProviders } from "../Services.ts"
 import { type Environment, readSettings, type Settings, SettingsRefused } from "../Settings.ts"
 import { StartRefused } from "../StartRefused.ts"
+import { readWords, WronglyCalled } from "./Command.ts"
 
-const evaluateUsage = `eval <cases.jsonl> [options]
-
-  --variant <JSON or file>   one way to answer, or a list of them; may be repeated. Fields: name,
-                             provider, model, instructions, model_options, tools
-  --min <share>              the share of cases that each variant must pass, from 0 to 1
-                             (default: 1 for a single variant; several are compared)
-  --baseline <name>          the variant with which the others are compared (default: the first)
-  --repeats <n>              how often each variant answers each case (default: 1)
-  --concurrency <n>          how many cases are answered at once (default: 4)
-  --judge <provider/model>   the model that judges (default: that of the settings)
-  --junit, --json, --markdown <file>   reports
-
-Exit status: 0 good enough, 1 not good enough, 2 could not begin.`
+const usage = "eval <cases.jsonl> [options]"
 
 interface EvaluateContext {
   readonly env: Environment
   readonly print: (text: string) => void
+  readonly note: (text: string) => void
   /** Used in place of those of the settings. */
   readonly providers?: ProvidersOptions
 }
@@ -54,7 +43,7 @@ interface EvaluateContext {
 /** The exit status. */
 export const evaluateCommand = async (
   argv: ReadonlyArray<string>,
-  { env, print, providers }: EvaluateContext
+  { env, note, print, providers }: EvaluateContext
 ): Promise<0 | 1 | 2> => {
   try {
     const asked = await readArguments(argv)
@@ -62,22 +51,23 @@ export const evaluateCommand = async (
     await writeAll(asked.reports, () => "")
     const settings = await Effect.runPromise(readSettings(env))
     const gate = await run(asked, settings.mcpServers, providers ?? makeProviders(settings))
-    print(toMarkdown(gate))
+    const printed = kinds.filter((kind) => asked.reports[kind] === terminal)
+    for (const kind of printed.length === 0 ? (["markdown"] as const) : printed) print(reports[kind](gate))
     await writeAll(asked.reports, (kind) => reports[kind](gate))
     return gate.passed ? 0 : 1
   } catch (error) {
     if (!isRefusal(error)) throw error
-    print(error.message)
+    note(error.message)
     return 2
   }
 }
 
 const isRefusal = (error: unknown): error is Error =>
-  [StartRefused, SettingsRefused, CasesUnreadable].some((refusal) => error instanceof refusal)
+  [StartRefused, SettingsRefused, CasesUnreadable, WronglyCalled].some((refusal) => error instanceof refusal)
 
 // ------ arguments
 
-const refuse = (problem: string) => new StartRefused({ message: `${problem}\n\n${evaluateUsage}` })
+const refuse = (problem: string) => new WronglyCalled(usage, `${problem} colloquy eval --help explains the options.`)
 
 const Text = Schema.NonEmptyString
 const VariantFields = Schema.Struct({
@@ -112,7 +102,7 @@ const options = {
 } as const
 
 const readArguments = async (argv: ReadonlyArray<string>) => {
-  const { positionals, values } = parse(argv)
+  const { positionals, values } = readWords(usage, { args: [...argv], allowPositionals: true, options })
   const [file, ...more] = positionals
   if (file === undefined || more.length > 0) throw refuse("Name one file of cases.")
   const variants = (await Promise.all((values.variant ?? []).map(readVariants))).flat()
@@ -121,7 +111,7 @@ const readArguments = async (argv: ReadonlyArray<string>) => {
   if (values.baseline !== undefined && variants.every(({ name }) => name !== values.baseline))
     throw refuse(`There is no variant "${values.baseline}" to be the baseline.`)
   const cases = readCases(await readText(file))
-  if (cases.length === 0) throw refuse(`${file} has no case.`)
+  if (cases.length === 0) throw new StartRefused({ message: `${file} has no case: write one as JSON on each line.` })
   const judge = values.judge === undefined ? undefined : readModel(values.judge)
   return {
     cases,
@@ -132,14 +122,6 @@ const readArguments = async (argv: ReadonlyArray<string>) => {
     repeats: read("--repeats", values.repeats, decodeCount),
     concurrency: read("--concurrency", values.concurrency, decodeCount),
     reports: { junit: values.junit, json: values.json, markdown: values.markdown }
-  }
-}
-
-const parse = (argv: ReadonlyArray<string>) => {
-  try {
-    return parseArgs({ args: [...argv], allowPositionals: true, options })
-  } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -155,7 +137,7 @@ const read = <A>(name: string, given: string | undefined, decode: (text: string)
 
 const readText = (file: string): Promise<string> =>
   readFile(file, "utf8").catch(() => {
-    throw refuse(`${file} cannot be read.`)
+    throw new StartRefused({ message: `${file} cannot be read. Name a file that exists.` })
   })
 
 const readModel = (given: string) => {
@@ -238,15 +220,17 @@ const reports = {
   json: (gate: Gate) => `${JSON.stringify(gateRecord(gate), null, 2)}\n`,
   markdown: toMarkdown
 }
+/** In the place of a file: the report is printed. */
+const terminal = "-"
 const kinds = ["junit", "json", "markdown"] as const
 type Kind = (typeof kinds)[number]
 
 const writeAll = async (files: { readonly [kind in Kind]: string | undefined }, report: (kind: Kind) => string) => {
   for (const kind of kinds) {
     const file = files[kind]
-    if (file === undefined) continue
+    if (file === undefined || file === terminal) continue
     await writeFile(file, report(kind)).catch(() => {
-      throw new StartRefused({ message: `${file} cannot be written.` })
+      throw new StartRefused({ message: `${file} cannot be written. Name a file in a folder that exists.` })
     })
   }
 }

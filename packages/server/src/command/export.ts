@@ -3,15 +3,15 @@ import { rename, rm } from "node:fs/promises"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { StartRefused } from "../StartRefused.ts"
-import type { CommandRun } from "./Command.ts"
+import { type CommandRun, Stopped } from "./Command.ts"
 import { readApi, readRemote } from "./Remote.ts"
 
 /** How many bytes come before the progress changes. */
 const step = 1_000_000
 
 /** The file gets its name when it is whole. */
-export const exportOwner: CommandRun = async (args, { env, print, progress }) => {
-  const { api, isJson, positionals } = readRemote("export <file.tar> [--url URL] [--json]", args, 1)
+export const exportOwner: CommandRun = async (args, { env, print, progress, whenStopped }) => {
+  const { api, isJson, positionals } = readRemote("export <file.tar> [--url URL] [--json]", args, ["one file"])
   const [file = ""] = positionals
   const { body } = await readApi(new URL("owners/me/export", api), { env })
   if (body === null) throw new StartRefused({ message: "The server answered without a body." })
@@ -27,12 +27,14 @@ export const exportOwner: CommandRun = async (args, { env, print, progress }) =>
   }
   const unfinished = `${file}.part`
   try {
-    await pipeline(Readable.fromWeb(body), counted, createWriteStream(unfinished))
+    await pipeline(Readable.fromWeb(body), counted, createWriteStream(unfinished), { signal: whenStopped() })
     await rename(unfinished, file)
   } catch (error) {
     await rm(unfinished, { force: true })
-    const reason = error instanceof Error ? error.message : String(error)
     progress.clear()
+    if (error instanceof Error && error.name === "AbortError")
+      throw new Stopped(`The export was stopped. Nothing was written to ${file}.`)
+    const reason = error instanceof Error ? error.message : String(error)
     throw new StartRefused({ message: `The export is not whole: ${reason}. Nothing was written to ${file}.` })
   }
   progress.clear()

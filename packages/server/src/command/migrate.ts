@@ -12,7 +12,10 @@ export const migrate: CommandRun = async (args, { env, print, progress }) => {
   const settings = await Effect.runPromise(readSettings(env))
   const { databaseUrl, dataDir } = settings
   if (databaseUrl === null && dataDir === inMemory)
-    throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps no database." })
+    throw new StartRefused({
+      message:
+        "COLLOQUY_DATA_DIR is memory://, which keeps no database. Set it to the folder of the server, or set DATABASE_URL."
+    })
   await prepareFolder(settings)
   const where = databaseUrl === null ? `in ${dataDir}` : "of DATABASE_URL"
   const opened = Effect.runPromise(Effect.scoped(Layer.build(makeStores(settings)))).catch((error: unknown) => {

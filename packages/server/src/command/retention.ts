@@ -18,7 +18,10 @@ export const retention: CommandRun = async (args, { env, print, progress }) => {
   const isJson = readJsonFlag("retention [--json]", args)
   const settings = await Effect.runPromise(readSettings(env))
   if (settings.databaseUrl === null && settings.dataDir === inMemory) {
-    throw new StartRefused({ message: "COLLOQUY_DATA_DIR is memory://, which keeps nothing." })
+    throw new StartRefused({
+      message:
+        "COLLOQUY_DATA_DIR is memory://, which keeps nothing. Set it to the folder of the server, or set DATABASE_URL."
+    })
   }
   await prepareFolder(settings)
   // Of two stores of bytes, the later one is used.

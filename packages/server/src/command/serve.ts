@@ -1,15 +1,23 @@
-import { type CommandRun, WronglyCalled } from "./Command.ts"
+import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
+
+const usage = "serve [folder] [--json]"
 
 /** The program of `npm start`, which ends by a signal. */
 export const serve: CommandRun = async (args) => {
-  const option = args.find((each) => each.startsWith("-"))
+  const option = args.find((each) => each.startsWith("-") && each !== "--json")
   if (option !== undefined) {
     const problem = `There is no option ${option}. Settings are environment variables: PORT=8080 colloquy serve, for example.`
-    throw new WronglyCalled("serve [folder]", problem)
+    throw new WronglyCalled(usage, problem)
   }
-  const [folder, ...more] = args
-  if (more.length > 0) throw new WronglyCalled("serve [folder]", "Name one folder, or none.")
+  const { positionals, values } = readWords(usage, {
+    args: [...args],
+    allowPositionals: true,
+    options: { json: { type: "boolean", default: false } }
+  })
+  const [folder, ...more] = positionals
+  if (more.length > 0) throw new WronglyCalled(usage, "Name one folder, or none.")
   if (folder !== undefined) process.env["COLLOQUY_DATA_DIR"] = folder
-  await import("../main.ts")
+  const { runServer } = await import("../RunServer.ts")
+  await runServer(values)
   return 0
 }

@@ -2,29 +2,24 @@
 import { studio } from "@colloquy/studio"
 import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from "node:http"
 import { request as openSecureRequest } from "node:https"
-import { parseArgs } from "node:util"
 import { StartRefused } from "../StartRefused.ts"
-import { type CommandRun, WronglyCalled } from "./Command.ts"
+import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
+import { readAddress } from "./Remote.ts"
 
 const usage = "studio [--url URL] [--port N] [--json]"
 
 const readArguments = (args: ReadonlyArray<string>) => {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        url: { type: "string", default: "http://localhost:8787/api" },
-        port: { type: "string", default: "8788" },
-        json: { type: "boolean", default: false }
-      }
-    })
-    if (!/^\d{1,5}$/u.test(values.port)) throw new Error("--port is a number.")
-    const api = new URL(values.url.replace(/\/$/u, ""))
-    if (!/^https?:$/u.test(api.protocol)) throw new Error("--url begins with http:// or https://.")
-    return { api, port: Number(values.port), json: values.json }
-  } catch (error) {
-    throw new WronglyCalled(usage, error instanceof Error ? error.message : String(error))
-  }
+  const { values } = readWords(usage, {
+    args: [...args],
+    options: {
+      url: { type: "string", default: "http://localhost:8787/api" },
+      port: { type: "string", default: "8788" },
+      json: { type: "boolean", default: false }
+    }
+  })
+  if (!/^\d{1,5}$/u.test(values.port) || Number(values.port) > 65_535)
+    throw new WronglyCalled(usage, "--port is a number from 0 to 65535.")
+  return { api: readAddress(usage, values.url), port: Number(values.port), json: values.json }
 }
 
 const mount = "/api"

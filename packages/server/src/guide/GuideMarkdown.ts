@@ -31,8 +31,8 @@ export const codeBlock = (code: string, language = ""): string => {
   return `<pre tabindex="0" role="group" aria-label="${label}"><code>${pieces.join("")}</code></pre>\n`
 }
 
-/** The one form of HTML that pages have: an anchor for links. */
-const place = /^\s*<a id="([\w-]+)"><\/a>\s*$/u
+/** The one form of HTML that pages have: an anchor for links. In a line it comes as two tokens. */
+const place = /^\s*<a id="([\w-]+)">(?:<\/a>\s*)?$/u
 
 /** `href` returns the address of a link of this page; null: its target does not exist, and only its words are shown. */
 export const toHtml = (markdown: string, href: (link: string) => string | null): string =>
@@ -41,6 +41,7 @@ export const toHtml = (markdown: string, href: (link: string) => string | null):
     renderer: {
       html: ({ text }: Tokens.HTML | Tokens.Tag) => {
         const id = place.exec(text)?.[1]
+        if (text === "</a>") return ""
         return id === undefined ? escaped(text) : `<a id="${id}"></a>`
       },
       code: ({ lang, text }: Tokens.Code) => codeBlock(text, lang),
