@@ -1,7 +1,7 @@
 /** Rooms as plain values: what each adds to the kernel, to messages, to replies and to events. Files are read in processes of their own. */
 import { Colloquy, type TurnEvent } from "colloquy"
 import { answers } from "colloquy/answers"
-import { documents, IndexingFailed } from "colloquy/documents"
+import { documents, FileUnreadable, IndexingFailed } from "colloquy/documents"
 import { inMemory } from "colloquy/in-memory"
 import { images, videos } from "colloquy/media"
 import { mcp } from "colloquy/mcp"
@@ -122,7 +122,9 @@ describe("the room of documents", () => {
     const nameless = await toFault(colloquy.documents.upload({ threadId, file: new Blob(["x"]) }))
     assert.include(String(nameless), "Give the `filename`")
     const missing = await toFault(colloquy.documents.upload({ threadId, file: "/nowhere/a.md" }))
-    assert.deepInclude(missing, { _tag: "FileUnreadable" })
+    assert.instanceOf(missing, FileUnreadable)
+    assert.include(String(missing), "The file could not be read: ENOENT")
+    assert.deepInclude(missing.cause, { code: "ENOENT" })
     const { id } = await colloquy.documents.upload({ threadId, file: new Blob(["%PDF-1.7 no"]), filename: "a.pdf" })
     const failed = await toFault(colloquy.documents.indexed(id))
     assert.instanceOf(failed, IndexingFailed)

@@ -10,6 +10,7 @@ import { uiMessages } from "../src/ai-sdk/index.ts"
 import { openBoth } from "./DeletedTexts.ts"
 import { fileForm, readText } from "./DocumentService.ts"
 import { allEvents, readEvents, type Service, type SseEvent, tool } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const pages: typeof readText = (file) =>
   Effect.map(readText(file), (sections) =>
@@ -42,9 +43,9 @@ export const citations = (stores: Layer.Layer<InMemory.Stores, unknown>): void =
       const form = fileForm({ file: new File([text], "rules [d9].txt") })
       const { document_id } = (await service.call("POST", `/assistants/${assistant_id}/documents`, form)).body
       ids.push(document_id)
-      while ((await service.call("GET", `/documents/${document_id}/status`)).body.status === "processing") {
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+      await until(
+        async () => (await service.call("GET", `/documents/${document_id}/status`)).body.status !== "processing"
+      )
     }
     const { thread_id } = (await service.call("POST", `/assistants/${assistant_id}/threads`)).body
     return { assistant_id, ids, thread: `/threads/${thread_id}` }

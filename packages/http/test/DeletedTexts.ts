@@ -17,6 +17,7 @@ import { uiMessages } from "../src/ai-sdk/index.ts"
 import { openai } from "../src/openai/index.ts"
 import { fileForm, readText } from "./DocumentService.ts"
 import { serve, type Service, tool } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 export const openBoth = (
   stores: Layer.Layer<InMemory.Stores, unknown>,
@@ -88,9 +89,7 @@ export const deletedTexts = (stores: Layer.Layer<InMemory.Stores, unknown>): voi
     const file = new File([`# A ${secrets.document}\n\nThe pet of the zoo is a ${secrets.document}.`], "zoo.txt")
     const upload = await service.call("POST", `/assistants/${assistant_id}/documents`, fileForm({ file }))
     const document = `/documents/${upload.body.document_id}`
-    while ((await service.call("GET", `${document}/status`)).body.status === "processing") {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    await until(async () => (await service.call("GET", `${document}/status`)).body.status !== "processing")
     return { assistant_id, memory: `${memories}/${memory_id}`, document, secrets }
   }
 

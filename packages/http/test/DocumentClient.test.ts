@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Client, WireErrors } from "../src/index.ts"
 import { openWithDocuments } from "./DocumentService.ts"
 import { keys } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const streamOf = (...texts: ReadonlyArray<string>) =>
   new ReadableStream<Uint8Array>({
@@ -34,9 +35,7 @@ describe("the client for documents", () => {
     assert.strictEqual(blob.filename, 'terns "arctic".txt')
     const stream = await documents.upload({ threadId }, { filename: "auks.txt", bytes: streamOf("Auks ", "swim.") })
     assert.strictEqual(await (await documents.content(stream.document_id)).text(), "Auks swim.")
-    while ((await documents.list({ threadId })).some(({ status }) => status === "processing")) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    await until(async () => (await documents.list({ threadId })).every(({ status }) => status !== "processing"))
     assert.strictEqual((await documents.status(stream.document_id)).document_type, "txt")
     assert.strictEqual((await documents.chunks(stream.document_id, { limit: 1 })).chunks[0]?.text, "Auks swim.")
     assert.strictEqual(

@@ -4,6 +4,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import { fileForm, openWithDocuments } from "./DocumentService.ts"
 import { allEvents, type Answer, keys, type Service } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/u
 const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/u
@@ -34,11 +35,12 @@ export const documentStories = (stores: Layer.Layer<InMemory.Stores, unknown>): 
       ok("POST", `${path}/documents`, fileForm({ file }, fields))
     /** Looks again until the indexing has ended. */
     const indexed = async (id: string): Promise<Answer["body"]> => {
-      for (;;) {
-        const status = await ok("GET", `/documents/${id}/status`)
-        if (status.status !== "processing") return status
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+      let status: Answer["body"]
+      await until(async () => {
+        status = await ok("GET", `/documents/${id}/status`)
+        return status.status !== "processing"
+      })
+      return status
     }
 
     it("a file becomes a document that is indexed, listed, found and read again", async () => {

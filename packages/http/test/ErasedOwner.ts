@@ -10,6 +10,7 @@ import { openai } from "../src/openai/index.ts"
 import { openBoth } from "./DeletedTexts.ts"
 import { fileForm } from "./DocumentService.ts"
 import { keys, tool } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const begin = Effect.gen(function* () {
   return yield* (yield* OwnerStore).beginErasure(yield* newId(ErasureId), new Date(0))
@@ -93,7 +94,7 @@ export const erasedOwner = (stores: Layer.Layer<InMemory.Stores, unknown>): void
     const erasure = (await service.call("DELETE", "/owners/me")).body.erasure_id
     // The key of the request goes with everything else.
     const report = () => service.run(Erasures.use((erasures) => erasures.get(ErasureId.make(erasure))))
-    while ((await report()).erasure.status === "IN_PROGRESS") await new Promise((resolve) => setImmediate(resolve))
+    await until(async () => (await report()).erasure.status !== "IN_PROGRESS")
     const { erasure: ended, left } = await report()
     assert.deepStrictEqual([ended.status, left], ["COMPLETED", {}])
     assert.strictEqual((await service.run(Turns.use((turns) => turns.send({ content: "?" })))).content, "New.")

@@ -10,6 +10,7 @@ import { assert, it } from "@effect/vitest"
 import * as Layer from "effect/Layer"
 import { fileForm, readText } from "./DocumentService.ts"
 import { type Answer, keys, serve, type Service, tool } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 export const openEvals = (
   steps: ReadonlyArray<ScriptStep>,
@@ -228,7 +229,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       await service.call("POST", "/evals/experiments", { case_ids: [made.case_id], variants: [{ name: "now" }] })
     ).body
     const results = async () => (await service.call("GET", `/evals/experiments/${experiment_id}/results`)).body.results
-    while ((await results()).length < 1) await new Promise((resolve) => setImmediate(resolve))
+    await until(async () => (await results()).length > 0)
     assert.deepInclude((await results())[0], { passed: true, content: '{"name":"Bob"}', error: null })
     const [first, second] = service.model.requests
     assert.deepStrictEqual([second?.system, second?.output], [first?.system, first?.output])
@@ -364,10 +365,10 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.deepStrictEqual([again.status, again.body], [201, made.body])
     const at = `/evals/experiments/${experiment_id}`
     let state = made.body
-    while (state.status === "running") {
-      await new Promise((resolve) => setImmediate(resolve))
+    await until(async () => {
       state = (await service.call("GET", at)).body
-    }
+      return state.status !== "running"
+    })
     assert.deepInclude(state, { status: "completed", attempts: { total: 4, done: 4 } })
     const page = (await service.call("GET", `${at}/results?limit=3`)).body
     assert.deepStrictEqual(
@@ -469,8 +470,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
       const file = new File([text], `${name}.txt`, { type: "text/plain" })
       const uploaded = await service.call("POST", `/assistants/${assistant_id}/documents`, fileForm({ file }))
       const at = `/documents/${uploaded.body.document_id}/status`
-      while ((await service.call("GET", at)).body.status !== "completed")
-        await new Promise((resolve) => setImmediate(resolve))
+      await until(async () => (await service.call("GET", at)).body.status === "completed")
     }
     const expectations = ["at nine", "at ten"].map((text) => ({ kind: "contains", text }))
     const question = "When does the harbour close?"
@@ -485,8 +485,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const made = await service.call("POST", "/evals/experiments", asked)
     assert.deepStrictEqual([made.status, made.body.variants], [201, variants])
     const at = `/evals/experiments/${made.body.experiment_id}`
-    while ((await service.call("GET", at)).body.status === "running")
-      await new Promise((resolve) => setImmediate(resolve))
+    await until(async () => (await service.call("GET", at)).body.status !== "running")
     const { results } = (await service.call("GET", `${at}/results`)).body
     assert.deepStrictEqual(
       results.map(({ scores, variant }: Record<string, ReadonlyArray<{ value: number }>>) => [
@@ -574,7 +573,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const asked = { case_ids, variants: [{ name: "now" }] }
     const { experiment_id } = (await service.call("POST", "/evals/experiments", asked)).body
     const path = `/evals/experiments/${experiment_id}`
-    while ((await service.call("GET", path)).body.status === "running") await new Promise((next) => setImmediate(next))
+    await until(async () => (await service.call("GET", path)).body.status !== "running")
     const tell = (place: string, body: object, key = keys.ada) =>
       service.call("POST", `${place}/outcomes`, body, { key })
     const told = await tell(`${path}/results/0`, { score: 1, outcome: false })
@@ -586,7 +585,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     assert.isAtLeast(cases, 1)
     const scored = `/evals/online/scores/${run_id}`
     const isScored = async () => (await tell(scored, { score: 0, outcome: false })).status === 200
-    while (!(await isScored())) await new Promise((next) => setImmediate(next))
+    await until(isScored)
     assert.strictEqual((await calibration()).cases, before.cases + 1)
     const read = (place: string, key = keys.ada) => service.call("GET", `${place}/outcomes`, undefined, { key })
     for (const [place, outcome] of [
@@ -637,7 +636,7 @@ export const evalStories = (stores: () => Layer.Layer<InMemory.Stores>): void =>
     const mine = `assistant_id=${assistant_id}`
     const listed = async (query: string, key = keys.ada) =>
       (await service.call("GET", `/evals/online/scores?${mine}${query}`, undefined, { key })).body
-    while ((await listed("")).scores.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    await until(async () => (await listed("")).scores.length >= 2)
     const page = await listed("&limit=1")
     const rest = await listed(`&limit=1&cursor=${page.next_cursor}`)
     assert.strictEqual(rest.next_cursor, null)

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import { Client, WireErrors } from "../src/index.ts"
 import { allEvents, type Answer, keys, openRemembering, type Service, tool } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const places = ({ body }: Answer): ReadonlyArray<string> =>
   body.detail.map(({ loc, type }: { loc: Array<string | number>; type: string }) => `${loc.join(".")} ${type}`)
@@ -31,11 +32,14 @@ export const memories = (stores: Layer.Layer<InMemory.Stores, unknown>): void =>
     )
   /** The operation when it has ended. */
   const ended = async (operation: string): Promise<Answer> => {
-    for (;;) {
-      const answer = await call("GET", `/assistants/memories/operations/${operation}`)
-      if (answer.status !== 200 || /COMPLETED|FAILED/u.test(answer.body.status)) return answer
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    const look = () => call("GET", `/assistants/memories/operations/${operation}`)
+    let answer = await look()
+    await until(async () => {
+      if (answer.status !== 200 || /COMPLETED|FAILED/u.test(answer.body.status)) return true
+      answer = await look()
+      return false
+    })
+    return answer
   }
 
   it("a memory is written, looked at, changed, searched and deleted", async () => {

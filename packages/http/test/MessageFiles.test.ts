@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { type DocumentOptions, fileForm, openWithDocuments, readText } from "./DocumentService.ts"
+import { until } from "../../../test/until.ts"
 
 const note = (name = "note.txt") => new File(["The tide turns at four."], name)
 
@@ -20,8 +21,7 @@ const openGated = async (options: DocumentOptions = {}) => {
     state,
     open: async () => {
       Deferred.doneUnsafe(gate, Effect.void)
-      const isDone = () => [...state.documents.values()].every(({ document }) => document.status !== "processing")
-      while (!isDone()) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => [...state.documents.values()].every(({ document }) => document.status !== "processing"))
     },
     kept: () => ({
       documents: state.documents.size,

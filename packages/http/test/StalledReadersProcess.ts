@@ -6,6 +6,7 @@ import { say } from "@colloquy/testing"
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { allEvents, keys, open } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const pieces = Array.from({ length: 20_000 }, (_, index) => `${index} ${"x".repeat(200)}`)
 
@@ -31,8 +32,7 @@ const held = (): number => {
 
 /** Resolves when that many readers are there and none of them takes more. */
 const stalled = async (count: number): Promise<void> => {
-  const isStalled = () => readers.size === count && [...readers].every((response) => response.writableNeedDrain)
-  while (!isStalled()) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => readers.size === count && [...readers].every((response) => response.writableNeedDrain))
 }
 
 const tell = (message: object) => process.send?.(message)

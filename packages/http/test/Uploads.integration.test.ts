@@ -9,6 +9,7 @@ import { toNodeHandler } from "../src/node/index.ts"
 import { type DocumentOptions, fileForm, openWithDocuments } from "./DocumentService.ts"
 import { keys, type Service } from "./Service.ts"
 import { listen, type Running, urlOf } from "./Sockets.ts"
+import { until } from "../../../test/until.ts"
 
 const openRoom = async (options: DocumentOptions = {}) => {
   const state = InMemory.makeState()
@@ -148,7 +149,7 @@ describe.each(ways)("an upload %s", (_name, way) => {
     // The next request on the same process is answered behind the end of the first.
     assert.strictEqual((await post(server, room.path, file('filename="b.txt"') + end)).status, 200)
     assert.deepStrictEqual(room.names(), ["b.txt"])
-    while (room.kept()[1] !== 1) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => room.kept()[1] === 1)
   })
 })
 

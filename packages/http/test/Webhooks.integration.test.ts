@@ -16,6 +16,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { fileForm, readText } from "./DocumentService.ts"
 import { keys, serve, type Service, tool } from "./Service.ts"
 import { openReceiver, type Receiver, signers } from "./WebhookReceiver.ts"
+import { loopTurn } from "../../../test/until.ts"
 
 interface Options extends Partial<NodeWebhookOptions> {
   readonly steps?: ReadonlyArray<ScriptStep>
@@ -71,7 +72,7 @@ const open = async ({ now = "2026-03-01T00:00:00Z", state, steps = [], ...option
   const until = async (step: Duration.Input, isDone: () => Promise<boolean> | boolean): Promise<void> => {
     while (sending.size > 0 || !(await isDone())) {
       if (sending.size === 0) await service.run(TestClock.adjust(step))
-      await new Promise((resolve) => setImmediate(resolve))
+      await loopTurn()
     }
   }
   return { service, until, sentAt }

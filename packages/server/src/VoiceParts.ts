@@ -67,7 +67,7 @@ export const makeVoiceParts = (
   const told = (error: unknown) => `VOICE_PARTS: ${error instanceof Error ? error.message : "it cannot be used"}`
   return Result.try({
     try: () => {
-      const models = Object.entries(voices).map(([name, voice]) => [name, partsOf(name, voice, providers)] as const)
+      const models = Object.entries(voices).map(([name, voice]) => [name, voiceParts(name, voice, providers)] as const)
       return VoiceParts.model({ id: partsId, models: Object.fromEntries(models) })
     },
     catch: told
@@ -84,17 +84,21 @@ export const withPartsBehind = (
     ? natives
     : natives.map((native) => withFallback(native, { to: parts, model: fallback }))
 
-const partsOf = (name: string, { hear, speak, think }: (typeof Voices.Type)[string], all: ReadonlyArray<Provider>) => {
+const voiceParts = (
+  name: string,
+  { hear, speak, think }: (typeof Voices.Type)[string],
+  all: ReadonlyArray<Provider>
+) => {
   const { live, ...heard } = hear
-  const hearing = providerOf(`${name}: hear`, hear, all)
+  const hearing = findProvider(`${name}: hear`, hear, all)
   return {
     hear: { ...heard, provider: live === undefined ? hearing : LiveTranscription.add(hearing, live) },
-    think: { ...think, provider: providerOf(`${name}: think`, think, all) },
-    speak: { ...speak, provider: providerOf(`${name}: speak`, speak, all) }
+    think: { ...think, provider: findProvider(`${name}: think`, think, all) },
+    speak: { ...speak, provider: findProvider(`${name}: speak`, speak, all) }
   }
 }
 
-const providerOf = (
+const findProvider = (
   what: string,
   { apiKey, model, provider: id, url }: typeof Think.Type,
   all: ReadonlyArray<Provider>

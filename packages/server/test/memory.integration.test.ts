@@ -7,6 +7,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { Environment } from "../src/Settings.ts"
 import { caller, startDemo } from "./TestServer.ts"
+import { until } from "../../../test/until.ts"
 
 const open = async (environment: Environment = {}) => {
   const server = await startDemo(environment)
@@ -14,11 +15,14 @@ const open = async (environment: Environment = {}) => {
   /** A message under `Auto`, and what was learned from it. */
   const tell = async (assistant_id: string, content: string, more: object = {}) => {
     const reply = await call("POST", "/threads/messages", { assistant_id, content, memory: "Auto", ...more })
-    for (;;) {
-      const operation = await call("GET", `/assistants/memories/operations/${reply.memory_operation_id}`)
-      if (["COMPLETED", "FAILED"].includes(operation.status)) return { reply, operation }
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const look = () => call("GET", `/assistants/memories/operations/${reply.memory_operation_id}`)
+    let operation = await look()
+    await until(async () => {
+      if (["COMPLETED", "FAILED"].includes(operation.status)) return true
+      operation = await look()
+      return false
+    })
+    return { reply, operation }
   }
   const remembered = async (assistant: string): Promise<ReadonlyArray<string>> =>
     (await call("GET", `/assistants/${assistant}/memories`)).memories.map(({ content }: { content: string }) => content)

@@ -9,6 +9,7 @@ import { scratchDatabase } from "./ScratchDatabase.ts"
 import { spawnServer } from "./ServerProcess.ts"
 import { callApi } from "./TestServer.ts"
 import { firstFrame, talk, withHeaders } from "./VoiceTalk.ts"
+import { until } from "../../../test/until.ts"
 
 const keys = { ada: "key-of-ada-0123456", bob: "key-of-bob-0123456" }
 
@@ -100,23 +101,22 @@ onPostgres((url) => {
       const { conversation } = await first.next("conversation.created")
       await first.next("response.done")
       const kept = async () => contentsOf((await two.call("GET", `/threads/${conversation.id}`)).body)
-      while ((await kept()).length < 2) await new Promise((resolve) => setImmediate(resolve))
+      await until(async () => (await kept()).length >= 2)
       one.server.child.kill("SIGKILL")
       assert.strictEqual(await first.closed(), 1006)
       const query = `?thread_id=${conversation.id}`
       const stranger = await two.openAi(query, keys.bob)
       stranger.typed("Two")
       assert.strictEqual((await stranger.next("error")).error.code, "thread_not_found")
-      const goOn = async (): Promise<void> => {
+      await until(async () => {
         const next = await two.openAi(query)
         next.typed("Two")
         const answer = await next.until(() => next.all("response.done")[0] ?? next.all("error")[0])
-        if (answer.type === "response.done") return next.client.close()
-        assert.strictEqual(answer.error.code, "session_conflict")
-        return goOn()
-      }
-      await goOn()
-      while ((await kept()).length < 4) await new Promise((resolve) => setImmediate(resolve))
+        next.client.close()
+        if (answer.type === "error") assert.strictEqual(answer.error.code, "session_conflict")
+        return answer.type === "response.done"
+      })
+      await until(async () => (await kept()).length >= 4)
       assert.deepStrictEqual(
         (await kept()).map(([role, text]) => (role === "user" ? text : role)),
         ["One", "assistant", "Two", "assistant"]
@@ -136,23 +136,21 @@ onPostgres((url) => {
       first.client.sendText("One")
       await first.heard("response.done")
       const kept = async () => contentsOf((await two.call("GET", `/threads/${thread_id}`)).body)
-      while ((await kept()).length < 2) await new Promise((resolve) => setImmediate(resolve))
+      await until(async () => (await kept()).length >= 2)
       first.client.sendText("Two")
       const before = first.events.length
-      while (!first.events.slice(before).some(({ type }) => type === "audio.delta")) {
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+      await until(() => first.events.slice(before).some(({ type }) => type === "audio.delta"))
       one.server.child.kill("SIGKILL")
       assert.strictEqual(await first.closed(), 1006)
       const killedAt = performance.now()
-      const goOn = async (): Promise<ReturnType<typeof two.session>> => {
-        const next = two.session({ thread_id })
-        const answer = await next.answered()
-        if (answer.type === "session.begin") return next
+      let second = two.session({ thread_id })
+      await until(async () => {
+        const answer = await second.answered()
+        if (answer.type === "session.begin") return true
         assert.strictEqual(answer.type === "error" && answer.code, "session_conflict")
-        return goOn()
-      }
-      const second = await goOn()
+        second = two.session({ thread_id })
+        return false
+      })
       assert.isBelow(performance.now() - killedAt, 15_000)
       second.client.sendText("Three")
       await second.heard("response.done")

@@ -7,6 +7,7 @@ import { type RawData, WebSocket } from "ws"
 import { startVendor, type VendorSocket } from "../../adapters/test/realtime/FakeVendor.ts"
 import { rawClient } from "./Service.ts"
 import { startVendorService, voiceFrame } from "./VendorService.ts"
+import { loopTurn, until } from "../../../test/until.ts"
 
 const mebibyte = 1024 * 1024
 /** What would be sent to a peer that reads. */
@@ -80,14 +81,14 @@ describe.each(pieceSizes)("back pressure with pieces of %d bytes", (pieceSize) =
       })
       for (let from = 0; from < spoken.length; from += 960) {
         socket.send(spoken.subarray(from, from + 960))
-        await new Promise((resolve) => setImmediate(resolve))
+        await loopTurn()
       }
       await all
       return Buffer.concat(heard)
     }
     for (const heard of await Promise.all(others.map(heardBy))) assert.isTrue(heard.equals(spoken))
     // The vendor is told of the end at once, although it cannot get rid of what it has to say.
-    while (slow.there.socket.readyState === WebSocket.OPEN) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => slow.there.socket.readyState !== WebSocket.OPEN)
     assert.isBelow(flooded.taken(), bound)
     slow.client.socket.resume()
     assert.notStrictEqual(await slow.client.closed, 1000)

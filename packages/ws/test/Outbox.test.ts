@@ -4,6 +4,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { WebSocket } from "ws"
 import { makeOutbox } from "../src/Outbox.ts"
+import { loopTurn } from "../../../test/until.ts"
 
 /** A socket that takes everything and lets nothing go until it is told to. */
 const slowSocket = () => {
@@ -102,7 +103,7 @@ describe("Outbox", () => {
     })
     outbox.send("waits", true)
     // What a WeakRef was made of in a job stays until the job is over.
-    await new Promise((resolve) => setImmediate(resolve))
+    await loopTurn()
     collectGarbage()
     assert.isAtMost(handedOver.filter((each) => each.deref() !== undefined).length, 2)
   })

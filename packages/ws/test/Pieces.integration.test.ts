@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http"
 import { type FakeVendor, startVendor, type VendorSocket } from "../../adapters/test/realtime/FakeVendor.ts"
 import { rawClient } from "./Service.ts"
 import { startVendorService, voiceFrame } from "./VendorService.ts"
+import { loopTurn } from "../../../test/until.ts"
 
 const setUp = async (there: VendorSocket): Promise<void> => {
   there.say({ type: "session.created", session: {} })
@@ -160,7 +161,7 @@ describe("audio to the client", () => {
       const message = Buffer.from(JSON.stringify(sound("a1", piece)))
       const middle = message.length - 700
       there.socket.send(message.subarray(0, middle), { binary: false, fin: false })
-      await new Promise((resolve) => setImmediate(resolve))
+      await loopTurn()
       there.socket.send(message.subarray(middle), { binary: false, fin: true })
     }
     there.say({ type: "response.done", response: { id: "r1", status: "completed", usage: {} } })

@@ -10,6 +10,7 @@ import { WebSocket } from "ws"
 import { startVendor, type VendorSocket } from "../../adapters/test/realtime/FakeVendor.ts"
 import { rawClient } from "./Service.ts"
 import { voiceFrame } from "./VendorService.ts"
+import { loopTurn } from "../../../test/until.ts"
 
 const runtimes = [
   { name: "Node", command: process.execPath, flags: ["--conditions=colloquy-source"] },
@@ -97,7 +98,7 @@ describe("the socket under", () => {
       client.socket.pause()
       const second = Buffer.from(Array.from({ length: 48_000 }, (_, index) => (index * 31) % 256))
       for (let spoken = 0; spoken < 400; spoken++) there.say(sound(second))
-      await new Promise((resolve) => setImmediate(resolve))
+      await loopTurn()
       client.socket.resume()
       there.say({ type: "response.done", response: { id: "r1", status: "completed", usage: {} } })
       await client.heard("response.done")

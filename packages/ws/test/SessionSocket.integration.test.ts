@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http"
 import { WebSocket, WebSocketServer } from "ws"
 import { ownDoor } from "../src/OwnDoor.ts"
 import { sessionSocket } from "../src/SessionSocket.ts"
+import { until } from "../../../test/until.ts"
 
 const connect = async () => {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" })
@@ -57,7 +58,7 @@ describe("the socket of a session", () => {
       session.send({ _tag: "ProviderEvent", json: JSON.stringify("x".repeat(32 * 1024 * 1024)) })
       const frames = 40_000
       for (let index = 0; index < frames; index++) client.send("{}")
-      while (!socket.isPaused) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => socket.isPaused)
       assert.isAbove(received, 10_000)
       // Beside the limit: what came in the same piece of the stream.
       assert.isBelow(received, 20_000)
@@ -67,7 +68,7 @@ describe("the socket of a session", () => {
       assert.isTrue(socket.isPaused)
 
       client.resume()
-      while (answers.length < frames) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => answers.length >= frames)
       assert.strictEqual(answers.at(-1), JSON.stringify({ type: "error", code: "invalid_frame", message: `${frames}` }))
       assert.isFalse(socket.isPaused)
     }

@@ -9,6 +9,7 @@ import { WebSocket, WebSocketServer } from "ws"
 import type { UpgradeOptions } from "../src/index.ts"
 import { RealtimeClient, type RealtimeEvent } from "../src/client/RealtimeClient.ts"
 import { firstFrame, rawClient, type RunningService, startService } from "./Service.ts"
+import { until } from "../../../test/until.ts"
 
 const { callTool, hang, hear, say } = ScriptedRealtime
 
@@ -51,7 +52,7 @@ const masked = (frame: object): Buffer => {
 }
 
 /** Handshake and bytes in one write, over a plain connection; what comes back until this word is in it. */
-const sendBytes = async ({ key, url }: RunningService, bytes: Buffer, until: string) => {
+const sendBytes = async ({ key, url }: RunningService, bytes: Buffer, word: string) => {
   const { hostname, port, pathname } = new URL(url)
   const head = [
     `GET ${pathname} HTTP/1.1`,
@@ -68,7 +69,7 @@ const sendBytes = async ({ key, url }: RunningService, bytes: Buffer, until: str
     let text = ""
     socket.on("data", (data) => {
       text += data.toString("latin1")
-      if (text.includes(until)) resolve(text)
+      if (text.includes(word)) resolve(text)
     })
   })
   return { heard, socket }
@@ -98,7 +99,7 @@ describe("a session over the socket", () => {
           },
           onClose: (code) => closed.push(code)
         })
-        while (closed.length === 0) await new Promise((resolve) => setImmediate(resolve))
+        await until(() => closed.length > 0)
         assert.deepStrictEqual(closed, [1000])
         const audio = events.flatMap((event) => (event.type === "audio.delta" ? [event] : []))
         const hello = audio.filter(({ item_id }) => item_id === audio[0]?.item_id)

@@ -2,6 +2,7 @@
 
 export type Reason = "encrypted" | "damaged" | "too_large" | "too_slow" | "unsupported"
 
+/** A plain error, without a schema: the process that reads a file loads nothing of Effect, so that it starts fast and stays small. */
 export class Refused extends Error {
   readonly reason: Reason
   constructor(reason: Reason, sentence: string) {

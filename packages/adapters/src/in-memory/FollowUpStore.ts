@@ -124,6 +124,8 @@ export const followUpStore = (state: State): typeof FollowUpStore.Service =>
       step((now) => {
         const row = state.followUps.get(id)
         if (row?.followUp.status !== "dead") return false
+        const { key, kind, ownerId } = row.followUp
+        if (isOrdered(state, ownerId, kind, key)) return false
         row.dueAt = now
         row.followUp = { ...row.followUp, status: "pending", attempts: 0, endedAt: null }
         return true

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { FrameReader } from "./FrameReader.ts"
 import { executeRows, ListStatements, portionEnd, sync } from "./Portions.ts"
 
-/** For how many milliseconds statements follow one another before the event loop has its turn. */
+/** For how many milliseconds statements run one after the other before the event loop gets a turn. */
 const longest = 5
 
 /** A portion of a list begins with so many rows, and grows while it has less than so many bytes. */
@@ -52,7 +52,7 @@ export class Backend {
     let rows = fewestRows
     for (let messages: Uint8Array = Buffer.concat([beginning, executeRows(rows)]); ; messages = executeRows(rows)) {
       let size = 0
-      // What ends the portion is not for the client, and may come in two pieces.
+      // The message that ends the portion is not passed to the client. It may arrive in two pieces.
       let last: Uint8Array = new Uint8Array()
       await this.database.execProtocolRawStream(messages, {
         onRawData: (bytes) => {

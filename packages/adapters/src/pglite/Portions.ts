@@ -14,7 +14,7 @@ export const executeRows = (rows: number): Buffer => {
   return messages
 }
 
-/** There may be more rows (`PortalSuspended`). Whatever else ends an answer ends with a zero. */
+/** The message `PortalSuspended`: there may be more rows. Every other end of an answer ends with a zero byte. */
 export const portionEnd = Buffer.from([0x73, 0, 0, 0, 4])
 
 export const sync = Buffer.from([0x53, 0, 0, 0, 4])
@@ -46,7 +46,7 @@ export class ListStatements {
   }
 }
 
-/** A text that ends with a zero, and the place behind it. */
+/** Reads a text that ends with a zero byte. `next` is the position after it. */
 const readText = (messages: Buffer, at: number): readonly [text: string, next: number] => {
   const end = messages.indexOf(0, at)
   return [messages.toString("utf8", at, end), end + 1]

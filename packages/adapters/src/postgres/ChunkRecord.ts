@@ -71,7 +71,7 @@ const addPostings = (postings: Map<string, Posted>, offset: number, impacts: Ind
 /** How many terms are looked at, or sorted, in one step. */
 const termsInStep = 2_000
 
-/** All terms in order, a few at a time: those that have their first characters in common, up to `at`, are put in order by the next one. */
+/** All terms in order, a few at a time. The terms have their first `at` characters in common; too many of them are split by the next one. */
 function* sortedParts(terms: ReadonlyArray<string>, at = 0): Generator<ReadonlyArray<string>> {
   if (terms.length <= termsInStep) {
     yield terms.toSorted()

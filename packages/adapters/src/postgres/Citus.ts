@@ -10,10 +10,10 @@ import type { Database, Query } from "./Database.ts"
 import { quote } from "./Names.ts"
 import type { SqlFunction } from "./schema/SchemaPart.ts"
 
-/** Tables that stay on the coordinator: their rows are found before an owner is known, or are of no owner. */
+/** Tables that stay on the coordinator: their rows are found before an owner is known, or belong to no owner. */
 const localTables = ["keys", "realtime_tickets", "rate_limits", "migrations", "function_versions"]
 
-/** All others are on the node of the same owner of this table. */
+/** Each other table has the rows of an owner on the node where this table has them. */
 const firstTable = "assistants"
 
 /** Whether the tables of the schema are distributed. */

@@ -1,7 +1,7 @@
 /** Rows of a list whose records may have a megabyte each: other fibers run while they are decoded. */
 import * as Effect from "effect/Effect"
 
-/** The milliseconds after which others run. */
+/** After so many milliseconds of decoding, other fibers run. */
 const longest = 5
 
 export const decodeRows = <Row, A>(

@@ -2,12 +2,12 @@
 import { Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, call as callOf, type Database, type Parameter } from "./Database.ts"
+import { type Arguments, call as callText, type Database, type Parameter } from "./Database.ts"
 import { toText } from "./StoredText.ts"
 
 type Parameters = ReadonlyArray<Parameter>
 
-/** Of one store, whose methods name the operations. `query` is another way to send them, such as `brief` of the database. */
+/** The statements of one store. An operation has the name of the store's method. `query` sends them, for example `brief` of the database. */
 export const ownedStatements = (database: Database, store: string, query = database.query) => {
   const rows = <Row extends object>(operation: string, statement: string, parameters: Parameters = []) =>
     Principal.use(({ ownerId }) => query<Row>(`${store}.${operation}`, statement, [toText(ownerId), ...parameters]))
@@ -20,15 +20,15 @@ export const ownedStatements = (database: Database, store: string, query = datab
     decode: (row: Row) => A
   ) => Effect.map(rows<Row>(operation, statement, parameters), ([row]) => Option.map(Option.fromNullishOr(row), decode))
 
-  /** Whether the statement gives a row: of a change, whether there was something to change. */
+  /** Whether the statement returned a row. A statement that changes rows returns those that it has changed. */
   const finds = (operation: string, statement: string, parameters: Parameters) =>
     Effect.map(rows(operation, statement, parameters), ({ length }) => length > 0)
 
-  /** What a function of the schema gives. The owner is its argument `p_owner`. */
+  /** Calls a function of the schema, and returns its value. The owner is its argument `p_owner`. */
   const call = <A>(operation: string, name: string, args: Arguments) =>
     Principal.use(({ ownerId }) => {
       const all = { owner: toText(ownerId), ...args }
-      const statement = `select ${callOf(database, name, all)} as answer`
+      const statement = `select ${callText(database, name, all)} as answer`
       return Effect.map(
         query<{ readonly answer: A | null }>(`${store}.${operation}`, statement, Object.values(all)),
         ([row]) => row?.answer ?? null

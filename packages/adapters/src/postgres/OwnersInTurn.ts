@@ -1,8 +1,7 @@
-/** A line in which owners take turns: the next of each owner, in their order, then the next of each again. */
+/** Work that waits. Owners take turns: one piece of each owner, in the order of the owners, then the next piece of each. */
 export class OwnersInTurn<Work extends { readonly owner: string }> {
-  /** The owner whose turn is next comes first. */
+  /** What waits, by owner. The first owner is the next. */
   private readonly owners = new Map<string, Array<Work>>()
-  /** Work that was taken and could not begin. */
   private readonly returned: Array<Work> = []
   private count = 0
 
@@ -17,7 +16,7 @@ export class OwnersInTurn<Work extends { readonly owner: string }> {
     this.count++
   }
 
-  /** It is the next again. */
+  /** Puts back work that was taken and could not begin. It is taken next. */
   unshift(work: Work): void {
     this.returned.push(work)
     this.count++

@@ -108,7 +108,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
       )
     )
 
-  /** Ends when the database says that nothing is left. */
+  /** Deletes until the database says that nothing is left. */
   const removePieces = (operation: string, owner: string, id: string): Effect.Effect<void, StoreUnavailable> =>
     Effect.flatMap(
       query(

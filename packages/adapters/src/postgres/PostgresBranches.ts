@@ -104,7 +104,7 @@ export const branches = (database: Database, histories: KnownHistories): Branche
             rows.map((row) => row.message_body),
             rows.map((row) => row.message_results)
           ])
-          // A database in this process answers at once, and others have their turn only here.
+          // A database in this process answers within one turn of the event loop, so others would wait until the last portion.
           yield* Effect.yieldNow
           after += portion.length
           before += portion.reduce((sum, { tokens }) => sum + tokens, 0)
@@ -171,7 +171,7 @@ interface LocatedRow {
   readonly question: string | null
   readonly count: number
   readonly newest: MessageId
-  /** The message was not among those that were looked at; earlier ones have smaller numbers than this. */
+  /** Not null: the message was not among those that were read. Earlier messages have smaller sequences than this. */
   readonly before: number | null
 }
 
@@ -183,7 +183,7 @@ const located = ({ count, message, newest, question }: LocatedRow): Option.Optio
   return found === undefined ? Option.none() : Option.some({ message: found, question: asked, count, newest })
 }
 
-/** What is made from many rows stands in a draft until its last statement. */
+/** The statements of a draft: a thread that gets its messages in several statements, and that nobody sees before the last one. */
 export const drafts = (database: Database) => {
   /** False: an earlier try of this call has made the thread. */
   const openDraft = (operation: string, owner: string, thread: string) =>
@@ -210,7 +210,7 @@ export const drafts = (database: Database) => {
         `select ${call(database, "copy_to_draft", args)} as last`,
         Object.values(args)
       )
-      // There are no more, or the thread has become shorter, which the last statement finds out.
+      // There are no more messages, or the thread has become shorter meanwhile. The last statement detects the latter.
       if (row === undefined || row.last === null) return last
       last = row.last
       yield* Effect.yieldNow
@@ -223,7 +223,7 @@ interface Copying {
   readonly owner: string
   readonly from: ThreadId
   readonly thread: string
-  /** Those behind it keep their ids. */
+  /** Messages behind this sequence keep their ids. */
   readonly keeps: number
   readonly after: number
 }

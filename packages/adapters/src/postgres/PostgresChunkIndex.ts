@@ -65,7 +65,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       ([row]) => row?.answer ?? null
     )
 
-  /** Ends when the database says that nothing is left. An embedded database answers at once, so others are let in between. */
+  /** Deletes until the database says that nothing is left. Other fibers run in between, also with an embedded database, which answers at once. */
   const cleanUp = (operation: string, key: RemovedKey): Effect.Effect<void, StoreUnavailable> =>
     Effect.flatMap(callFunction<boolean>(operation, "drop_search_entries", key), (isDone) =>
       isDone === true ? Effect.void : Effect.andThen(Effect.yieldNow, cleanUp(operation, key))
@@ -114,7 +114,7 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
             for (const some of splitStatements(yield* runYielding(encodingSegment(chunks)))) {
               const args = { owner, scope, entry, segment, ...some }
               if ((yield* callFunction(operation, "add_search_segment", args)) === null) return yield* removedMeanwhile
-              // An embedded database answers at once, so others are let in between.
+              // An embedded database answers at once, so other fibers would wait until the last segment.
               yield* Effect.yieldNow
             }
             yield* putVectors(key, entry, document, segment)

@@ -42,7 +42,7 @@ const caseColumns = (rows: ReadonlyArray<CaseRow>) => ({
   bodies: rows.map(({ body }) => body)
 })
 
-/** A rewind may have moved it since it was written. */
+/** A record with the thread that it belongs to now: a rewind may have moved it since it was written. */
 interface PlacedBody extends Body {
   readonly thread_id: string
 }

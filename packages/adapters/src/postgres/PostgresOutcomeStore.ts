@@ -26,7 +26,7 @@ export const outcomeStore = (database: Database): typeof OutcomeStore.Service =>
     record: (outcome) =>
       Effect.suspend(() => {
         const { assistantId, threadId } = outcome
-        // The locks prevent that the assistant or the thread is removed before the row is committed.
+        // The locks keep the assistant and the thread from being removed before the row is committed.
         return own.finds(
           "record",
           `with assistant as (

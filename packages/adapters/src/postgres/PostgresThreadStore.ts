@@ -25,7 +25,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
     insert: (thread) =>
       Effect.suspend(() =>
         own.finds(
-          "insert", // The lock prevents that the assistant is removed before the thread is committed.
+          "insert", // The lock keeps the assistant from being removed before the thread is committed.
           `with a as (select owner, id from ${schema}.assistants where id = $2 and owner = $1 for key share)
              insert into ${schema}.threads (id, owner, assistant_id, metadata, created_at, updated_at, assistant_version, scratch)
              select $3::uuid, owner, id, $4, $5::timestamptz, $6::timestamptz, $7::integer, $8::boolean from a returning id`,
@@ -81,7 +81,7 @@ export const threadStore = (database: Database, histories: KnownHistories): type
 
     handOver: (id, assistantId) =>
       own.finds(
-        "handOver", // The lock prevents that the assistant is removed before the thread is committed.
+        "handOver", // The lock keeps the assistant from being removed before the thread is committed.
         `with acting as (
                select a.id from ${schema}.assistants a where a.id = $3 and a.owner = $1 and not a.draft for key share
              )
@@ -153,8 +153,8 @@ const mergeMetadata = Effect.fnUntraced(function* (
 })
 
 /**
- * One statement reads about so many tokens (4 MB of text) and at most so many messages. In an embedded database, everything else of the process
- * waits while a statement runs.
+ * How much one statement reads: messages of about so many tokens (4 MB of text), and at most so many messages. In an embedded database,
+ * everything else of the process waits while a statement runs.
  */
 const readAtOnce = { tokens: 1_000_000, messages: 1000 }
 
@@ -292,7 +292,7 @@ interface ThreadMessageRow extends MessageRow {
   readonly sequence: number
   /** The tokens of the thread up to this message. */
   readonly upto: bigint
-  /** How many messages the thread has; in the row of the first one. */
+  /** How many messages the thread has. Only the row of the first message has this number. */
   readonly total: number | null
   readonly answer: string | null
 }

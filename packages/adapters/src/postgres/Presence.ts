@@ -58,11 +58,11 @@ export const makePresence = (): Presence => {
           const { rows } = yield* attempt
           isLocked = rows[0]?.["held"] === true
           if (rows[0]?.["held"] !== false) break
-          // The server has not noticed yet that the connection of before is lost. Nobody else has this number.
+          // The server has not noticed yet that the earlier connection of this process is lost. No other process has this number.
           yield* session.query(endHolder, [lockClass, number])
           yield* Effect.sleep("100 millis")
         }
-        // A connection that was lost may have been lost by all processes.
+        // If this process has lost its connection, all other processes may have lost theirs.
         if (wasLocked) judgesFrom = (yield* Clock.currentTimeMillis) + reopened
         wasLocked = true
         yield* Effect.addFinalizer(() => Effect.sync(() => (isLocked = false)))

@@ -1,6 +1,7 @@
 /**
  * Deletions of threads and assistants in portions (`schema/Removals.ts`): statements of others run in between. The caller waits for the last
- * portion. What a process leaves that dies in the middle is deleted by every process that runs: a second after its start, and once a minute.
+ * portion. If its process dies in the middle, another process deletes the rest: each looks for such rests a second after its start, and once
+ * a minute.
  */
 import { OwnerId, Principal, type StoreUnavailable } from "@colloquy/core"
 import * as Effect from "effect/Effect"
@@ -8,7 +9,7 @@ import type * as Scope from "effect/Scope"
 import { type Arguments, call, type Database } from "./Database.ts"
 import { fromText, toText } from "./StoredText.ts"
 
-/** A statement deletes so many rows at most. It takes about ten milliseconds. */
+/** The largest number of rows that one statement deletes. It takes about ten milliseconds. */
 export const rowsAtOnce = 300
 
 const removeRest = (database: Database, operation: string): Effect.Effect<void, StoreUnavailable, Principal> =>
@@ -55,7 +56,7 @@ export const discardDraft = (
     )
   )
 
-/** Deletes what processes have left that died in the middle of a deletion, an import, a fork or a rewind. */
+/** Deletes what is left of deletions, imports, forks and rewinds whose process died. */
 export const removeLeftovers = (database: Database): Effect.Effect<void, StoreUnavailable> =>
   Effect.flatMap(
     database.query<{ readonly owner: string }>(
@@ -75,7 +76,7 @@ export const removeLeftovers = (database: Database): Effect.Effect<void, StoreUn
       )
   )
 
-/** Does so as long as the scope is open. */
+/** Repeats `removeLeftovers` as long as the scope is open. */
 export const watchLeftovers = (database: Database): Effect.Effect<void, never, Scope.Scope> =>
   Effect.ignore(removeLeftovers(database)).pipe(
     Effect.andThen(Effect.sleep("1 minute")),

@@ -29,7 +29,10 @@ export interface OutcomeRow {
   readonly token: bigint
   readonly expired: boolean
   readonly leg_start: number
-  /** Of `Repeated`. In other outcomes, what was granted of the owner's limits or why it was refused, as JSON; null without limits. */
+  /**
+   * For `Repeated`, the fingerprint of the first request. For other outcomes, JSON: what was granted of the owner's limits, or why the run was
+   * refused; null for an owner without limits.
+   */
   readonly fingerprint: string | null
 }
 

@@ -40,7 +40,7 @@ import type { RunHints } from "./RunHints.ts"
 import { knownId, newRowId } from "./StoredId.ts"
 import { toKey, toText } from "./StoredText.ts"
 
-/** Nobody waits for the run, because there is none. */
+/** Outcomes without a run: nobody is told of a change. */
 const storesNothing: ReadonlySet<OutcomeRow["outcome"]> = new Set([
   "Busy",
   "Changed",

@@ -16,20 +16,20 @@ export interface TextChunk {
 }
 
 /** Called with a chunk after `step`. Null: the chunk is not a `TextChunk`. */
-export type TextChunkOf = (chunk: unknown) => TextChunk | null
+export type ReadTextChunk = (chunk: unknown) => TextChunk | null
 
 /** After so many different chunks in a row, all later chunks are parsed: this server seems to put something new into each of them. */
 const maxMisses = 4
 
 export class RepeatedChunk {
-  private readonly toTextChunk: TextChunkOf
+  private readonly toTextChunk: ReadTextChunk
   /** The characters of the last parsed chunk before and after its text. */
   private before = ""
   private after = ""
   private apply: TextChunk["apply"] | null = null
   private misses = 0
 
-  constructor(toTextChunk: TextChunkOf) {
+  constructor(toTextChunk: ReadTextChunk) {
     this.toTextChunk = toTextChunk
   }
 

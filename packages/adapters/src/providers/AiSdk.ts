@@ -105,7 +105,7 @@ export const provider = (settings: AiSdkSettings): Provider => ({
   ...(settings.speechModel === undefined
     ? {}
     : { textToSpeech: AiSdkVoice.synthesis(settings.speechModel, settings, failWith) }),
-  // Whether a vendor behind the library holds its model to a form is not known, so the form is no part of this.
+  // It is not known whether the vendor behind the library makes its model follow a schema, so the schema is left out here.
   wire: ({ output: _, ...request }) => ({
     ...lowerOptions(request, settings),
     ...lowerThinking(request),

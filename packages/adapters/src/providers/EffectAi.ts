@@ -80,7 +80,7 @@ export const provider = (settings: EffectAiSettings): Provider => ({
   ...(settings.languageModel === undefined ? {} : { chat: chatDriver(settings, settings.languageModel) }),
   ...(settings.embeddingModel === undefined ? {} : { embedding: embeddingDriver(settings, settings.embeddingModel) }),
   ...(settings.decisionModel === undefined ? {} : { answers: answerDriver(settings.decisionModel) }),
-  // What the host's own configuration takes from a request is not known here, so it counts as sent.
+  // It is not known which fields of a request the host's own configuration uses, so all of them count as sent.
   wire: ({ jsonOutput, routing, thinking, toolChoice, tools }) => ({
     jsonOutput,
     routing,

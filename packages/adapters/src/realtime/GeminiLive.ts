@@ -348,7 +348,7 @@ export const makeGeminiMapping = (
       ? now - lastAt <= lateLimit
       : !speech.isFinal && now - lastAt <= lateLimit && audioMillis < lateAudio && !sentenceEnd.test(speech.text)
 
-  /** Nothing tells the end of such a transcript, so the text is final with each fragment. */
+  /** The vendor does not mark the end of such a transcript, so the text is emitted as final with each fragment. */
   const addLate = (question: LateQuestion, text: string, isFinished: boolean, now: number): void => {
     const { speech } = question
     addFragment(speech, text)

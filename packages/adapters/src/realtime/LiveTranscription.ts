@@ -1,7 +1,7 @@
 /**
  * Speech to text while the user speaks, over a WebSocket: OpenAI's transcription sessions and every server with that protocol, and vLLM, whose
- * events differ. A provider that writes down whole recordings gets `listen` as well. A connection is made for each turn of speech; it opens while
- * the turn is spoken, so that no time is lost at its end.
+ * events differ. It adds `listen` to a provider that transcribes whole recordings. Each turn of speech has a connection of its own, which opens
+ * while the user speaks, so that no time is lost at the end of the turn.
  */
 import type { Provider } from "@colloquy/core"
 import {
@@ -28,7 +28,7 @@ import { base64, isRecord, parseJson, record, string, type WireRecord } from "..
 import { dial, type DialFailure, frameBytes, type SocketSettings } from "./Dial.ts"
 import type { VendorSocket } from "./VendorSocket.ts"
 
-/** Where a server listens, and how it speaks. */
+/** The address of a server, and its protocol. */
 export interface LiveTranscriptionSettings extends SocketSettings {
   /** The address of the socket, for example `ws://127.0.0.1:8000/v1/realtime`. */
   readonly url: string
@@ -36,16 +36,16 @@ export interface LiveTranscriptionSettings extends SocketSettings {
   readonly dialect?: "openai" | "vllm"
   /** Omitted for a server that needs no key, or if every customer brings one. */
   readonly apiKey?: ApiKey
-  /** The model that listens. Default: the one that writes down whole recordings. */
+  /** The model for speech that is heard live. Default: the provider's model for whole recordings. */
   readonly model?: string
-  /** Default: the price that the voice has for hearing. */
+  /** The price of a minute. Default: the price that the voice has for hearing. */
   readonly usdPerMinute?: number
 }
 
 /** OpenAI's own address and the model that tells words while the user speaks. */
 export const openAi = { url: "wss://api.openai.com/v1/realtime?intent=transcription", model: "gpt-live-transcribe" }
 
-/** The provider, which writes down a turn while it is spoken. If that fails, the whole of the turn is given to `transcribe` as before. */
+/** The provider, which now transcribes a turn while it is spoken. If that fails, `transcribe` gets the sound of the whole turn, as before. */
 export const add = (provider: Provider, settings: LiveTranscriptionSettings): Provider => {
   const { speechToText } = provider
   if (speechToText === undefined) throw new Error(`The provider "${provider.id}" hears no speech.`)
@@ -96,7 +96,7 @@ const openAiDialect: Dialect = {
     if (type === `${transcription}.delta`) return { words: string(delta) ?? "" }
     if (type === `${transcription}.completed`) return { whole: string(transcript) ?? "", usage: record(usage) }
     if (type !== "error" && type !== `${transcription}.failed`) return null
-    // A server that ends turns itself has nothing left to write down when we end the turn.
+    // A server that ends turns itself has nothing left to transcribe when we end the turn.
     if (record(error).code === "input_audio_buffer_commit_empty") return { whole: "", usage: {} }
     return { fault: toFault(null, message) }
   }
@@ -116,7 +116,7 @@ const vLlmDialect: Dialect = {
 
 const dialects = { openai: openAiDialect, vllm: vLlmDialect }
 
-/** In UTF-16 units. A turn lasts minutes at most. */
+/** The longest transcript of a turn, in UTF-16 units. A turn lasts minutes at most. */
 const mostWords = 1_000_000
 
 const cutOff: Fault = { reason: "cut_off" }
@@ -158,7 +158,7 @@ const openSocket = (
     const headers = key === undefined ? {} : { authorization: `Bearer ${Redacted.value(hidden(key))}` }
     const now = yield* Clock.currentTimeMillis
     const dialled = Effect.mapError(dial(settings.url, headers, settings), (failure) =>
-      modelError(request, faultOf(failure, now))
+      modelError(request, dialFault(failure, now))
     )
     const close = (socket: VendorSocket) => Effect.sync(() => socket.close(1000))
     return yield* Effect.acquireRelease(dialled, close, { interruptible: true })
@@ -167,7 +167,7 @@ const openSocket = (
 const modelError = ({ model, provider }: ListeningRequest, fault: Fault): ModelError =>
   new ModelError({ ...fault, model, provider })
 
-const faultOf = ({ body, retryAfter, status }: DialFailure, now: number): Fault =>
+const dialFault = ({ body, retryAfter, status }: DialFailure, now: number): Fault =>
   status === null
     ? { reason: "connection" }
     : {
@@ -175,7 +175,7 @@ const faultOf = ({ body, retryAfter, status }: DialFailure, now: number): Fault 
         ...retryHeaders({ get: (name) => (name === "retry-after" ? retryAfter : null) }, now)
       }
 
-/** Waits until the connection has taken it, so that sound waits where it is kept anyway. */
+/** Sends sound, and waits until the connection has taken it: until then the caller keeps the sound anyway. */
 const sendAudio = (socket: VendorSocket, audio: Uint8Array): Effect.Effect<void> =>
   audio.length === 0
     ? Effect.void
@@ -195,7 +195,7 @@ const makeTurn = (
   let seconds = 0
   let hasEnded = false
   let size = 0
-  /** More than one, if the server ends turns itself. */
+  /** The final transcripts: more than one, if the server ends turns itself. */
   const wholes: Array<string> = []
 
   const fail = (fault: Fault): void => void Queue.failCauseUnsafe(told, Cause.fail(modelError(request, fault)))

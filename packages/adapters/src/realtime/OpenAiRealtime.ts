@@ -122,7 +122,7 @@ interface InputTokens {
   readonly image: number
 }
 
-/** How many tokens of each kind were cached. Without the vendor's division, the first kinds: the text of the instructions is what is cached first. */
+/** How many tokens of each kind were cached. If the vendor gives only the total, text counts as cached first, because the instructions are. */
 const cachedTokens = (input: WireRecord, all: InputTokens): InputTokens => {
   const total = count(input["cached_tokens"])
   const details = input["cached_tokens_details"]

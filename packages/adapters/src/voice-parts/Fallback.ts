@@ -1,7 +1,7 @@
 /**
  * A realtime model that goes on with another one when its vendor dies, before or in the middle of a session. The other one gets the conversation so
- * far as its history, and the sound of the user that nobody has understood yet. The session of the client does not notice more than an error that
- * leaves it open.
+ * far as its history, and the sound of the user that nobody has understood yet. The client only gets an error
+ * that does not end the session.
  */
 import { makeResampler } from "@colloquy/core/adapters"
 import {
@@ -86,7 +86,7 @@ const connect = (
     let unheardBytes = 0
     const openCalls = new Set<string>()
     const waiting: Array<VendorCommand> = []
-    /** Texts that are given once more are in the thread already. */
+    /** How many texts the other vendor repeats from the history: they are in the thread already. */
     let repeats = 0
 
     const keep = (audio: Uint8Array): void => {
@@ -134,7 +134,7 @@ const connect = (
       run(Scope.close(firstScope, Exit.void))
       if (isReady) listener.event({ _tag: "Failed", reason: `${reason} The session goes on with another model.` })
       if (openCalls.size > 0) tell({ _tag: "ToolsCancelled", toolCallIds: [...openCalls] })
-      // A turn without its transcript is heard once more by the other vendor.
+      // The other vendor gets the sound of a turn that has no transcript yet.
       for (const entry of said.entries) {
         if (entry.role === "user" && !entry.isDone) tell({ _tag: "NothingSaid", itemId: entry.key })
       }

@@ -1,6 +1,6 @@
 /**
- * Writes down the turns of a session. If the driver listens, the sound goes up while the user speaks, and its words come back as captions. If it
- * does not listen, or fails, or is late, the whole of the turn is written down after its end, from the sound that was kept.
+ * Transcribes the turns of a session. If the driver has `listen`, the sound is sent while the user speaks, and the words come back as captions.
+ * If it has no `listen`, fails or is late, the kept sound of the whole turn is transcribed after its end.
  *
  *     a turn ─ pieces ─ captions ─ end ─┬─ the whole text, in time
  *                                       └─ none: the whole sound ─ the whole text
@@ -28,7 +28,7 @@ import { type ReadyParts, sound } from "./Parts.ts"
 import { pieceBytes } from "./TurnDetector.ts"
 
 const bytesPerSecond = 2 * sound.sampleRate
-/** How long after the end of a turn its whole text may come, before the whole sound is given instead. */
+/** How long after the end of a turn its whole text may come. After that, the whole sound is transcribed instead. */
 const lateAfter = "3 seconds"
 
 /** A turn of the user, with its text. */
@@ -49,16 +49,16 @@ export interface HearingSurroundings {
   readonly newId: () => string
   readonly understood: (turn: UnderstoodTurn) => void
   readonly failed: (error: ModelError, itemId: string) => void
-  /** No turn is being written down any more. */
+  /** Called when no turn is being transcribed any more. */
   readonly settled: () => void
 }
 
-/** A turn that is being listened to. */
+/** A turn that is transcribed while it is spoken. */
 interface LiveTurn {
   readonly itemId: string
   readonly pieces: Queue.Queue<Uint8Array, Cause.Done>
   readonly transcript: Deferred.Deferred<Transcript, ModelError>
-  /** How many pieces were given, of which some may still wait in the queue. */
+  /** How many pieces were put into the queue. Some of them may still be in it. */
   offered: number
   hasCaptions: boolean
   isCharged: boolean
@@ -88,7 +88,7 @@ export class PartsHearing {
     for (const piece of pieces) Queue.offerUnsafe(this.live.pieces, piece)
   }
 
-  /** The turn is over, and this is the whole of its sound. Turns are told one after the other, so that their order stays. */
+  /** The turn is over, and this is all of its sound. The texts of turns are told one after the other, in the order of the turns. */
   end(audio: Uint8Array): void {
     const { fork, newId, now, settled, tell } = this.around
     const { lastTurn: before, live } = this
@@ -112,7 +112,7 @@ export class PartsHearing {
     this.lastTurn = fork(Effect.ensuring(inOrder, done))
   }
 
-  /** The turn that is being spoken is forgotten. */
+  /** Forgets the turn that is being spoken. */
   drop(): void {
     const { live } = this
     if (live === null) return
@@ -185,7 +185,7 @@ export class PartsHearing {
     this.around.tell({ _tag: "TranscriptDelta", role: "user", itemId, text })
   }
 
-  /** What would fail again is not tried again. The provider may charge for what it has taken. */
+  /** Remembers a failure that would come again, so that nothing is sent in vain. The provider may charge for the sound that it has taken. */
   private noteFailure(live: LiveTurn, error: ModelError): void {
     if (!error.isRetryable) this.listens = false
     if (!isRefusedRequest(error)) this.chargeTaken(live)
@@ -212,7 +212,7 @@ export class PartsHearing {
 
   // -- after its end
 
-  /** With captions, words that the driver tells before the whole text would be told twice. */
+  /** Transcribes the whole sound. If captions were told, the driver's first words are not told: they would come twice. */
   private fromWhole(audio: Uint8Array, itemId: string, hasCaptions: boolean) {
     const { hear, tell } = this.around
     const bytes = joinBytes([wavHeader(sound, audio.length), audio])
@@ -238,7 +238,7 @@ export class PartsHearing {
     return { text, isLive }
   }
 
-  /** For what was listened to in vain. */
+  /** Charges for sound that was sent and gave no text. */
   private chargeTaken(live: LiveTurn): void {
     const taken = live.offered - Queue.sizeUnsafe(live.pieces)
     if (live.isCharged || taken <= 0) return

@@ -1,6 +1,6 @@
 /**
- * One session of a voice from parts. A turn of the user is heard, written down and answered; the answer is spoken sentence by sentence while it is
- * still written. What is told of an answer's words is what its sound contains, so that an interruption knows what was heard.
+ * One session of a voice from parts. A turn of the user is heard, transcribed and answered; the answer is spoken sentence by sentence while it is still
+ * being written. The words of an answer are told together with their sound, so that after an interruption it is known which were heard.
  *
  *     sound ─ turns (`SpokenTurns`) ─ transcript (`PartsHearing`) ─ conversation model ─ sentences ─ sound
  */
@@ -152,7 +152,7 @@ export class PartsSession {
     }
   }
 
-  /** Nothing is answered before this is told. */
+  /** Tells the client that the session is ready. Nothing is answered before. */
   ready(): void {
     this.isReady = true
     this.tell({ _tag: "Ready" })
@@ -256,7 +256,7 @@ export class PartsSession {
     this.goOn()
   }
 
-  /** Answers when an answer is wanted, and nobody speaks and nothing is being written down. */
+  /** Begins an answer if one is wanted, nobody speaks and no turn is being transcribed. */
   private goOn(): void {
     if (this.isWanted === null || this.answer !== null || this.isSpeaking || this.hearing.isWriting()) return
     if (this.isOver || this.isFinishing || !this.isReady) return
@@ -450,7 +450,7 @@ export class PartsSession {
     this.fork(traced("voice turn", { attributes: Object.fromEntries(attributes) })(Effect.void))
   }
 
-  /** The answer is over by itself. */
+  /** Ends an answer that is complete. */
   private finish(answer: Answer): void {
     if (this.answer !== answer || this.isOver) return
     const { calls, itemId, written } = answer
@@ -495,7 +495,7 @@ export class PartsSession {
     this.endAnswer()
   }
 
-  /** The model is not to believe that it has said what nobody heard. */
+  /** Takes the words that nobody heard out of the answer, so that the model does not count them as said. */
   private forget({ generatedMillis, heardMillis, itemId }: Cut): void {
     if (this.answer?.itemId === itemId) {
       this.answer.spoken = heardPart(this.answer.spoken, heardMillis, generatedMillis)
@@ -507,7 +507,7 @@ export class PartsSession {
     }
   }
 
-  /** Breaks the answer off. What it has used so far is not known. */
+  /** Stops the answer. The tokens that it has used so far are not known. */
   private endAnswer(): void {
     const { answer } = this
     if (answer === null) return
@@ -534,7 +534,7 @@ const hopeless: ReadonlySet<ModelError["reason"]> = new Set(["auth", "quota", "m
 const cutTo = (text: string, length: number): ReadonlyArray<string> =>
   Array.from({ length: Math.ceil(text.length / length) }, (_, at) => text.slice(at * length, (at + 1) * length))
 
-/** The samples of a vendor's answer at 24 kHz, piece by piece. */
+/** Converts a vendor's answer to samples at 24 kHz, piece by piece. */
 const makeSoundReader = (format: "pcm" | "wav", sampleRate: number): ((piece: Uint8Array) => Uint8Array) => {
   const wholeSamples = makeWholeSamples()
   let head: Uint8Array<ArrayBufferLike> | null = format === "wav" ? new Uint8Array() : null

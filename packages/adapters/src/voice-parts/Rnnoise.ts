@@ -1,9 +1,9 @@
 /**
- * A detector of turns with a small model that knows speech from other sounds: RNNoise, in WebAssembly, with its model inside of the package. Clicks,
+ * A detector of turns with a small model that tells speech from other sounds: RNNoise in WebAssembly, with its model in the package. Clicks,
  * keyboards and steady noise begin no turn, however loud they are. `VoiceParts.model({ detector: bySpeech, … })`.
  */
 import createRnnoise from "@jitsi/rnnoise-wasm/dist/rnnoise-sync.js"
-import { detectorOf, loudness, pieceBytes, quietest, type SpeechJudge, type TurnDetector } from "./TurnDetector.ts"
+import { makeDetector, loudness, pieceBytes, quietest, type SpeechJudge, type TurnDetector } from "./TurnDetector.ts"
 
 const frameSamples = 480
 const frameBytes = frameSamples * 4
@@ -11,10 +11,10 @@ const likely = 0.5
 
 const rnnoise = createRnnoise()
 
-/** One frame in, which is cleaned in its place. */
+/** The memory of one frame. The model reads it and writes the cleaned frame to the same place. */
 const frame = rnnoise._malloc(frameBytes)
 
-/** A session ends without a word to its detector. */
+/** Frees the model's state: nothing tells a detector that its session has ended. */
 const ended = new FinalizationRegistry<number>((state) => rnnoise._rnnoise_destroy(state))
 
 const makeJudge = (threshold: number | null): SpeechJudge => {
@@ -40,5 +40,5 @@ const makeJudge = (threshold: number | null): SpeechJudge => {
   return judge
 }
 
-/** Finds where a turn of speech begins and ends by what a small model takes for speech. `threshold` is its loudness at least. */
-export const bySpeech: TurnDetector = detectorOf(({ threshold }) => makeJudge(threshold))
+/** Finds where a turn of speech begins and ends, by a small model. Sound below the loudness `threshold` is never speech. */
+export const bySpeech: TurnDetector = makeDetector(({ threshold }) => makeJudge(threshold))

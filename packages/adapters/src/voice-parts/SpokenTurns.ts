@@ -6,7 +6,7 @@ import { joinBytes, makeWholeSamples } from "@colloquy/core/adapters"
 import { type DetectorSettings, pieceBytes, pieceMillis, type TurnDetector } from "./TurnDetector.ts"
 
 const longestMillis = 60_000
-/** Sound before the beginning: the first consonant is quiet. */
+/** How much sound before the detected beginning belongs to a turn: the first consonant is quiet. */
 const leadMillis = 300
 
 export interface SpokenTurnsListener {
@@ -23,7 +23,7 @@ export interface SpokenTurns {
   readonly clear: () => void
 }
 
-/** `detector` null: everything is one turn until `commit`. */
+/** Without a detector (null), all sound until `commit` is one turn. */
 export const makeSpokenTurns = (
   detector: TurnDetector | null,
   settings: DetectorSettings,
@@ -33,7 +33,7 @@ export const makeSpokenTurns = (
   let isSpeaking = false
   let pieces: Array<Uint8Array> = []
   let rest: Uint8Array = new Uint8Array()
-  /** How many of the pieces were told. */
+  /** How many of the pieces `heard` has got. */
   let told = 0
 
   const tell = (): void => {

@@ -1,4 +1,4 @@
-/** Port: says when a user begins and ends to speak. `byEnergy` judges by loudness and pauses; a host may give another one, for example a model. */
+/** Port: says when a user begins and stops speaking. `byEnergy` judges by loudness and pauses; a host may give another one, for example a model. */
 
 /** The length of the pieces of sound that a detector gets, in milliseconds. */
 export const pieceMillis = 20
@@ -17,14 +17,14 @@ export interface DetectorSettings {
 
 /**
  * Makes the detector of one session. It gets the sound of the client in pieces of 20 milliseconds (PCM16, one channel, 24 kHz), and tells `began` and
- * `ended` in turn. A detector that computes elsewhere may tell later; the sound in between is part of the turn.
+ * `ended` in turn. A detector that computes elsewhere may tell them later; the sound in between is part of the turn.
  */
 export type TurnDetector = (
   tell: (signal: TurnSignal) => void,
   settings: DetectorSettings
 ) => (piece: Uint8Array) => void
 
-/** Pieces of speech that begin a turn: a click is shorter. */
+/** So many pieces of speech in a row begin a turn. A click is shorter. */
 const beginsAfter = 4
 /** Sound below this is no speech, from 0 to 1. */
 export const quietest = 0.01
@@ -32,8 +32,8 @@ export const quietest = 0.01
 /** Whether a piece of sound has speech in it. */
 export type SpeechJudge = (piece: Uint8Array, isSpeaking: boolean) => boolean
 
-/** Makes a detector of what judges single pieces: some of them in a row begin a turn, and a pause ends it. */
-export const detectorOf =
+/** Makes a detector from a judge of single pieces: some pieces of speech in a row begin a turn, and a pause ends it. */
+export const makeDetector =
   (makeJudge: (settings: DetectorSettings) => SpeechJudge): TurnDetector =>
   (tell, settings) => {
     const isSpeech = makeJudge(settings)
@@ -59,7 +59,7 @@ export const detectorOf =
   }
 
 /** Finds where a turn of speech begins and ends by the loudness of the sound. */
-export const byEnergy: TurnDetector = detectorOf(({ threshold }) => {
+export const byEnergy: TurnDetector = makeDetector(({ threshold }) => {
   let noise = quietest / 3
   return (piece, isSpeaking) => {
     const level = loudness(piece)

@@ -32,11 +32,11 @@ export interface VoicePartsSettings {
   readonly detector?: TurnDetector
   /** Retries and time limits of the conversation model. */
   readonly policy?: Partial<ChatPolicy>
-  /** Acquired for each session, such as connections that are kept warm. If it fails, the session is refused. */
+  /** Run for each session before it begins, for example to open connections; closed after it. If it fails, the session is refused. */
   readonly open?: Effect.Effect<void, ModelError, Scope.Scope>
 }
 
-/** Fields of `turn_detection` that it does not have are ignored: clients of OpenAI's protocol send them. */
+/** Unknown fields of `turn_detection` are ignored: clients of OpenAI's protocol send them. */
 const Options = Schema.Struct({
   instructions: Schema.optionalKey(Schema.String),
   voice: Schema.optionalKey(Schema.String),
@@ -139,7 +139,7 @@ const prepared = (
 const unavailable = ({ message }: ModelError) =>
   new VendorUnavailable({ code: "provider_unavailable", reason: message })
 
-/** A part that cannot do its work is a mistake of the host, so it is told when the model is made. */
+/** Throws if a part cannot do its work. That is a mistake of the host, so it is told when the model is made. */
 const readyParts = (name: string, { hear, speak, think }: VoicePartsModel): ReadyParts => {
   const { speechToText } = hear.provider
   const { textToSpeech } = speak.provider

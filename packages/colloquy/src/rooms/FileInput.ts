@@ -1,5 +1,6 @@
 /** A file as a caller may have it, as a stream of bytes with a name. */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 
 /** `File`, `Blob`, bytes (`Buffer`), the path of a file (Node, Bun, Deno), or a stream of bytes. */
@@ -18,10 +19,10 @@ export interface IncomingFile {
 }
 
 /** The file that was given could not be read. */
-export class FileUnreadable extends Error {
-  readonly _tag = "FileUnreadable"
-  override readonly name = "FileUnreadable"
-}
+export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUnreadable", {
+  message: Schema.String,
+  cause: Schema.Defect()
+}) {}
 
 export const incomingFile = ({ file, filename }: NamedFile): IncomingFile => ({
   filename: filename ?? inputName(file) ?? refuse("Give the `filename` of this file: its type is read from it."),
@@ -66,4 +67,7 @@ const bytesAt = (path: string | URL) =>
   )
 
 const unreadable = (cause: unknown): FileUnreadable =>
-  new FileUnreadable(`The file could not be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  new FileUnreadable({
+    message: `The file could not be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+    cause
+  })

@@ -102,7 +102,10 @@ export class FollowUpStore extends Context.Service<
     /** Dead follow-ups of all owners, newest first, for an operator. */
     readonly dead: (page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable>
 
-    /** Makes a dead follow-up pending again and resets its count of attempts. False if it is not dead. */
+    /**
+     * Makes a dead follow-up pending again and resets its count of attempts. False if it is not dead, or if another one of its owner, kind
+     * and key is open.
+     */
     readonly revive: (id: FollowUpId) => Effect.Effect<boolean, StoreUnavailable>
 
     /** Deletes up to `limit` done follow-ups that ended before this time, and returns their number. */

@@ -80,7 +80,7 @@ export class FollowUps extends Context.Service<
     readonly list: (kind: string, page: Page) => Effect.Effect<ReadonlyArray<FollowUp>, StoreUnavailable, Principal>
     /**
      * Deletes the principal's open follow-up of this kind and key; false if there is none. Work that is under way is interrupted, in another
-     * process when it renews its claim.
+     * process when it renews its claim. Work of a kind with `lost` may be added again by that.
      */
     readonly cancel: (kind: string, key: string) => Effect.Effect<boolean, StoreUnavailable, Principal>
     /** Of all owners, for an operator. */
@@ -148,7 +148,8 @@ export class FollowUps extends Context.Service<
       )
       const wake = () => alarm.at(0)
 
-      const keepAlive = Effect.gen(function* () {
+      /** Renews the claims, and interrupts the work whose claim is lost: another process has it, or it was cancelled. */
+      const stopLost = Effect.gen(function* () {
         if (running.size === 0) return
         const lost = yield* store.renew(
           [...running.values()].map(({ claim }) => claim),
@@ -158,13 +159,8 @@ export class FollowUps extends Context.Service<
           const lostWork = running.get(id)
           if (lostWork?.fiber != null) yield* Effect.forkIn(Fiber.interrupt(lostWork.fiber), scope)
         }
-      })
-      yield* keepAlive.pipe(
-        Effect.catchCause((cause) => Effect.logWarning("Claims of follow-ups could not be renewed", cause)),
-        Effect.delay(Duration.times(claimTime, 1 / 3)),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      }).pipe(Effect.catchCause((cause) => Effect.logWarning("Claims of follow-ups could not be renewed", cause)))
+      yield* stopLost.pipe(Effect.delay(Duration.times(claimTime, 1 / 3)), Effect.forever, Effect.forkScoped)
 
       const findLost = Effect.fnUntraced(function* ({ kind, lost }: FollowUpWorker) {
         const found = lost === undefined ? [] : yield* lost
@@ -203,12 +199,11 @@ export class FollowUps extends Context.Service<
         find: store.find,
         list: store.list,
         cancel: tracedFn("FollowUps.cancel")(function* (kind: string, key: string) {
-          const { ownerId } = yield* Principal
           const isCancelled = yield* store.cancel(kind, key)
-          for (const { claim, fiber } of isCancelled ? running.values() : []) {
-            const { followUp } = claim
-            const isMeant = followUp.ownerId === ownerId && followUp.kind === kind && followUp.key === key
-            if (isMeant && fiber !== null) yield* Effect.forkIn(Fiber.interrupt(fiber), scope)
+          if (isCancelled) {
+            yield* stopLost
+            // The next one of its sequence may be due now.
+            wake()
           }
           return isCancelled
         }),

@@ -13,6 +13,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { quiet } from "../support/Story.ts"
 import { loopTurn } from "../support/PassTime.ts"
+import { loopTurn as nextTurn } from "../../../../test/until.ts"
 
 /** The writes of the wing's store are writes of the process too. */
 const mortalEvals = (doom: Crash.Doom, state: InMemory.State) =>
@@ -128,7 +129,7 @@ const online = { online: { share: 1, expectations: [{ kind: "contains" as const,
 const hashesEnd = Effect.promise(async () => {
   for (let step = 0; step < 5; step++) {
     await globalThis.crypto.subtle.digest("SHA-256", new Uint8Array())
-    await new Promise((next) => setImmediate(next))
+    await nextTurn()
   }
 })
 

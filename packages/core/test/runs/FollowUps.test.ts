@@ -5,9 +5,11 @@ import { FollowUpStore, type FollowUpWorker } from "@colloquy/core/adapters"
 import { sampleFollowUp } from "@colloquy/testing/contracts"
 import { TestKernel } from "@colloquy/testing"
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
@@ -427,6 +429,124 @@ describe("FollowUps", () => {
       assert.deepStrictEqual(yield* followUps.list("learn", { skip: 0, limit: 10 }), [])
       assert.isFalse(yield* followUps.cancel("learn", "a"))
     })
+  )
+
+  test(
+    "goes on with a sequence at once when its first, which waits, is cancelled",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const begun: Array<string> = []
+      yield* followUps.register(worker(({ key }) => Effect.sync(() => void begun.push(key))))
+      yield* followUps.add([
+        yield* sampleFollowUp("learn", { key: "a", sequence: "one", delayMillis: 3_600_000 }),
+        yield* sampleFollowUp("learn", { key: "b", sequence: "one" })
+      ])
+      yield* settle
+      assert.deepStrictEqual(begun, [])
+      assert.isTrue(yield* followUps.cancel("learn", "a"))
+      yield* settle
+      assert.deepStrictEqual(begun, ["b"])
+    })
+  )
+
+  test(
+    "cancels nothing of another owner, and nothing that is done or dead",
+    Effect.gen(function* () {
+      const followUps = yield* FollowUps
+      const ended: Array<string> = []
+      const failure = new FollowUpFailed({ message: "The file is broken.", isRetryable: false })
+      yield* followUps.register(
+        worker(({ key }) =>
+          key === "done"
+            ? Effect.void
+            : key === "dead"
+              ? Effect.fail(failure)
+              : Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ended.push(key)))
+        )
+      )
+      for (const key of ["done", "dead", "a"]) yield* add(key)
+      yield* settle
+      assert.isFalse(yield* asOwner("bob", followUps.cancel("learn", "a")))
+      assert.deepStrictEqual(yield* asOwner("bob", followUps.list("learn", { skip: 0, limit: 10 })), [])
+      for (const key of ["done", "dead", "unknown"]) assert.isFalse(yield* followUps.cancel("learn", key))
+      yield* settle
+      assert.deepStrictEqual(ended, [])
+      assert.deepStrictEqual(
+        (yield* followUps.list("learn", { skip: 0, limit: 10 })).map(({ key, status }) => [key, status]),
+        [
+          ["a", "running"],
+          ["dead", "dead"],
+          ["done", "done"]
+        ]
+      )
+    })
+  )
+
+  it.effect("interrupts the work that was cancelled, and not the one of the same key that was added after it", () =>
+    Effect.gen(function* () {
+      const again = yield* Deferred.make<void>()
+      const begun: Array<string> = []
+      const ended: Array<string> = []
+      const stores = InMemory.layerFrom(InMemory.makeState())
+      // The new one is under way before the answer to `cancel` arrives.
+      const slow = Layer.effect(
+        FollowUpStore,
+        FollowUpStore.useSync((store) =>
+          FollowUpStore.of({
+            ...store,
+            cancel: (kind, key) => Effect.tap(store.cancel(kind, key), () => Deferred.await(again))
+          })
+        )
+      )
+      const services = yield* Layer.build(Layer.provideMerge(FollowUps.layer, Layer.provideMerge(slow, stores)))
+      yield* Effect.gen(function* () {
+        const followUps = yield* FollowUps
+        yield* followUps.register(
+          worker(({ id }) =>
+            Effect.sync(() => void begun.push(id)).pipe(
+              Effect.andThen(Effect.never),
+              Effect.onInterrupt(() => Effect.sync(() => void ended.push(id)))
+            )
+          )
+        )
+        yield* add("a")
+        yield* settle
+        const cancelling = yield* Effect.forkChild(followUps.cancel("learn", "a"), { startImmediately: true })
+        yield* add("a")
+        yield* settle
+        assert.strictEqual(begun.length, 2)
+        yield* Deferred.succeed(again, undefined)
+        assert.isTrue(yield* Fiber.join(cancelling))
+        yield* settle
+        assert.deepStrictEqual(ended, begun.slice(0, 1))
+        assert.deepStrictEqual(yield* stateOf("a"), { attempts: 1, lastError: null, status: "running" })
+      }).pipe(Effect.provideContext(services))
+    }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
+  )
+
+  it.effect("stops cancelled work of another process when that renews its claim, and never stores its end", () =>
+    Effect.gen(function* () {
+      const store = InMemory.layerFrom(InMemory.makeState())
+      const ended: Array<string> = []
+      const first = yield* Layer.build(Layer.fresh(Layer.provideMerge(FollowUps.layer, store)))
+      const second = yield* Layer.build(Layer.fresh(Layer.provideMerge(FollowUps.layer, store)))
+      yield* Effect.gen(function* () {
+        yield* (yield* FollowUps).register(
+          worker(({ key }) => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void ended.push(key))))
+        )
+        yield* add("a")
+      }).pipe(Effect.provideContext(first))
+      yield* settle
+      const there = FollowUps.use((followUps) => followUps.cancel("learn", "a"))
+      assert.isTrue(yield* Effect.provideContext(there, second))
+      yield* settle
+      assert.deepStrictEqual(ended, [])
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(ended, ["a"])
+      yield* TestClock.adjust("1 minute")
+      const listed = FollowUps.use((followUps) => followUps.list("learn", { skip: 0, limit: 10 }))
+      assert.deepStrictEqual(yield* Effect.provideContext(listed, second), [])
+    }).pipe(Principal.provide("ada"), Effect.provide(Logger.layer([])))
   )
 
   it.effect("claims as long as a run is leased, unless the host says otherwise", () =>

@@ -4,6 +4,8 @@
  * process: each act is done once, every run ends, and no tool runs twice. All deaths are tried at the same time, each by an owner of its own.
  */
 import { Pglite } from "@colloquy/adapters/pglite"
+import { Postgres } from "@colloquy/adapters/postgres"
+import { PgClient } from "@effect/sql-pg/PgClient"
 import { Crash } from "@colloquy/testing"
 import {
   type AssistantId,
@@ -324,7 +326,8 @@ const toldWith = Effect.fnUntraced(function* (
   { check, questions, tell, versions = 2 }: Story,
   stores: Parameters<typeof kernelOf>[1],
   point: Crash.CrashPoint,
-  where: string
+  where: string,
+  expire: Effect.Effect<void, never, Principal>
 ) {
   const second = yield* builtIn(stores, {}, often)
   const place = yield* Effect.provideContext(open, second.services)
@@ -332,6 +335,7 @@ const toldWith = Effect.fnUntraced(function* (
   const client = yield* Effect.forkDetach(Effect.provideContext(tell(place), first.services))
   yield* Effect.raceFirst(first.doom.died, Effect.asVoid(Fiber.await(client)))
   const writes = first.doom.writes()
+  yield* expire
   yield* Effect.gen(function* () {
     yield* tell(place)
     const told = yield* until(
@@ -359,16 +363,26 @@ const toldWith = Effect.fnUntraced(function* (
 const owned = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(newId(OwnerId), (ownerId) => Principal.provide(ownerId)(effect))
 
+/** The leases of the dead process expire now, as if their time had passed. No other process has run anything of this owner yet. */
+const expireLeases = Effect.gen(function* () {
+  const { ownerId } = yield* Principal
+  const client = yield* PgClient
+  yield* client`update colloquy.runs set lease_until = clock_timestamp() where owner = ${ownerId} and lease_until is not null`
+}).pipe(Effect.orDie)
+
 const everyDeath = (story: Story) =>
   Effect.gen(function* () {
-    const stores = Layer.succeedContext(yield* Layer.build(Layer.orDie(Pglite.layer())))
-    const writes = yield* owned(toldWith(story, stores, {}, "without a death"))
+    const database = Layer.provideMerge(Postgres.layerFromClient(), Pglite.layerClient())
+    const services = yield* Layer.build(Layer.orDie(database))
+    const stores = Layer.succeedContext(services)
+    const expire = Effect.provideContext(expireLeases, services)
+    const writes = yield* owned(toldWith(story, stores, {}, "without a death", expire))
     assert.isAtLeast(writes, 1)
     const points = Array.from({ length: writes }, (_, index) => index + 1).flatMap((at) =>
       [true, false].map((hears) => ({ at, hears }))
     )
     const die = (point: { readonly at: number; readonly hears: boolean }) =>
-      owned(toldWith(story, stores, point, `write ${point.at} of ${writes}, hears: ${point.hears}`))
+      owned(toldWith(story, stores, point, `write ${point.at} of ${writes}, hears: ${point.hears}`, expire))
     yield* Effect.forEach(points, die, { concurrency: 8, discard: true })
   }).pipe(Effect.scoped, Effect.provide(quiet))
 

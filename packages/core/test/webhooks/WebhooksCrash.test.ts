@@ -12,6 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { quiet } from "../support/Story.ts"
+import { loopTurn } from "../../../../test/until.ts"
 
 /** The writes of the wing's store are writes of the process too. */
 const mortalWebhooks = (doom: Crash.Doom, state: InMemory.State) =>
@@ -61,7 +62,7 @@ const pass = (seconds: number) =>
         TestClock.adjust("1 second"),
         Effect.promise(async () => {
           for (let digest = 0; digest < 5; digest++) await globalThis.crypto.subtle.digest("SHA-256", new Uint8Array(8))
-          await new Promise<void>((resolve) => setImmediate(resolve))
+          await loopTurn()
         })
       ),
     { discard: true }

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { agUi } from "../../src/ag-ui/index.ts"
 import { openWithDocuments } from "../DocumentService.ts"
 import { keys, open, type Service, type ServiceOptions } from "../Service.ts"
+import { until } from "../../../../test/until.ts"
 
 const openAgUi = (script: ReadonlyArray<ScriptStep>, options: ServiceOptions = {}) =>
   open(script, { ...options, http: { ...options.http, wings: [agUi] } })
@@ -93,12 +94,6 @@ const pay = (paid: Array<unknown>) => ({
 })
 
 const weather = { name: "weather", description: "The weather", parameters: { type: "object", properties: {} } }
-
-const until = (holds: () => boolean) =>
-  new Promise<void>((resolve) => {
-    const look = () => (holds() ? resolve() : setImmediate(look))
-    look()
-  })
 
 const hasAnswer = ({ agent }: Seen) => agent.messages.some(({ role }) => role === "assistant")
 

@@ -13,6 +13,7 @@ import {
 import { chatRoute, ColloquyTransport, type TurnMetadata, uiMessages } from "../../src/ai-sdk/index.ts"
 import { openWithDocuments } from "../DocumentService.ts"
 import { keys, open, openPainting, type Service, tool } from "../Service.ts"
+import { until } from "../../../../test/until.ts"
 
 type Message = UIMessage<TurnMetadata>
 
@@ -40,12 +41,6 @@ const shown = (messages: ReadonlyArray<Message>) =>
       return part.type === "dynamic-tool" ? [`${part.toolName}: ${part.state}`] : []
     })
   ])
-
-const until = (holds: () => boolean) =>
-  new Promise<void>((resolve) => {
-    const look = () => (holds() ? resolve() : setImmediate(look))
-    look()
-  })
 
 const hasText = (chat: Chat<Message>) =>
   chat.lastMessage?.parts.some((part) => part.type === "text" && part.text !== "") === true &&

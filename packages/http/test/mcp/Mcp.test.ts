@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import { mcp } from "../../src/mcp/index.ts"
 import { openWithDocuments } from "../DocumentService.ts"
 import { keys, open, type Service, type ServiceOptions, tool } from "../Service.ts"
+import { until } from "../../../../test/until.ts"
 
 const modern = { mode: { pin: "2026-07-28" } } as const
 const legacy = { mode: "legacy" } as const
@@ -56,12 +57,6 @@ const pay = (paid: Array<unknown>) => ({
   needsApproval: true as const,
   run: (args: object) => Effect.sync(() => `paid ${paid.push(args)}`)
 })
-
-const until = (holds: () => boolean) =>
-  new Promise<void>((resolve) => {
-    const look = () => (holds() ? resolve() : setImmediate(look))
-    look()
-  })
 
 const textOf = (result: Awaited<ReturnType<Client["callTool"]>>) =>
   result.content.map((each) => (each.type === "text" ? each.text : each.type)).join("\n")

@@ -9,6 +9,7 @@ import OpenAI from "openai"
 import type { ChatCompletionMessageParam, ChatCompletionTool } from "openai/resources/chat/completions"
 import { keys } from "../Service.ts"
 import { model, openService, type OpenAiService, refused } from "./OpenAiService.ts"
+import { until } from "../../../../test/until.ts"
 
 const user = (content: string): ChatCompletionMessageParam => ({ role: "user", content })
 
@@ -26,7 +27,7 @@ const threads = (service: OpenAiService) =>
 
 /** Nothing of a stateless turn is left when its follow-up is done, which is after the answer. */
 const untilNoThreads = async (service: OpenAiService): Promise<void> => {
-  while ((await threads(service)).length > 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(async () => (await threads(service)).length === 0)
 }
 
 const last = (service: OpenAiService) => service.model.requests.at(-1)
@@ -385,7 +386,7 @@ describe("chat completions", () => {
     await untilNoThreads(service)
     const controller = new AbortController()
     const waiting = client.chat.completions.create({ model, messages: [user("Count")] }, { signal: controller.signal })
-    while (service.model.requests.length < 3) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => service.model.requests.length >= 3)
     controller.abort()
     await refused(waiting, OpenAI.APIUserAbortError)
     await untilNoThreads(service)
@@ -398,7 +399,7 @@ describe("chat completions", () => {
       await using service = await openService([hang], { stores })
       const waiting = service.client().chat.completions.create({ model, messages: [user("Hi")] })
       waiting.catch(() => {})
-      while (service.model.requests.length < 1) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => service.model.requests.length > 0)
       assert.lengthOf(await threads(service), 1)
     }
     await using next = await openService([], { stores })

@@ -10,6 +10,7 @@ import { openBoth } from "../DeletedTexts.ts"
 import { fileForm, openWithDocuments } from "../DocumentService.ts"
 import { keys } from "../Service.ts"
 import { behindServer, model, openService, type OpenAiService, refused } from "./OpenAiService.ts"
+import { until } from "../../../../test/until.ts"
 
 const weather: FunctionTool = {
   type: "function",
@@ -37,7 +38,7 @@ const threadsOf = async (
   (await service.call("GET", "/threads?include_messages=false", undefined, { key })).body
 
 const untilThreads = async (service: OpenAiService, left: number): Promise<void> => {
-  while ((await threadsOf(service)).length > left) await new Promise((resolve) => setImmediate(resolve))
+  await until(async () => (await threadsOf(service)).length <= left)
 }
 
 describe("responses", () => {
@@ -377,10 +378,10 @@ describe("responses", () => {
     assert.strictEqual((await settled()).output_text, "One, ")
     const controller = new AbortController()
     const waiting = client.responses.create({ model, input: "Hang" }, { signal: controller.signal })
-    while (service.model.requests.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => service.model.requests.length >= 2)
     controller.abort()
     await refused(waiting, OpenAI.APIUserAbortError)
-    while (service.model.interrupted() < 2) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => service.model.interrupted() >= 2)
     const behind = await client.responses.create({ model, input: "Count", stream: true, background: true })
     for await (const event of behind) {
       if (event.type === "response.created") id = event.response.id
@@ -506,8 +507,9 @@ describe("responses", () => {
     const { assistant_id } = (await service.call("POST", "/assistants", { name: "Guide" })).body
     const form = fileForm({ file: new File(["The harbour closes at nine."], "harbour.txt") })
     const { document_id } = (await service.call("POST", `/assistants/${assistant_id}/documents`, form)).body
-    while ((await service.call("GET", `/documents/${document_id}/status`)).body.status === "processing")
-      await new Promise((resolve) => setImmediate(resolve))
+    await until(
+      async () => (await service.call("GET", `/documents/${document_id}/status`)).body.status !== "processing"
+    )
     const client = service.client()
     const asked = { model: "Guide", input: "When does the harbour close?" }
     const content = { type: "output_text" as const, text: "Nine [d1].", logprobs: [] }

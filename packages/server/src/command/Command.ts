@@ -29,7 +29,7 @@ export interface Command {
   readonly load: () => Promise<CommandRun>
 }
 
-/** The command was called with words that it does not take. */
+/** The command was called with words that it does not take. A plain error, because `colloquy --help` loads nothing of Effect. */
 export class WronglyCalled extends Error {
   constructor(usage: string, problem: string) {
     super(`${problem}\nUsage: colloquy ${usage}`)

@@ -300,6 +300,58 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     )
   })
 
+  test("MUST list many follow-ups in pages, each once", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const keys = Array.from({ length: 120 }, (_, at) => `${at}`)
+    yield* store.add(yield* Effect.forEach(keys, (key) => sampleFollowUp(kind, { key })))
+    const pages = yield* Effect.forEach([0, 50, 100, 150], (skip) => store.list(kind, { skip, limit: 50 }))
+    assert.deepStrictEqual(
+      pages.map((page) => page.length),
+      [50, 50, 20, 0]
+    )
+    assert.deepStrictEqual(
+      pages.flat().map(({ key }) => key),
+      keys.toReversed()
+    )
+  })
+
+  test("MUST cancel a follow-up once, and let it either be cancelled or end when both happen at the same moment", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    yield* addOne(kind, { key: "twice" })
+    const answers = yield* tenTimes(store.cancel(kind, "twice"))
+    assert.strictEqual(answers.filter((isCancelled) => isCancelled).length, 1)
+    for (let round = 0; round < 5; round++) {
+      yield* addOne(kind, { key: "both" })
+      const claim = yield* claimOne(kind)
+      const ends = yield* Effect.all([store.cancel(kind, "both"), store.complete(claim)], { concurrency: "unbounded" })
+      assert.strictEqual(ends.filter((isTrue) => isTrue).length, 1)
+      yield* addOne(kind, { key: "both" })
+      const [isCancelled, claims] = yield* Effect.all([store.cancel(kind, "both"), claimAll(kind)], {
+        concurrency: "unbounded"
+      })
+      assert.isTrue(isCancelled)
+      assert.deepStrictEqual(
+        yield* store.renew(claims, anHour),
+        claims.map(({ followUp }) => followUp.id)
+      )
+    }
+  })
+
+  test("MUST cancel one in the middle of a sequence, and one whose claim has expired", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    for (const key of ["1", "2", "3"]) yield* addOne(kind, { key, sequence: "s" })
+    const first = yield* claimOne(kind)
+    assert.isTrue(yield* store.cancel(kind, "2"))
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+    assert.isTrue(yield* store.complete(first))
+    assert.strictEqual((yield* claimOne(kind, noTime)).followUp.key, "3")
+    assert.isTrue(yield* store.cancel(kind, "3"))
+    assert.deepStrictEqual(yield* claimAll(kind), [])
+  })
+
   test("MUST go on with a sequence when its first is done, dead or revived, whoever stores the next at the same moment", function* () {
     const store = yield* FollowUpStore
     const kind = yield* newKind
@@ -342,6 +394,20 @@ export const followUpStoreContract = (test: ContractTest<FollowUpStore | Stores>
     const found = Option.getOrThrow(yield* store.find(kind, key))
     assert.deepStrictEqual([found.status, found.attempts, found.endedAt], ["pending", 0, null])
     assert.strictEqual((yield* claimOne(kind)).followUp.attempts, 1)
+  })
+
+  test("MUST NOT revive a dead follow-up while another one of its kind and key is open", function* () {
+    const store = yield* FollowUpStore
+    const kind = yield* newKind
+    const dead = yield* addOne(kind, { key: "same" })
+    assert.isTrue(yield* store.fail(yield* claimOne(kind), { ...failed, pause: null }))
+    const open = yield* addOne(kind, { key: "same" })
+    assert.isFalse(yield* store.revive(dead.id))
+    const claim = yield* claimOne(kind)
+    assert.strictEqual(claim.followUp.id, open.id)
+    assert.isTrue(yield* store.complete(claim))
+    assert.isTrue(yield* store.revive(dead.id))
+    assert.strictEqual((yield* claimOne(kind)).followUp.id, dead.id)
   })
 
   test("MUST find the newest follow-up of a kind and key", function* () {

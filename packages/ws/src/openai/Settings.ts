@@ -110,13 +110,13 @@ export const firstFrame = (settings: Settings): Result.Result<SessionRequest, st
     ...place,
     provider: model.provider,
     model: model.name,
-    provider_options: optionsOf(settings)
+    provider_options: vendorOptions(settings)
   })
-  return Result.map(frame, (request) => ({ ...request, approvals: true, kept: settingsOf(asked, request) }))
+  return Result.map(frame, (request) => ({ ...request, approvals: true, kept: chosenSettings(asked, request) }))
 }
 
 /** What the client has set itself. A setting that is null is the assistant's again. */
-const settingsOf = (asked: Fields, { systemPrompt, tools }: SessionRequest): SessionSettings => ({
+const chosenSettings = (asked: Fields, { systemPrompt, tools }: SessionRequest): SessionSettings => ({
   ...(asked["instructions"] === undefined ? {} : { systemPrompt }),
   ...(asked["tools"] === undefined ? {} : { tools })
 })
@@ -138,7 +138,7 @@ export const changedSettings = (before: Settings, after: Settings): SessionSetti
   const names = ["instructions", "tools"].filter((name) => !isSame(before.asked[name], after.asked[name]))
   const request = firstFrame(after)
   if (names.length === 0 || Result.isFailure(request)) return null
-  return settingsOf(Object.fromEntries(names.map((name) => [name, after.asked[name] ?? null])), request.success)
+  return chosenSettings(Object.fromEntries(names.map((name) => [name, after.asked[name] ?? null])), request.success)
 }
 
 /** A setting of the vendor or of the place that cannot change any more, although the client changes it. */
@@ -158,7 +158,7 @@ const isSame = (one: Schema.Json | undefined, other: Schema.Json | undefined): b
   JSON.stringify(one) === JSON.stringify(other)
 
 /** The vendor's options. Some vendors have the voice and the turn detection at the top. */
-export const optionsOf = ({ asked, model }: Settings): Fields => {
+export const vendorOptions = ({ asked, model }: Settings): Fields => {
   const taken = settingsTaken(model)
   const options = ofModel.filter((name) => name !== "audio" && taken.has(name)).map((name) => [name, asked[name]])
   const atTop = defined({
@@ -183,7 +183,7 @@ const settingsTaken = ({ details }: ModelInfo): ReadonlySet<string> =>
 
 /** Whether the client says itself when the user has spoken. */
 export const isManual = (settings: Settings): boolean => {
-  const options = optionsOf(settings)
+  const options = vendorOptions(settings)
   return options["turn_detection"] === null || at(options, "audio", "input", "turn_detection") === null
 }
 
@@ -195,7 +195,7 @@ const format = { type: "audio/pcm", rate: 24_000 }
 /** The session as the client sees it. */
 export const shownSession = (settings: Settings, id: string): Fields => {
   const { asked, model } = settings
-  const { turn_detection: detection = { type: "server_vad" }, voice, audio, ...options } = optionsOf(settings)
+  const { turn_detection: detection = { type: "server_vad" }, voice, audio, ...options } = vendorOptions(settings)
   const input = { format, transcription: null, noise_reduction: null, turn_detection: detection }
   const output = { format, ...(voice === undefined ? {} : { voice }) }
   return {

@@ -22,7 +22,7 @@ import {
   isManual,
   isTextOnly,
   openSettings,
-  optionsOf,
+  vendorOptions,
   type Settings,
   shownSession,
   updated,
@@ -154,8 +154,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
     if (fixed !== null) return fail("session_started", fixed.message, fixed.param)
     const changed = changedSettings(before, after)
     if (changed !== null && !changeSetup(before, changed)) return
-    if (JSON.stringify(optionsOf(after)) !== JSON.stringify(optionsOf(before))) {
-      const session = { type: "realtime", ...optionsOf({ ...after, asked: change }) }
+    if (JSON.stringify(vendorOptions(after)) !== JSON.stringify(vendorOptions(before))) {
+      const session = { type: "realtime", ...vendorOptions({ ...after, asked: change }) }
       if (!frame({ _tag: "ProviderEvent", event: { type: "session.update", session } })) return
     }
     settings = after

@@ -254,7 +254,7 @@ export const allScopes = (...scopes: ReadonlyArray<string | undefined>): string 
 }
 
 /** What a server says about its authorization with a request that it refuses. */
-export const challengeOf = (response: Response) => {
+export const readChallenge = (response: Response) => {
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
   return {
     ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
@@ -269,7 +269,7 @@ export const authorizing = ({ needs, provider }: OpenGrant): OwnerAuth => {
     needs,
     token: async () => (await provider.tokens())?.access_token,
     onUnauthorized: async ({ fetchFn, response, serverUrl }) => {
-      refreshing ??= auth(provider, { serverUrl, fetchFn, ...challengeOf(response) }).finally(() => {
+      refreshing ??= auth(provider, { serverUrl, fetchFn, ...readChallenge(response) }).finally(() => {
         refreshing = null
       })
       if ((await refreshing) !== "AUTHORIZED") throw new UnauthorizedError("The access has ended.")

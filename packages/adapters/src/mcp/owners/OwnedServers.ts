@@ -46,7 +46,7 @@ import {
   allScopes,
   authorizing,
   type Begun,
-  challengeOf,
+  readChallenge,
   type Grant,
   type Grants,
   makeGrants,
@@ -266,10 +266,10 @@ const makeAccess = (held: ReadonlyArray<Held>, parts: typeof TurnParts.Service) 
       Effect.tryPromise(async (signal) => {
         const response = await fetchUntil(signal)(server.url, unauthorizedRequest(server))
         await response.body?.cancel()
-        return challengeOf(response)
+        return readChallenge(response)
       }).pipe(
         Effect.timeout(connectTimeout),
-        Effect.orElseSucceed((): ReturnType<typeof challengeOf> => ({}))
+        Effect.orElseSucceed((): ReturnType<typeof readChallenge> => ({}))
       )
 
     const begin = Effect.fnUntraced(function* (name: string, key?: string) {

@@ -109,7 +109,7 @@ export const keptKeys: Migration = {
   ]
 }
 
-/** A repeat is told the thread also when the run is gone. */
+/** A repeated request is told the thread even when its run is gone. */
 export const threadsOfKeys: Migration = {
   name: "threads of idempotency keys",
   tables: [],

@@ -83,7 +83,7 @@ export const documentIds: Migration = {
   statements: [`create index documents_by_id on {schema}.documents (id)`]
 }
 
-/** Addresses of a document that were written before this moment are good no more. */
+/** Addresses of a document that were written before this moment are no longer valid. */
 export const revokedAddresses: Migration = {
   name: "documents revoke addresses",
   tables: [],

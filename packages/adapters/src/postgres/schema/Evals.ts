@@ -20,7 +20,7 @@ export const evalTables: Migration = {
   ]
 }
 
-/** Of a large import: the row of "thread_drafts" as long as the import is not complete. Until then nobody sees its cases. */
+/** While a large import is not complete, its cases name its row in "thread_drafts", and nobody sees them. */
 export const caseDrafts: Migration = {
   name: "imports of cases in portions",
   tables: [],
@@ -47,7 +47,7 @@ begin
 end $$`
 )
 
-/** Inserts cases, after those of the draft. Inserts of one owner take turns, so that two of them do not both see room for one. */
+/** Inserts cases, after those of the draft. The inserts of one owner run one after the other: otherwise two could both see room for one case. */
 const insertCases = sqlFunction(
   "insert_eval_cases",
   `(p_owner text, p_ids text[], p_tags text[], p_bodies text[], p_draft uuid, p_filled integer, p_most integer, p_key text, p_fingerprint text, p_answer text)
@@ -139,7 +139,7 @@ begin
 end $$`
 )
 
-/** Results of one experiment take turns, so that the last one finds all others. */
+/** The results of one experiment are stored one after the other, so that the last one finds all others. */
 const recordResult = sqlFunction(
   "record_eval_result",
   `(p_owner text, p_id uuid, p_number integer, p_body text, p_cost double precision, p_at timestamptz, p_follow_ups text)

@@ -129,8 +129,8 @@ end $$`
 )
 
 /**
- * Claims urgent follow-ups first, then others; of each priority from the owners in the order of their names, beginning after the one that
- * was served last (`p_after_…`), one each, around and around. `p_held_…` names the owner of each follow-up that the caller has already, of
+ * Claims urgent follow-ups first, then others; of each priority one from each owner in the order of the owners' names, beginning after the
+ * owner that was served last (`p_after_…`), again and again. `p_held_…` names the owner of each follow-up that the caller has already, of
  * which there may be `p_share`. A suspect is running under an expired claim, at least for the second time. Both look-ups read the index
  * `follow_ups_in_turns` in its order and stop at the first row; the settings leave the planner no other way.
  */

@@ -24,7 +24,7 @@ export const keyTables: Migration = {
   ]
 }
 
-/** Keys from before could do everything and never expired. */
+/** Keys of earlier versions could do everything and never expired. */
 export const keyScopes: Migration = {
   name: "key_scopes",
   tables: [],

@@ -20,7 +20,7 @@ export const erasureTables: Migration = {
   ]
 }
 
-/** Tables to which an operation of the principal adds a row, and those of which it changes one. Rows of other tables come with these. */
+/** The tables in which an operation of the principal adds or changes a row itself. Rows of all other tables are written together with these. */
 const guardedTables = [
   ["assistants", "insert or update"],
   ["threads", "insert or update of metadata"],
@@ -51,7 +51,7 @@ export const erasingState = "CQ001"
 const ownerLock = (owner: string) => `hashtextextended(${owner}, 1163023425)`
 
 /**
- * No row is added while an erasure goes on, by no version of the kernel. A trigger for each row costs some microseconds;
+ * While an erasure goes on, no version of the kernel can add a row. A trigger for each row costs some microseconds;
  * messages and logs have none, because a run is refused at its beginning.
  */
 export const erasedWriters: Migration = {
@@ -119,7 +119,7 @@ export const erasedTables = [
   "keys"
 ] as const
 
-/** They are found by their thread. */
+/** Tables whose rows are found by their thread. */
 export const tablesOfThreads = ["messages", "runs", "active_runs", "run_log", "realtime_messages"] as const
 
 /** Erases messages of the owner's oldest thread with their runs, and then the thread. 0: there is none. */
@@ -136,7 +136,7 @@ begin
 end $$`
 )
 
-/** The same for a draft of a thread. */
+/** Like `eraseThread`, for drafts, whose messages have no thread yet. */
 const eraseDraft = sqlFunction(
   "erase_draft",
   `(p_owner text, p_limit integer) returns integer language plpgsql as $$

@@ -1,6 +1,6 @@
 /**
- * Deletions of threads and assistants. What is deleted is unknown at once; the rows of a long thread, or of an assistant with many, are deleted in
- * portions, so that no statement takes long. A long thread without a row leaves a row in `thread_drafts` for its messages, and an assistant keeps
+ * Deletions of threads and assistants. What is deleted can no longer be read at once. The rows of a long thread, or of an assistant with many threads,
+ * are deleted in portions, so that no statement takes long. A long thread without a row leaves a row in `thread_drafts` for its messages, and an assistant keeps
  * its row, as one that nobody sees, until the last portion.
  */
 import { type Migration, sqlFunction, type SqlFunction, withFixedPlans } from "./SchemaPart.ts"

@@ -1,7 +1,7 @@
 /** The dialog that creates an assistant, or changes one. */
 import { json } from "../api/http.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
-import { chatModels, problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
+import { chatModels, catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { edited } from "../state/dialogs.ts"
 import { act, loadAssistants, newThread, assistantId } from "../state/place.ts"
 import { tellTabs } from "../state/tabs.ts"
@@ -33,7 +33,7 @@ const AssistantForm = ({ assistant, onDone }: AssistantFormProps): View => {
   )
   const [mayBeUnknown, allowUnknown] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
-  const isUnknown = problemOf(readModelName(model)) !== null
+  const isUnknown = catalogueProblem(readModelName(model)) !== null
   const save = async (form: HTMLFormElement) => {
     const text = (name: string) => textIn(form, name)
     const { model: model_name, provider: llm_provider } = readModelName(model)

@@ -1,7 +1,7 @@
 /** Two models answer one message side by side. Each uses a separate thread, so that neither sees the other's answer. */
 import { duration } from "../lib/format.ts"
 import { emptyAnswer } from "../state/answer.ts"
-import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
+import { catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { Conversation } from "../state/conversation.ts"
 import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
@@ -48,7 +48,7 @@ export const Room = (): View => {
   useTitle("Two models")
   const [text, setText] = useState("")
   const isRunning = sides.some(({ conversation }) => conversation.isRunning.value)
-  const hasProblem = sides.some(({ model }) => problemOf(readModelName(model.value)) !== null)
+  const hasProblem = sides.some(({ model }) => catalogueProblem(readModelName(model.value)) !== null)
   const send = async () => {
     const content = text.trim()
     if (content === "" || isRunning || hasProblem) return

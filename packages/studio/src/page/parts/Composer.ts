@@ -1,5 +1,5 @@
 /** The input of the user: text, files (dropped, pasted or chosen), the options of the turn, and the button that stops it. */
-import { ofType, problemOf, readModelName } from "../state/catalogue.ts"
+import { ofType, catalogueProblem, readModelName } from "../state/catalogue.ts"
 import { removeUpload } from "../state/documents.ts"
 import { type ActiveOption, activeOptions, options, resetOption } from "../state/options.ts"
 import {
@@ -34,7 +34,7 @@ const modelProblem = (): string | null => {
   if (options.value.isAsking) return null
   const { llm_provider: provider = null, model_name: model = null } = assistant.value ?? {}
   const { model: chosen } = options.value
-  return problemOf(chosen === "" ? { provider, model } : readModelName(chosen))
+  return catalogueProblem(chosen === "" ? { provider, model } : readModelName(chosen))
 }
 
 export const Composer = (): View => {

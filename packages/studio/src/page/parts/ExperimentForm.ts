@@ -2,7 +2,7 @@
 import { textIn } from "../lib/forms.ts"
 import { plural } from "../lib/format.ts"
 import { go, href } from "../state/address.ts"
-import { problemOf, readModelName } from "../state/catalogue.ts"
+import { catalogueProblem, readModelName } from "../state/catalogue.ts"
 import { act, assistants, tell } from "../state/place.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
@@ -81,7 +81,8 @@ export const ExperimentForm = ({ tag }: { readonly tag: string }): View => {
   }
   const change = (key: number) => (patch: Partial<Draft>) =>
     setDrafts(drafts.map((each) => (each.key === key ? { ...each, ...patch } : each)))
-  const isReady = drafts.every(({ model }) => problemOf(readModelName(model)) === null) && (cases?.count ?? 0) > 0
+  const isReady =
+    drafts.every(({ model }) => catalogueProblem(readModelName(model)) === null) && (cases?.count ?? 0) > 0
   return html`<form class="pane" aria-label="New experiment" onSubmit=${submit}>
     <div class="row">
       <h3>New experiment</h3>

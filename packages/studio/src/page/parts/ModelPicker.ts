@@ -3,7 +3,7 @@
  * wrong before a message is sent.
  */
 import { count, money } from "../lib/format.ts"
-import { chatModels, find, problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
+import { chatModels, find, catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { classes, html, type ReadonlySignal, useRef, useState, type View } from "../view.ts"
 import type { Model } from "../wire.ts"
 
@@ -46,7 +46,7 @@ export const ModelPicker = ({ empty = "", from = chatModels, label, onInput, val
     .slice(0, most)
   const name = readModelName(value)
   const chosen = find(name)
-  const problem = from === chatModels ? problemOf(name) : null
+  const problem = from === chatModels ? catalogueProblem(name) : null
   const choose = (model: Model) => {
     onInput(fullName(model))
     setOpen(false)

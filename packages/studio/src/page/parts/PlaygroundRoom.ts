@@ -2,7 +2,7 @@
 import { count, duration, money, plural } from "../lib/format.ts"
 import { effortWords, type OptionTexts } from "../lib/modelOptions.ts"
 import { readTools } from "../lib/tools.ts"
-import { problemOf, readModelName } from "../state/catalogue.ts"
+import { catalogueProblem, readModelName } from "../state/catalogue.ts"
 import { useTitle } from "../state/address.ts"
 import { kept } from "../state/dialogs.ts"
 import { act, assistant, assistants, can, ensureAssistant, loadAssistants } from "../state/place.ts"
@@ -39,7 +39,7 @@ export const Room = ({ path }: RoomProps): View => {
   const isReady =
     problemOfTools === null &&
     (playground.lines.value.at(-1)?.text.trim() ?? "") !== "" &&
-    columns.every(({ model }) => problemOf(readModelName(model.value)) === null)
+    columns.every(({ model }) => catalogueProblem(readModelName(model.value)) === null)
   const submit = (event: Event) => {
     event.preventDefault()
     act(playground.askAll)()

@@ -4,7 +4,7 @@ import { textIn } from "../lib/forms.ts"
 import { mayAct } from "../lib/host.ts"
 import { readOptions, writeOptions } from "../lib/modelOptions.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
-import { problemOf, readModelName, writeModelName } from "../state/catalogue.ts"
+import { catalogueProblem, readModelName, writeModelName } from "../state/catalogue.ts"
 import { readAssistant, saveAssistant } from "../state/knowledge.ts"
 import { act, loadAssistants, tell } from "../state/place.ts"
 import { tellTabs } from "../state/tabs.ts"
@@ -113,7 +113,7 @@ const SettingsForm = ({ assistant, isSaved, onSave }: SettingsFormProps): View =
     ${problem !== null && html`<p role="alert" class="problem">${problem}</p>`}
     <div class="actions">
       <span class="hint" role="status">${isSaved ? `Saved as version ${assistant.version}` : `Version ${assistant.version}`}</span>
-      ${!isFixed && html`<button class="primary" disabled=${problemOf(readModelName(model)) !== null}>Save</button>`}
+      ${!isFixed && html`<button class="primary" disabled=${catalogueProblem(readModelName(model)) !== null}>Save</button>`}
     </div>
   </form>`
 }

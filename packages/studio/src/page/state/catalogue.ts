@@ -40,7 +40,7 @@ export const find = ({ model, provider }: ModelName): Model | undefined =>
   models.value.find((each) => each.name === model && (provider === null || each.provider === provider))
 
 /** The problem of a name according to the catalogue; null when the catalogue has the model or no list of the provider. */
-export const problemOf = (name: ModelName): string | null => {
+export const catalogueProblem = (name: ModelName): string | null => {
   const { model, provider } = name
   if (model === null || models.value.length === 0) return null
   const ofProvider = models.value.filter((each) => provider === null || each.provider === provider)
