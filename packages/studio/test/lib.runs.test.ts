@@ -15,7 +15,7 @@ import {
   writeFilters
 } from "../src/page/lib/runList.ts"
 import { curlSample, typescriptSample } from "../src/page/lib/samples.ts"
-import { makeChart, makeLanes, shareAt } from "../src/page/lib/waterfall.ts"
+import { failuresOf, makeChart, makeLanes, shareAt } from "../src/page/lib/waterfall.ts"
 import type { RunStep, RunSummary, StreamEvent } from "../src/page/wire.ts"
 
 const now = new Date(2026, 2, 20, 12).getTime()
@@ -201,6 +201,34 @@ describe("the film of a turn", () => {
     assert.isNull(shareAt(steps, total, new Date(500).toISOString()))
     assert.isNull(shareAt(steps, total, null))
     assert.isNull(shareAt([], 0, new Date(5).toISOString()))
+  })
+
+  it("puts what a provider refused to the call that had begun last, also when it was noted after its end", () => {
+    const step = (kind: "model" | "tool", started_at: string | null) => ({
+      kind,
+      name: "x",
+      tool_call_id: null,
+      started_at,
+      ended_at: started_at,
+      input_tokens: null,
+      output_tokens: null,
+      cost_usd: null
+    })
+    const failure = (at: string | null) => ({
+      at,
+      model_provider: "p",
+      model_name: "m",
+      reason: "auth",
+      status: 401,
+      code: null,
+      request_id: null,
+      said: null
+    })
+    const [first, second, third] = ["2026-03-20T10:00:00.000Z", "2026-03-20T10:00:01.000Z", "2026-03-20T10:00:02.000Z"]
+    const steps = [step("model", first), step("tool", second), step("model", third), step("model", null)]
+    const failures = [failure("2026-03-20T10:00:01.500Z"), failure("2026-03-20T10:00:02.001Z"), failure(null)]
+    const found = steps.map((_, number) => failuresOf({ failures, steps }, number))
+    assert.deepStrictEqual(found, [[failures[0]], [], [failures[1]], []])
   })
 })
 

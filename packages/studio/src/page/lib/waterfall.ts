@@ -1,5 +1,5 @@
 /** A turn's steps as bars on one time scale. Pure; `Waterfall` draws it. */
-import type { RunStep } from "../wire.ts"
+import type { RunInspection, RunStep } from "../wire.ts"
 
 export interface Bar {
   readonly step: RunStep
@@ -77,3 +77,18 @@ export const shareAt = (steps: ReadonlyArray<RunStep>, total: number, time: stri
   const share = (Date.parse(time) - Math.min(...times)) / Math.max(total, 1)
   return share < 0 || share > 1 ? null : share
 }
+
+/**
+ * What the provider refused in this call of the model. A failure is noted a moment after its call has ended, and belongs to the last call that
+ * had begun.
+ */
+export const failuresOf = (
+  { failures, steps }: Pick<RunInspection, "failures" | "steps">,
+  number: number
+): RunInspection["failures"] =>
+  failures.filter(({ at }) => {
+    const last = steps.findLastIndex(
+      ({ kind, started_at }) => kind === "model" && at !== null && started_at !== null && started_at <= at
+    )
+    return last === number
+  })

@@ -3,6 +3,7 @@ import { base, json } from "../api/http.ts"
 import { count, duration, money, plural, prettyJson } from "../lib/format.ts"
 import { newMessages } from "../lib/promptBar.ts"
 import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples.ts"
+import { failuresOf } from "../lib/waterfall.ts"
 import { hasRoom } from "../rooms.ts"
 import { href } from "../state/address.ts"
 import { storedAnswer } from "../state/answer.ts"
@@ -53,7 +54,7 @@ export const StepDetail = ({ number, onClose, places, turn }: StepDetailProps): 
     ${step.kind === "model" && hasRoom("playground") && html`<p><a href=${href("playground", turn.threadId, turn.runId, number)}>Try it in the playground</a></p>`}
     ${step.kind === "model" && html`<${ModelCall} turn=${turn} number=${number} events=${events} />`}
     ${(step.kind === "tool" || step.kind === "client") && html`<${Calls} turn=${turn} step=${step} events=${events} />`}
-    <${Problems} turn=${turn} step=${step} />
+    <${Problems} turn=${turn} number=${number} />
     ${events.length > 0 && html`<${Folded} title="Raw events (${events.length})"><${EventLog} turn=${{ ...turn, log: events }} /><//>`}
     <${Sample} turn=${turn} step=${step} />
   </section>`
@@ -168,23 +169,14 @@ const Calls = ({ events, step, turn }: CallsProps): View => {
   })}`
 }
 
-const Problems = ({ step, turn }: { readonly turn: InspectedTurn; readonly step: RunStep }): View => {
-  if (step.kind !== "model") return null
-  const own = turn.inspection.failures.filter(
-    ({ at }) =>
-      at !== null &&
-      step.started_at !== null &&
-      at >= step.started_at &&
-      (step.ended_at === null || at <= step.ended_at)
-  )
-  return html`${own.map(
+const Problems = ({ number, turn }: { readonly turn: InspectedTurn; readonly number: number }): View =>
+  html`${failuresOf(turn.inspection, number).map(
     ({ code, reason, said, status }) =>
       html`<div class="mark failed">
         <p>${[reason, status, code].filter((each) => each !== null).join(" · ")}</p>
         ${said !== null && html`<pre>${said}</pre>`}
       </div>`
   )}`
-}
 
 const sampleRequest = ({ log, run, runId, threadId }: InspectedTurn, step: RunStep): SampleRequest | null => {
   if (step.kind === "client") {

@@ -138,7 +138,12 @@ const StepList = ({ bars, chosen, onChoose }: StepListProps): View => {
     list.current?.querySelectorAll<HTMLElement>("button")[next]?.focus()
   }
   useEffect(() => {
-    if (chosen !== null) list.current?.children[chosen]?.scrollIntoView({ block: "nearest" })
+    // Only the list is scrolled: the strip above it must not move under a pointer that drags.
+    const frame = list.current
+    const item = chosen === null ? undefined : frame?.children[chosen]
+    if (frame === null || item === undefined) return
+    const [inner, outer] = [item.getBoundingClientRect(), frame.getBoundingClientRect()]
+    frame.scrollTop += Math.min(0, inner.top - outer.top) + Math.max(0, inner.bottom - outer.bottom)
   }, [chosen])
   return html`<ol class="steps" aria-label="Steps of the turn" ref=${list} onKeyDown=${move}>
     ${bars.map(
