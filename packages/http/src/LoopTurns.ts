@@ -42,9 +42,7 @@ export interface Loop {
   readonly currentClient: () => () => string
 }
 
-export class LoopTurns implements Scheduler.Scheduler {
-  readonly executionMode = "async"
-  private readonly usual = new Scheduler.MixedScheduler("async")
+export class LoopTurns extends Scheduler.MixedScheduler {
   private readonly loop: Loop
   /** By name: those with work, and those on whom more was spent than on one who waits. */
   private readonly clients = new Map<string, Client>()
@@ -53,15 +51,12 @@ export class LoopTurns implements Scheduler.Scheduler {
   private isWaiting = false
 
   constructor(loop: Loop) {
+    super("async")
     this.loop = loop
   }
 
-  shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
-    return this.usual.shouldYield(fiber)
-  }
-
   /** A fiber makes its dispatcher itself. */
-  makeDispatcher(): Scheduler.SchedulerDispatcher {
+  override makeDispatcher() {
     const fiber = { spent: 0 }
     const client = this.loop.currentClient()
     return new Scheduler.MixedScheduler("async", (run) => this.add({ run, fiber }, client())).makeDispatcher()
