@@ -69,8 +69,9 @@ const isExplained = (prose: string, start: number, word: string): boolean => {
   if (open >= 0 && prose.lastIndexOf("›", start) < open) return true
   const ahead = prose.slice(end, end + 12)
   const behind = prose.slice(Math.max(0, start - 12), start)
-  if (/\*$/u.test(behind) || /^\*/u.test(ahead)) return true
-  if (/^ \(/u.test(ahead) || (/\((?:the|a|an|its|one) $|\($/u.test(behind) && /^\)/u.test(ahead))) return true
+  if (behind.endsWith("*") || ahead.startsWith("*")) return true
+  if (ahead.startsWith(" (")) return true
+  if (/\((?:(?:the|a|an|its|one) )?$/u.test(behind) && ahead.startsWith(")")) return true
   return /(?:^|[\n.:|] ?)(?:An?|The|One) $/u.test(behind) && /^ (?:is|are|means)\b/u.test(ahead)
 }
 

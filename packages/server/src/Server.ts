@@ -89,7 +89,7 @@ export interface ServerHooks {
   readonly onLeg?: (leg: EndedLeg) => void
 }
 
-/** Starts the standalone server. */
+/** Opens the database, listens, and ends the runs of processes that died. Rejects with `StartRefused` or `SettingsRefused` when it cannot. Call `stop()` of the result at the end. */
 export const startServer = async (settings: Settings, hooks: ServerHooks = {}): Promise<RunningServer> => {
   const providers = makeProviders(settings)
   const problems = [

@@ -9,7 +9,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import pg from "pg"
+import { scratchDatabase } from "./ScratchDatabase.ts"
 import { spawnServer } from "./ServerProcess.ts"
+import { onPostgres } from "../../../test/databases.ts"
 import { bareEnvironment } from "../../../test/environment.ts"
 
 const call = async (words: ReadonlyArray<string>, environment: Readonly<Record<string, string>> = {}) => {
@@ -298,6 +301,31 @@ describe("colloquy", () => {
     await server[Symbol.asyncDispose]()
     assert.strictEqual((await ask({})).status, 502)
   }, 180_000)
+})
+
+onPostgres((url) => {
+  describe("colloquy doctor on PostgreSQL", () => {
+    it("says that the schema is not there, and makes none", async () => {
+      await using database = await scratchDatabase(url)
+      const environment = { DATABASE_URL: database.url }
+      const schemas = async () => {
+        const client = new pg.Client({ connectionString: database.url })
+        await client.connect()
+        const { rows } = await client.query("select 1 from pg_namespace where nspname = 'colloquy'")
+        await client.end()
+        return rows.length
+      }
+      const looked = await call(["doctor"], environment)
+      assert.deepStrictEqual([looked.status, await schemas()], [0, 0], looked.text)
+      assert.match(looked.text, /^note {2}Database: .* steps of the schema are missing/mu)
+      assert.strictEqual((await call(["migrate"], environment)).status, 0)
+      const again = await call(["doctor"], environment)
+      assert.match(again.text, /^ok {4}Database: .*with the schema of this version$/mu)
+      const other = await call(["doctor"], { DATABASE_URL: database.url.replace("/server_", "/no_such_") })
+      assert.strictEqual(other.status, 1)
+      assert.match(other.text, /^FAIL {2}Database: .*there is no such database \(3D000\)\. Create it/mu)
+    }, 60_000)
+  })
 })
 
 describe("colloquy new", () => {

@@ -4,7 +4,7 @@ import { type Brand, brandStyles } from "./Brand.ts"
 import type { PageFiles } from "./PageFiles.ts"
 import { studioFiles, type StudioFiles } from "./StudioFiles.ts"
 
-/** The rooms of the rail. */
+/** The screens that `rooms` of `studio({ … })` chooses from. */
 export type StudioRoom = "talk" | "runs" | "playground" | "tests" | "knowledge" | "voice"
 
 interface StudioChoices<Source> {

@@ -15,7 +15,7 @@ export interface Proof {
   readonly ticket: string | null
 }
 
-/** What a wire has of its connection. */
+/** What an own protocol over the socket may use: the query of the address, the models, and functions that send, receive and pause. */
 export interface Connection {
   readonly query: URLSearchParams
   /** The models of all vendors. */

@@ -25,7 +25,7 @@ interface PoolListening {
   (event: "notification", listener: (message: PoolNotification) => void): unknown
 }
 
-/** A connection that was taken from a pool. */
+/** The few methods of a `pg` client that the stores call, so that any pool with these will do. */
 export interface PoolConnection {
   query(query: PoolQuery): Promise<PoolAnswer>
   readonly on: PoolListening

@@ -145,7 +145,7 @@ export const ollama: Preset = {
   }
 }
 
-/** LM Studio on this machine. */
+/** For models that LM Studio serves at `http://127.0.0.1:1234/v1`: `provider({ ...lmStudio })`. It needs no key. */
 export const lmStudio: Preset = {
   id: "lmstudio",
   baseUrl: "http://127.0.0.1:1234/v1",

@@ -123,7 +123,7 @@ export interface MemoryCalls {
   readonly learned: (turn: { readonly runId: string }, options?: CallOptions) => Promise<MemoryOperation | null>
 }
 
-/** One memory of an assistant. */
+/** The ids by which a memory is read, changed or removed. */
 export interface MemoryPlace {
   readonly assistantId: string
   readonly memoryId: string

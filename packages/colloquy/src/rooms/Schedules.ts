@@ -19,7 +19,7 @@ export interface ScheduleFields extends Omit<NewSchedule, "threadId"> {
   readonly threadId?: string | null
 }
 
-/** Where a schedule is. */
+/** The ids by which a schedule is read, changed or removed. */
 export interface SchedulePlace {
   readonly assistantId: string
   readonly scheduleId: string

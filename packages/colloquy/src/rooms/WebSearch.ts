@@ -28,9 +28,9 @@ const engineSettings = ({ apiKey, ...settings }: EngineOptions): Engines.EngineS
 
 /** Brave Search, for `webSearch(brave({ apiKey }))`. */
 export const brave = (options: EngineOptions = {}): WebSearchPort => Engines.brave(engineSettings(options))
-/** Exa as the engine. */
+/** Exa, which finds pages by meaning and not by words alone. */
 export const exa = (options: EngineOptions = {}): WebSearchPort => Engines.exa(engineSettings(options))
-/** Tavily as the engine. */
+/** An engine made for models: `webSearch(tavily({ apiKey }))` with a key of tavily.com. */
 export const tavily = (options: EngineOptions = {}): WebSearchPort => Engines.tavily(engineSettings(options))
 /** A SearXNG server of the host as the engine. */
 export const searXng = (options: EngineOptions & { readonly baseUrl: string }): WebSearchPort =>

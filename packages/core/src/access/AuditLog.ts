@@ -11,7 +11,7 @@ import { AuditEntryId, KeyId, newId, OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { Principal } from "./Principal.ts"
 
-/** The acts that the audit log has. */
+/** What was done, as one word: `action` of an entry of the audit log. */
 export const AuditAction = Schema.Literals([
   "key_made",
   "key_revoked",

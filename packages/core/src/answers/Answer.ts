@@ -40,7 +40,7 @@ export type Answer = typeof Answer.Type
 /** The name of this wing as a part of a turn: in the turn's options, and in the supplements of a message. */
 export const answersPartName = "answers"
 
-/** The id of the answers of one call. */
+/** Names one set of typed answers, so that what turned out to be true can be recorded for it. Of a message it is the id of the message. */
 export const AnswerSetId = Schema.NonEmptyString.pipe(Schema.brand("AnswerSetId"))
 export type AnswerSetId = typeof AnswerSetId.Type
 

@@ -100,7 +100,7 @@ export class AssistantNotFound extends Schema.TaggedError<AssistantNotFound>()("
   }
 }
 
-/** The assistant has no version with this number. */
+/** The version that was read or restored does not exist. `versions.list` shows those that do. */
 export class AssistantVersionNotFound extends Schema.TaggedError<AssistantVersionNotFound>()(
   "AssistantVersionNotFound",
   { assistantId: AssistantId, version: Schema.Finite }

@@ -33,7 +33,7 @@ export interface AssistantVersion {
   readonly changes: ReadonlyArray<VersionedField>
 }
 
-/** A version with the assistant as it was. */
+/** Who made the version, when, what changed, and in `assistant` all fields as they were then. */
 export interface VersionedAssistant extends AssistantVersion {
   readonly assistant: Assistant
 }

@@ -18,7 +18,7 @@ export const mostColleagues = 32
 /** How the names of handoff tools begin. */
 export const handoffPrefix = "hand_off_to_"
 
-/** A helper is a tool of its name. */
+/** The name under which the model calls a helper: 1 to 64 characters, as for any tool. */
 export const helperName = ToolName
 
 /** With its prefix, the name of a handoff has at most the 64 characters of a tool's name. */

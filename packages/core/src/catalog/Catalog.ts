@@ -30,7 +30,7 @@ export interface CatalogEntry extends ModelInfo {
   readonly lastUpdated: Date | null
 }
 
-/** An upstream, with the provider that routes to it. */
+/** A vendor behind a router such as OpenRouter, and the id of the provider that you registered for that router. */
 export interface RoutedUpstream extends Upstream {
   readonly provider: string
 }

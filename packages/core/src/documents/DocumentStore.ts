@@ -71,7 +71,7 @@ export interface AddressedDocument {
   readonly revokedAt: Date | null
 }
 
-/** A document with its owner. */
+/** What a signed address leads to: the record, and the owner in whose name it is read. */
 export interface OwnedDocument {
   readonly ownerId: OwnerId
   readonly document: Document

@@ -31,7 +31,7 @@ export class FileTypeUnsupported extends Schema.TaggedError<FileTypeUnsupported>
   }
 }
 
-/** The file has no bytes. */
+/** The upload had no bytes. Nothing is stored. */
 export class FileEmpty extends Schema.TaggedError<FileEmpty>()("FileEmpty", { filename: Schema.String }) {
   override get message() {
     return `The file "${this.filename.slice(-100)}" is empty.`
@@ -119,11 +119,11 @@ const types: ReadonlyMap<string, FileType> = new Map(
 const isFor = (purpose: UploadPurpose, { family }: FileType): boolean =>
   purpose === "attachment" || (family !== "audio" && family !== "video")
 
-/** The extensions that may be uploaded. */
+/** Which file names may be uploaded for a purpose, by extension and without the dot: `["pdf", "md", …]`. */
 export const acceptedExtensions = (purpose: UploadPurpose): ReadonlyArray<string> =>
   [...types.values()].filter((type) => isFor(purpose, type)).map(({ extension }) => extension)
 
-/** The type of an extension. */
+/** `fileTypeForExtension("pdf")` gives the media type and how the file is read; undefined for an extension that is not supported. */
 export const fileTypeForExtension = (extension: string): FileType | undefined => types.get(extension)
 
 /** The text after the last dot of a name, in lower case; empty without a dot. */

@@ -37,7 +37,7 @@ export const CaseQuestion = Schema.String.check(
   Schema.isPattern(/\S/u, { expected: "a question that is not empty" })
 )
 
-/** A tag is one line. */
+/** Up to 20 different tags, each of one line with at most 100 characters. */
 export const CaseTags = Schema.Array(
   Schema.String.check(Schema.isMaxLength(100), Schema.isPattern(/^[^\r\n]+$/u, { expected: "one line" }))
 ).check(Schema.isMaxLength(20), Schema.isUnique())
@@ -78,7 +78,7 @@ const given = {
   tags: Schema.optionalKey(CaseTags)
 }
 
-/** What of a case can be changed. */
+/** The fields that an update takes: name, expectations and tags. Absent fields stay. */
 export const CaseChange = Schema.Struct(given)
 export type CaseChange = typeof CaseChange.Type
 
@@ -94,7 +94,7 @@ export const NewCase = Schema.Struct({
 })
 export type NewCase = typeof NewCase.Type
 
-/** A case of a stored turn. */
+/** Makes a case of what was said: the place of a question, and what the answer should have been like. */
 export const CaseOfTurn = Schema.Struct({
   ...given,
   threadId: ThreadId,
@@ -116,7 +116,7 @@ const Problem = Schema.Struct({
   path: Schema.Array(Schema.Union([Schema.String, Schema.Int])),
   message: Schema.String
 })
-/** What is wrong with a case, and where. */
+/** One reason why a case was refused, with the path of the field. */
 export type CaseProblem = typeof Problem.Type
 
 /** A case cannot be as it was given. Nothing is stored. */

@@ -15,7 +15,7 @@ import type { Feedback } from "./Feedback.ts"
 import type { Experiment, ExperimentResult, ExperimentState } from "./Experiment.ts"
 import type { OnlineScore, RatedScore } from "./OnlineScore.ts"
 
-/** Which cases to list. */
+/** How many cases to list, from which one on, and with which tag. */
 export interface CasePage {
   readonly limit: number
   /** The last case of the page before. */
@@ -39,7 +39,7 @@ export interface ResultPage {
   readonly after?: number
 }
 
-/** Which feedback to list. */
+/** Narrows a list of feedback: by thread or assistant, how many, and from which one on. */
 export interface FeedbackPage {
   readonly limit: number
   /** The message of the last feedback of the page before. */

@@ -117,7 +117,7 @@ export const Expectation = Schema.Union([
 ]).annotate({ identifier: "EvalExpectation" })
 export type Expectation = typeof Expectation.Type
 
-/** All expectations of a case. */
+/** At most 100 expectations; an answer passes when it fulfils each of them. */
 export const Expectations = Schema.Array(Expectation).check(Schema.isMaxLength(100))
 export type Expectations = typeof Expectations.Type
 

@@ -77,7 +77,7 @@ export const ExperimentResult = Schema.Struct({
 })
 export type ExperimentResult = typeof ExperimentResult.Type
 
-/** Lists all attempts. */
+/** How many answers an experiment asks for: cases × variants × repeats. */
 export const attemptsIn = ({
   caseIds,
   repeats,

@@ -26,7 +26,7 @@ export interface OnlineGroup {
   readonly medianMillis: number
 }
 
-/** The scores of one day. */
+/** How the turns of one day (UTC) and one version of an assistant were scored: counts, pass rate, means and costs. */
 export interface OnlineDay extends OnlineGroup {
   /** In UTC, such as 2026-11-24: when the turns ended. */
   readonly day: string

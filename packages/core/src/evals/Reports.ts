@@ -76,7 +76,7 @@ export const variantRecord = (variant: VariantSummary) => ({
   }))
 })
 
-/** A comparison as JSON. */
+/** The comparison of two variants as plain JSON, for a file or a dashboard. */
 export const comparisonRecord = (comparison: Comparison) => ({
   before: comparison.before,
   after: comparison.after,

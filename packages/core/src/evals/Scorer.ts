@@ -64,7 +64,7 @@ export class ScoringFailed extends Schema.TaggedError<ScoringFailed>()("ScoringF
   }
 }
 
-/** The expectation of one kind. */
+/** Picks one expectation by its `kind`: `ExpectationOf<"contains">` has `text`. */
 export type ExpectationOf<Kind extends Expectation["kind"]> = Extract<Expectation, { readonly kind: Kind }>
 
 /** Why one expectation could not be scored. */

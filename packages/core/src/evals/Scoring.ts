@@ -178,7 +178,7 @@ export interface ScoringSettings {
   readonly scorers?: ReadonlyArray<HostScorer> | undefined
 }
 
-/** The scorers of a kernel. */
+/** Scores an answer by expectations, with the judges, embeddings and scorers that the layer was given. */
 export class Scoring extends Context.Service<
   Scoring,
   {

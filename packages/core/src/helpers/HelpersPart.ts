@@ -25,7 +25,7 @@ import { helperThreads, isHelpers } from "./HelperThreads.ts"
 
 const leftKind = "helper-left"
 
-/** The name of the part of turns. */
+/** The name under which the runs of helpers are kept with an answer. */
 export const helpersPartName = childrenKey
 
 const HelpersPlan = Schema.Struct({

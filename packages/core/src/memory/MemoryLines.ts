@@ -20,7 +20,7 @@ export interface MemoryLine {
   readonly speaker: string | null
 }
 
-/** What is wrong with one line. */
+/** Why a line of an import was refused, with the number of the line. */
 export interface MemoryLineProblem {
   /** Counted from 1. */
   readonly line: number

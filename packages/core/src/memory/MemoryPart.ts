@@ -35,7 +35,7 @@ import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, promptOfHits, memoryQuery, retrievedMemory, withCited } from "./Recollection.ts"
 import { inOrder, listwise, paidOrder, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 
-/** The name of the part that recalls memories. */
+/** The key under which recalled memories are kept with an answer: `reply.supplements[memoryPartName]`. */
 export const memoryPartName = "memory"
 
 const Options = Schema.Struct({

@@ -5,7 +5,7 @@
 import * as Schema from "effect/Schema"
 import { AssistantId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 
-/** The id of a memory. */
+/** Identifies a fact that an assistant remembers; it stays the same when the fact changes. */
 export const MemoryId = Schema.NonEmptyString.pipe(Schema.brand("MemoryId"))
 export type MemoryId = typeof MemoryId.Type
 

@@ -86,7 +86,7 @@ export interface AppliedRun {
   readonly appliedAt: Date
 }
 
-/** How much was removed. */
+/** The counts that `forgetAll` gives. */
 export interface RemovedMemories {
   readonly memories: number
   /** Their earlier versions. */

@@ -11,7 +11,7 @@ import type { Principal } from "../access/Principal.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { Charge } from "./Charge.ts"
 
-/** Who is paid, and for what. */
+/** Which provider and model a charge goes to, and for which purpose (`embedding`, `tts`, …). */
 export type Payee = Pick<Charge, "provider" | "model" | "purpose">
 
 /** Ends a call with its charges; with none, it cost nothing. */

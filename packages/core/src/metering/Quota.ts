@@ -39,7 +39,7 @@ export interface AssumedPrices {
   readonly embeddingCostPerMillionTokens: number
 }
 
-/** The quota that limits nothing. */
+/** Every field is null, so nothing is limited. Spread it to set some limits: `{ ...noQuota, turnsPerMinute: 10 }`. */
 export const noQuota: Quota = {
   requestsPerMinute: null,
   turnsPerMinute: null,
@@ -88,7 +88,7 @@ const limits = {
   usdPerDayOfAssistant: "US dollars a day of the assistant"
 } as const satisfies { readonly [Name in Exclude<keyof Quota, "assumedPrices">]: string }
 
-/** The names of the limits of a quota. */
+/** Which limit refused a request: `limit` of `OverLimit` is one of these. */
 export type LimitName = keyof typeof limits
 
 export const LimitName = Schema.Literals([
@@ -121,7 +121,7 @@ export interface RefusedByLimit {
   readonly refusal: Refusal
 }
 
-/** The limits of what is stored for an owner. */
+/** How many bytes and how many documents an owner may keep; null is no limit. */
 export type StorageLimits = Pick<Quota, "bytes" | "documents">
 
 /** A limit of the owner refused a request. Nothing was stored. */

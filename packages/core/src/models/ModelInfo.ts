@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 
-/** What a model is for. */
+/** `llm` answers in words, `stt` writes speech down, `tts` reads aloud, `system_one` gives probabilities; the others are as they are called. */
 export const ModelType = Schema.Literals(["llm", "embedding", "image", "video", "realtime", "system_one", "stt", "tts"])
 export type ModelType = typeof ModelType.Type
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { estimateTokens } from "./EstimateTokens.ts"
 
-/** Counts the tokens of a text. */
+/** Replaces the estimate of tokens by a count of yours: `Layer.succeed(TokenCounter, { count })`. */
 export interface TokenCounterPort {
   readonly count: (text: string) => number
 }

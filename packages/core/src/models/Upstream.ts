@@ -9,7 +9,7 @@ export interface Upstream {
   readonly offers: ReadonlyArray<UpstreamOffer>
 }
 
-/** A model as this upstream offers it. */
+/** One model of a vendor behind a router, with its limits and prices there; null is unknown. */
 export interface UpstreamOffer {
   readonly model: string
   /** The upstream's id with the variant that serves the model, if the provider reports it. */

@@ -63,7 +63,7 @@ export interface VideoAccount {
   readonly apiKey: Redacted.Redacted<string> | null
 }
 
-/** A clip that is ordered. */
+/** What a provider of clips is asked for: a prompt, options, and pictures to begin, to end or to follow. */
 export interface VideoOrder extends VideoAccount {
   readonly prompt: string
   readonly options: VideoOptions

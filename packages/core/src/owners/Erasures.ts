@@ -20,7 +20,7 @@ import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { Turns } from "../turns/TurnUseCases.ts"
 import { type Erasure, OwnerStore } from "./OwnerStore.ts"
 
-/** There is no erasure with this id. */
+/** The owner has begun no erasure with this id: take the id that `begin` gave. */
 export class ErasureNotFound extends Schema.TaggedError<ErasureNotFound>()("ErasureNotFound", {
   erasureId: ErasureId
 }) {

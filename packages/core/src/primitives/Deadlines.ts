@@ -134,7 +134,7 @@ export const limitedTo = <A, E, R, E2>(
     () => Effect.timeoutOrElse(effect, { duration: time, orElse: late })
   )
 
-/** The same for a callback. */
+/** Runs a function that answers by a callback, and calls `late` in its place when the time is over. */
 export const callbackLimitedTo = <A, E>(
   time: Duration.Input,
   begin: Begin<A, E>,

@@ -13,23 +13,23 @@ import * as Schema from "effect/Schema"
 export const OwnerId = Schema.NonEmptyString.pipe(Schema.brand("OwnerId"))
 export type OwnerId = typeof OwnerId.Type
 
-/** Names an assistant. */
+/** The id of an assistant, as a type of its own: the id of a thread in its place does not compile. */
 export const AssistantId = Schema.NonEmptyString.pipe(Schema.brand("AssistantId"))
 export type AssistantId = typeof AssistantId.Type
 
-/** Names a thread. */
+/** The id of a conversation. `ThreadId.make(text)` makes one of a text that you have stored. */
 export const ThreadId = Schema.NonEmptyString.pipe(Schema.brand("ThreadId"))
 export type ThreadId = typeof ThreadId.Type
 
-/** Names a message. */
+/** The id of a stored message: of a question, or of one of its answers. */
 export const MessageId = Schema.NonEmptyString.pipe(Schema.brand("MessageId"))
 export type MessageId = typeof MessageId.Type
 
-/** Names a run. */
+/** The id of the work on one message. `cancel`, `follow` and `report` take it. */
 export const RunId = Schema.NonEmptyString.pipe(Schema.brand("RunId"))
 export type RunId = typeof RunId.Type
 
-/** Names a follow-up. */
+/** The id of stored background work, which `FollowUps.revive` takes. */
 export const FollowUpId = Schema.NonEmptyString.pipe(Schema.brand("FollowUpId"))
 export type FollowUpId = typeof FollowUpId.Type
 
@@ -37,7 +37,7 @@ export type FollowUpId = typeof FollowUpId.Type
 export const KeyId = Schema.NonEmptyString.pipe(Schema.brand("KeyId"))
 export type KeyId = typeof KeyId.Type
 
-/** Names an erasure. */
+/** The id of the removal of the data of an owner, by which its progress is asked for. */
 export const ErasureId = Schema.NonEmptyString.pipe(Schema.brand("ErasureId"))
 export type ErasureId = typeof ErasureId.Type
 
@@ -45,23 +45,23 @@ export type ErasureId = typeof ErasureId.Type
 export const AuditEntryId = Schema.NonEmptyString.pipe(Schema.brand("AuditEntryId"))
 export type AuditEntryId = typeof AuditEntryId.Type
 
-/** Names a charge. */
+/** The id of one cost. The same id is never counted twice. */
 export const ChargeId = Schema.NonEmptyString.pipe(Schema.brand("ChargeId"))
 export type ChargeId = typeof ChargeId.Type
 
-/** Names a schedule. */
+/** The id of a scheduled message, which its runs tell as `scheduleId`. */
 export const ScheduleId = Schema.NonEmptyString.pipe(Schema.brand("ScheduleId"))
 export type ScheduleId = typeof ScheduleId.Type
 
-/** Names a case. */
+/** The id of a question that an experiment asks. */
 export const CaseId = Schema.NonEmptyString.pipe(Schema.brand("CaseId"))
 export type CaseId = typeof CaseId.Type
 
-/** Names an experiment. */
+/** The id of an experiment, under which its results are read. */
 export const ExperimentId = Schema.NonEmptyString.pipe(Schema.brand("ExperimentId"))
 export type ExperimentId = typeof ExperimentId.Type
 
-/** Names a webhook. */
+/** The id of an address that events are sent to. */
 export const WebhookId = Schema.NonEmptyString.pipe(Schema.brand("WebhookId"))
 export type WebhookId = typeof WebhookId.Type
 
@@ -69,7 +69,7 @@ export type WebhookId = typeof WebhookId.Type
 export const DeliveryId = Schema.NonEmptyString.pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
-/** Names a document. */
+/** The id of an uploaded or generated file, which `attachments` of a message takes. */
 export const DocumentId = Schema.NonEmptyString.pipe(Schema.brand("DocumentId"))
 export type DocumentId = typeof DocumentId.Type
 

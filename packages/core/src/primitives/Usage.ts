@@ -18,7 +18,7 @@ export const Usage = Schema.Struct({
 })
 export type Usage = typeof Usage.Type
 
-/** Nothing was used. */
+/** Zero tokens, and a cost that nobody told: what a step has that called no model. */
 export const noUsage: Usage = {
   inputTokens: 0,
   outputTokens: 0,

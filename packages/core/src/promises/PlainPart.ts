@@ -8,7 +8,7 @@ import type { HostedTool } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 
-/** The turn that a part joins. */
+/** What a part made by `part({ … })` is told: the message, whose it is, the model, a `signal`, and functions that keep a value or send an event. */
 export interface PartTurn extends Pick<
   LiveTurn,
   "assistantId" | "content" | "keep" | "metadata" | "model" | "provider" | "runId" | "tell" | "threadId"

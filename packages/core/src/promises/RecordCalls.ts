@@ -51,7 +51,7 @@ export interface VersionCalls {
 /** With `ifVersion`, the change is refused (`AssistantChanged`) if the assistant has another version. */
 export type ChangeOptions = CallOptions & { readonly ifVersion?: number }
 
-/** Assistants and their versions. */
+/** `colloquy.assistants`: creates, reads, lists, updates, clones and removes assistants; `versions` reads and restores earlier ones. */
 export interface AssistantCalls {
   readonly versions: VersionCalls
   readonly create: (assistant: NewAssistant, options?: CallOptions) => Promise<Assistant>
@@ -68,7 +68,7 @@ export interface AssistantCalls {
   readonly remove: (id: string, options?: CallOptions) => Promise<void>
 }
 
-/** Threads and what is in them. */
+/** `colloquy.threads`: creates, reads, lists, updates, imports and removes conversations, and pins them to a version. */
 export interface ThreadCalls {
   readonly create: (
     thread: {
@@ -129,7 +129,7 @@ export interface AuditCalls {
   ) => Promise<ReadonlyArray<AuditEntry>>
 }
 
-/** The catalogue of models. */
+/** `colloquy.models`: which models and providers there are, with their limits and prices. */
 export interface ModelCalls {
   readonly list: (
     filter?: CatalogFilter & Partial<Page>,

@@ -16,7 +16,7 @@ export interface SendOptions extends TurnOptions {
   readonly throw?: boolean | undefined
 }
 
-/** A turn that has begun. */
+/** What `start` gives when the message is stored: the ids, the events to loop over, and `reply()`, which waits for the answer. */
 export interface OpenTurn<Types extends RoomTypes = NoRooms, Answer = Reply> {
   readonly threadId: ThreadId
   readonly assistantId: AssistantId

@@ -147,7 +147,7 @@ export type ErrorCode = typeof ErrorCode.Type
 
 const Role = Schema.Literals(["user", "assistant"])
 
-/** The events that the service sends. */
+/** A JSON frame from the service to the client of a voice session, by its `type`. */
 export const ServiceEvent = Schema.Union([
   Schema.TaggedStruct("SessionBegin", {
     sessionId: Schema.String,

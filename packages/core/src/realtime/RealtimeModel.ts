@@ -238,7 +238,7 @@ export const RealtimeCapabilities = Schema.Struct({
 })
 export type RealtimeCapabilities = typeof RealtimeCapabilities.Type
 
-/** The realtime models of a host. */
+/** The voices that sessions may name. `RealtimeModels.layer([…])` registers them. */
 export class RealtimeModels extends Context.Service<
   RealtimeModels,
   {

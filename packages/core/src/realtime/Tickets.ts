@@ -38,7 +38,7 @@ export const TicketRecord = Schema.Struct({
 })
 export type TicketRecord = typeof TicketRecord.Type
 
-/** Port: stores tickets. */
+/** Port: keeps tickets of voice sessions until each is used once or has expired. */
 export class TicketStore extends Context.Service<
   TicketStore,
   {

@@ -7,7 +7,7 @@ import type { Assistant } from "../assistants/Assistant.ts"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import type { Provider } from "../models/Provider.ts"
 
-/** The embedding model of an assistant. */
+/** The model that makes vectors for this assistant: its own, or the first default of the providers. Null: there is none, and search goes by words. */
 export const assistantEmbedding = (
   { embedding }: Pick<Assistant, "embedding">,
   providers: ReadonlyArray<Provider>

@@ -31,7 +31,7 @@ import type { FoundRepeat, IdempotencyKey, Repeated } from "./Idempotency.ts"
 import type { Appended, Lease, LogBatch, LogEvent, RunSignal } from "./LogRecords.ts"
 import type { ListedRuns, Run, RunPage, RunStatus } from "./Run.ts"
 
-/** A run as it begins. */
+/** What a store writes when a message begins its run: the ids, the model, the plan, and who may write it. */
 export interface NewRun {
   readonly id: RunId
   readonly threadId: ThreadId

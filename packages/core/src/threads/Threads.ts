@@ -19,7 +19,7 @@ import { RecalledTexts } from "./RecalledTexts.ts"
 import { Removals } from "./Removals.ts"
 import { ThreadStore } from "./ThreadStore.ts"
 
-/** A thread and its messages. */
+/** What `threads.get` gives: the record of the conversation, and everything that was said, oldest first. */
 export interface ThreadWithMessages<Each = Message> {
   readonly thread: Thread
   readonly messages: ReadonlyArray<Each>

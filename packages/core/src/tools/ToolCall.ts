@@ -10,7 +10,7 @@ export const ToolCall = Schema.Struct({
 })
 export type ToolCall = typeof ToolCall.Type
 
-/** A run with its thread. */
+/** Where a run is found: its id and that of its thread. */
 export const RunPlace = Schema.Struct({ threadId: ThreadId, runId: RunId })
 export type RunPlace = typeof RunPlace.Type
 

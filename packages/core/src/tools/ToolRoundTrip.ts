@@ -65,7 +65,7 @@ export interface CallDecision {
   readonly reason?: string
 }
 
-/** What is wrong with one decision. */
+/** Names one decision that cannot be taken, and why: `problems` of `DecisionsRejected`. */
 export const DecisionProblem = Schema.Struct({
   toolCallId: Schema.String,
   /** Index in the list of decisions. */

@@ -125,7 +125,7 @@ export interface PartAnswerer {
   readonly info?: ModelInfo
 }
 
-/** The answer of a part. */
+/** A text that a part gives in place of the model, with what it cost. */
 export interface PartAnswer {
   readonly content: string
   /** Absent: the answer cost nothing. */
@@ -154,7 +154,7 @@ export interface ModelOutput {
   readonly sources: ReadonlyArray<ModelSource>
 }
 
-/** A leg that is about to be settled. */
+/** What a part is told before an answer is stored: its log, its status, and what the part kept with it. Here it may order follow-ups. */
 export interface SettledLeg {
   readonly leg: RecordedLeg
   readonly status: "COMPLETED" | "REQUIRES_ACTION" | "FAILED" | "CANCELLED"

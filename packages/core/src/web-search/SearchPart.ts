@@ -26,7 +26,7 @@ import { SearchSettings } from "./SearchSettings.ts"
 import { addSources, isShown, sourcesIn, textOfResults } from "./Sources.ts"
 import type { WebSearchPort } from "./WebSearch.ts"
 
-/** The name of the part that searches. */
+/** `search`: under this name the part keeps its sources with an answer, and its searches are charged. */
 export const searchPartName = "search"
 const toolName = "web_search"
 

@@ -60,7 +60,7 @@ const facts: Readonly<Record<SearchFailed["reason"], string>> = {
   malformed: "its answer could not be read."
 }
 
-/** A search engine. */
+/** What a search engine of your own implements: an id, a price, and a function from words to pages. `webSearchSuite` tests it. */
 export interface WebSearchPort {
   /** The name in charges and errors. */
   readonly id: string

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { DeliveryId, WebhookId } from "../primitives/Ids.ts"
 
-/** The events that can be sent. */
+/** What a webhook may subscribe to. `type` of the body that is sent is one of these. */
 export const WebhookEvent = Schema.Literals([
   "run.completed",
   "run.failed",

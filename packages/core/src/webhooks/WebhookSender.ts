@@ -11,7 +11,7 @@ export interface WebhookRequest {
   readonly body: string
 }
 
-/** There was no answer. */
+/** The address gave no answer: a broken connection, a time limit, or an address that is not allowed. */
 export class NotSent extends Schema.TaggedError<NotSent>()("NotSent", {
   message: Schema.String,
   /** True: another attempt would fail as well, for example because the address is a private one. */

@@ -42,7 +42,7 @@ export interface ClientOptions {
   readonly handler?: (request: Request) => Promise<Response>
 }
 
-/** A page of a list. */
+/** How many records to leave out (`skip`) and how many to read (`limit`). */
 export interface PageQuery {
   readonly skip?: number
   readonly limit?: number
@@ -53,13 +53,13 @@ export interface TurnOptions {
   readonly idempotencyKey?: string
 }
 
-/** Of changes of an assistant. */
+/** The last argument of `assistants.update` and `assistants.restore`: refuses the change when somebody else was first. */
 export interface ChangeOptions {
   /** The change is refused (412) if the assistant has another version. */
   readonly ifVersion?: number
 }
 
-/** Of messages. */
+/** The last argument of `messages.send` and `messages.stream`: files that go with the message, and an idempotency key. */
 export interface MessageOptions extends TurnOptions {
   /** Files that go with the message. */
   readonly files?: ReadonlyArray<FileInput>
@@ -86,7 +86,7 @@ export interface ModelQuery extends PageQuery {
   readonly max_context?: number
 }
 
-/** Of all threads. */
+/** Narrows `runs.all`: one assistant, one thread, or only what was created since an ISO time. */
 export interface InboxQuery extends RunQuery {
   readonly assistant_id?: string
   readonly thread_id?: string
@@ -227,7 +227,7 @@ const threadCalls = (send: Send) => ({
     json<typeof Records.RewoundThread.Type>(send("POST", pathTo`/threads/${threadId}/rewind`, { body, options }))
 })
 
-/** A message of a thread. */
+/** Names a message to regenerate or to edit, by its id and that of its thread. */
 export interface MessagePlace {
   readonly threadId: string
   readonly messageId: string
@@ -320,7 +320,7 @@ const answerCalls = (send: Send) => ({
     json<Answers.AnswersReport>(send("GET", pathTo`/assistants/${assistantId}/answers/report`))
 })
 
-/** Where a document is attached. */
+/** `{ assistantId }` for all threads of an assistant, `{ threadId }` for one thread. */
 export type DocumentPlace = { readonly assistantId: string } | { readonly threadId: string }
 
 const documentCalls = (send: Send) => {

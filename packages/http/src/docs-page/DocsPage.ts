@@ -75,7 +75,7 @@ export const docsPageWith = (links: ReadonlyArray<DocsLink>): DocsPage =>
     )
   })
 
-/** The page alone. */
+/** The page `/docs`, which shows the description of the API in a browser: `webHandler({ kernel, docs: docsPage })`. For links above it use `docsPageWith`. */
 export const docsPage: DocsPage = docsPageWith([])
 
 const open = "<script>"

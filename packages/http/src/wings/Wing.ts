@@ -88,7 +88,7 @@ export interface Wing {
   readonly endpoints?: WingEndpoints
 }
 
-/** The endpoints of a wing. */
+/** Endpoints of your own beside those of the API: their routes, and how the API description tells of them. */
 export interface WingEndpoints {
   readonly routes: WingRoutes
   /** Adds the endpoints to the description of the API. Absent: they are not described. */

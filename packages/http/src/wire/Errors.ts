@@ -59,7 +59,7 @@ export class PaymentRequired extends Schema.Error<PaymentRequired>("PaymentRequi
   }
 }
 
-/** 403: the key may not do this. */
+/** 403: the scope of the key does not allow this request, or the page of another site sent it with a session. Nothing was done. */
 export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(detail, {
   httpApiStatus: 403,
   description:

@@ -98,7 +98,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   doctor: {
     usage: "doctor [--json]",
-    does: "looks at Node, settings, database and providers, and changes nothing",
+    does: "checks Node, settings, database and providers, and changes nothing",
     more: ["Exit status: 0 when nothing is wrong, 1 otherwise."],
     load: async () => (await import("./doctor.ts")).doctor
   }

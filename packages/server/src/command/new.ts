@@ -58,7 +58,7 @@ export const newApplication: CommandRun = async (args, { print }) => {
       await mkdir(dirname(join(folder, path)), { recursive: true })
       await writeFile(join(folder, path), text, { flag: "wx" })
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : "unknown error"
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error"
       throw new StartRefused({ message: `${join(folder, path)} cannot be written (${code}). Name another folder.` })
     }
   }

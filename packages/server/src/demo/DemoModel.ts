@@ -12,7 +12,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
-/** The name of the demo model that chats. */
+/** `demo-1`: the model that answers when no vendor is set. It needs no network. */
 export const demoModelName = "demo-1"
 
 /** `pace` is the time between two words. */

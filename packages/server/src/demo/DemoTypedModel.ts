@@ -15,7 +15,7 @@ import {
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
-/** The name of the demo model of typed answers. */
+/** `model_name` of a message that asks typed questions without a vendor, with the provider `typedprovider`. */
 export const demoTypedModelName = "typed-0.1-word-statistics"
 
 /** Aliases, and the one model behind them. */

@@ -22,7 +22,7 @@ import * as Schema from "effect/Schema"
 import { sampleArguments, wantedTool } from "./DemoModel.ts"
 import { SpeechDetector, type Heard, join, soundMillis, wordNote, sampleRate, silence, tone } from "./DemoSound.ts"
 
-/** The name of the demo voice. */
+/** The `model` that a voice session names to talk without a vendor, with the provider `demo`. */
 export const demoVoiceName = "demo-voice-1"
 
 const format = { encoding: "pcm_s16le", sampleRate, channels: 1 } as const

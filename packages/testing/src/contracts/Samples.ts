@@ -91,7 +91,7 @@ export const sampleAssistant = (fields: Partial<Assistant> = {}): Effect.Effect<
     ...fields
   }))
 
-/** A thread of this assistant. */
+/** For tests of a store: a thread with a fixed time and no metadata, which belongs to the assistant that you name. */
 export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> = {}): Effect.Effect<Thread> =>
   Effect.map(newId(ThreadId), (id) => ({
     id,
@@ -103,7 +103,7 @@ export const sampleThread = (assistantId: AssistantId, fields: Partial<Thread> =
     ...fields
   }))
 
-/** A document that belongs there. */
+/** For tests of a store: the record of `report.pdf` under the assistant or thread that you name. */
 export const sampleDocument = (scope: DocumentScope, fields: Partial<Document> = {}): Effect.Effect<Document> =>
   Effect.gen(function* () {
     return {
@@ -129,7 +129,7 @@ export const sampleDocument = (scope: DocumentScope, fields: Partial<Document> =
     }
   })
 
-/** A key of this owner. */
+/** For tests of a store: the record of a valid key with a name and the scope `admin`. */
 export const sampleKey = (ownerId: OwnerId, fields: Partial<KeyRecord> = {}): Effect.Effect<KeyRecord> =>
   Effect.gen(function* () {
     const id = yield* newId(KeyId)
@@ -284,10 +284,10 @@ export const sampleSettlement = (leg: Leg, fields: SettlementFields = {}): Effec
     }
   })
 
-/** A call of a tool. */
+/** For tests of a store: an open call of a tool with arguments as JSON text. */
 export const sampleCall = { id: "call_1", name: "look_up", arguments: '{"q": "tea"}' }
 
-/** The result of the sample call. */
+/** For tests of a store: what the tool of `sampleCall` returned. */
 export const sampleResult: ToolResult = {
   toolCallId: sampleCall.id,
   toolName: sampleCall.name,

@@ -87,7 +87,7 @@ export const openThread = Effect.gen(function* () {
   return yield* openNewThread(assistant.id)
 })
 
-/** Stores a new thread. */
+/** Makes a thread of the assistant, stores it in the store under test, and returns it. */
 export const openNewThread = Effect.fnUntraced(function* (assistantId: AssistantId) {
   const thread = yield* sampleThread(assistantId)
   if (!(yield* (yield* ThreadStore).insert(thread))) throw new Error("The thread was not stored.")
@@ -171,12 +171,12 @@ export const continueTurn = Effect.fnUntraced(function* (turn: Turn, fields: Par
   return startedTurn(turn.begin, { ...turn, leg: turn.leg + 1, answerId: next.answerId }, started)
 })
 
-/** The run as it is stored now. */
+/** Reads the run back from the store under test. */
 export const storedRun = Effect.fnUntraced(function* (runId: RunId) {
   return Option.getOrThrow(yield* (yield* RunStore).get(runId))
 })
 
-/** The messages of a thread as they are stored. */
+/** Reads all messages of a thread back from the store under test, oldest first. */
 export const storedMessages = Effect.fnUntraced(function* (threadId: ThreadId) {
   return yield* (yield* ThreadStore).messages([threadId])
 })

@@ -9,7 +9,7 @@ export interface ScriptedCase extends TestCase {
   readonly script?: ReadonlyArray<ScriptStep>
 }
 
-/** The options of an evaluation on a kernel for tests. */
+/** As for `evaluate`, and a case may bring a `script`, which the scripted model of the kernel plays for it. */
 export interface EvaluateTestOptions extends EvaluateOptions<ScriptedCase> {
   readonly kernel: EvaluateOptions["kernel"] & {
     /** The scripted model of a test's kernel. */

@@ -7,7 +7,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
-/** What is heard in one turn. */
+/** The texts that come one by one while a user speaks. Made by `hears` and `breaksOff`. */
 export interface HeardTurn {
   readonly pieces: ReadonlyArray<string>
   /** While it is spoken, after the first piece, the connection breaks. The whole recording is understood. */
@@ -20,7 +20,7 @@ export const hears = (...pieces: ReadonlyArray<string>): HeardTurn => ({ pieces,
 /** A turn during which the connection breaks, so that only the whole recording gives these words. */
 export const breaksOff = (...pieces: ReadonlyArray<string>): HeardTurn => ({ pieces, breaks: true })
 
-/** How quick it is. */
+/** How fast the scripted transcription is, in virtual time, and whether it listens at all. */
 export interface ScriptedHearingOptions {
   /** False: it does not listen while the user speaks. Default: true. */
   readonly listens?: boolean

@@ -24,7 +24,7 @@ export type Look =
   | (Partial<VideoJob> & Pick<VideoJob, "status">)
   | { readonly fails: ModelErrorReason; readonly retryAfterMillis?: number }
 
-/** What a scripted model of videos does. */
+/** How a provider of clips behaves in a test: its models, and what it says to an order, to each look and to the download. All is optional. */
 export interface VideoScript {
   /** The provider's id. Default: `router`. */
   readonly id?: string

@@ -68,7 +68,7 @@ export interface TestTools {
   readonly adjust: (duration: Duration.Input) => Promise<void>
 }
 
-/** A kernel for tests as promises. */
+/** What `TestKernel.open` gives: the calls of an open kernel, the scripted `model`, and `adjust`, which moves the clock. */
 export type OpenTestKernel = OpenKernel<Services> & TestTools
 
 /** A clock that stands still until `adjust` moves it. It is provided to everything else. */
