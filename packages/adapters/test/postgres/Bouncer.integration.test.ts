@@ -63,10 +63,8 @@ onPostgres((url) => {
     memoryStoreSuite("its own connections: MemoryStore", own, { keepsVectors: true })
     realtimeSuite("its own connections: voice sessions", own, capabilities)
 
-    // What a pool of the host does in another way, connections and their transactions, is met by these two already.
-    const ofHost = behind(hostPool)
-    storageSuite("pg.Pool", ofHost, capabilities)
-    followUpStoreSuite("pg.Pool", ofHost, capabilities)
+    // What a pool of the host does in another way, connections and their transactions, is met by this one already.
+    storageSuite("pg.Pool", behind(hostPool), capabilities)
 
     it.live("forty turns at once of one kernel share three connections, and all are kept", () =>
       Effect.gen(function* () {
