@@ -1,3 +1,9 @@
+import type { InMemory } from "@colloquy/adapters/in-memory"
+import { afterAll, beforeAll } from "@effect/vitest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
 import * as Redacted from "effect/Redacted"
@@ -16,23 +22,36 @@ import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
 import { voice } from "./Voice.ts"
 
+/** All suites share one database, which has what the suites before have left. */
+const oneDatabase = (stores: Layer.Layer<InMemory.Stores, unknown>) => {
+  let runtime: ManagedRuntime.ManagedRuntime<InMemory.Stores, unknown>
+  let opened: Promise<Context.Context<InMemory.Stores>>
+  beforeAll(() => {
+    runtime = ManagedRuntime.make(stores)
+    opened = runtime.context()
+  })
+  afterAll(() => runtime.dispose())
+  return Layer.effectContext(Effect.promise(() => opened))
+}
+
 onEmbedded("PGlite", () => {
-  everyStore(Pglite.layer())
-  inbox(Pglite.layer())
-  deletedTexts(Pglite.layer())
-  citations(Pglite.layer())
-  erasedOwner(Pglite.layer())
-  typedAnswers(Pglite.layer())
-  realtimeTickets(Pglite.layer())
-  memories(Pglite.layer())
-  searchAndImages(Pglite.layer())
-  twoTenants(Pglite.layer())
-  videos(Pglite.layer())
-  voice(Pglite.layer())
+  const stores = oneDatabase(Pglite.layer())
+  everyStore(stores)
+  inbox(stores)
+  deletedTexts(stores)
+  citations(stores)
+  erasedOwner(stores)
+  typedAnswers(stores)
+  realtimeTickets(stores)
+  memories(stores)
+  searchAndImages(stores)
+  twoTenants(stores)
+  videos(stores)
+  voice(stores)
 })
 
 onPostgres((url) => {
-  const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  const stores = oneDatabase(onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema })))
   everyStore(stores)
   inbox(stores)
   deletedTexts(stores)
