@@ -1,13 +1,7 @@
-import type { InMemory } from "@colloquy/adapters/in-memory"
-import { afterAll, beforeAll } from "@effect/vitest"
-import type * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as ManagedRuntime from "effect/ManagedRuntime"
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
 import * as Redacted from "effect/Redacted"
-import { onEmbedded, onPostgres } from "../../../test/databases.ts"
+import { oneDatabase, onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { citations } from "./Citations.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
@@ -21,18 +15,6 @@ import { twoTenants } from "./TwoTenants.ts"
 import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
 import { voice } from "./Voice.ts"
-
-/** All suites share one database, which has what the suites before have left. */
-const oneDatabase = (stores: Layer.Layer<InMemory.Stores, unknown>) => {
-  let runtime: ManagedRuntime.ManagedRuntime<InMemory.Stores, unknown>
-  let opened: Promise<Context.Context<InMemory.Stores>>
-  beforeAll(() => {
-    runtime = ManagedRuntime.make(stores)
-    opened = runtime.context()
-  })
-  afterAll(() => runtime.dispose())
-  return Layer.effectContext(Effect.promise(() => opened))
-}
 
 onEmbedded("PGlite", () => {
   const stores = oneDatabase(Pglite.layer())

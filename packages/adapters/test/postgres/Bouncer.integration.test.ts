@@ -19,7 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import pg from "pg"
-import { onPostgres } from "../../../../test/databases.ts"
+import { oneDatabase, onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { bouncer, noBouncer } from "./Bouncer.ts"
 import { onScratchSchema } from "./Scratch.ts"
@@ -53,7 +53,7 @@ onPostgres((url) => {
     Layer.unwrap(Effect.map(bouncer(url), stores))
 
   describe("behind PgBouncer in transaction mode", () => {
-    const own = behind(ownConnections)
+    const own = oneDatabase(behind(ownConnections))
     storageSuite("its own connections", own, capabilities)
     followUpStoreSuite("its own connections", own, capabilities)
     retentionStoreSuite("its own connections", own, capabilities)
