@@ -2,7 +2,11 @@
  * Where a test runs on a database, it says so through these two functions. The test reporter counts them, so that nobody believes a test ran
  * which did not: without TEST_DATABASE_URL the tests on Postgres are skipped with a reason, and with CI=true that is a failure.
  */
-import { describe, it } from "@effect/vitest"
+import { afterAll, beforeAll, describe, it } from "@effect/vitest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
 
 declare module "vitest" {
   interface TaskMeta {
@@ -35,4 +39,19 @@ export const onCitus = (body: (url: string) => void): void => {
 /** A database inside the process, which is always there. */
 export const onEmbedded = (database: "PGlite" | "in-memory", body: () => void): void => {
   describe(`on ${database}`, { meta: { database } }, body)
+}
+
+/**
+ * Stores that several suites of a file share: they are opened before the first of them, and closed after the last. Each suite finds what those
+ * before it have left. A database in the process costs a second of CPU to open.
+ */
+export const oneDatabase = <Stores>(stores: Layer.Layer<Stores, unknown>): Layer.Layer<Stores> => {
+  let runtime: ManagedRuntime.ManagedRuntime<Stores, unknown>
+  let opened: Promise<Context.Context<Stores>>
+  beforeAll(() => {
+    runtime = ManagedRuntime.make(stores)
+    opened = runtime.context()
+  })
+  afterAll(() => runtime.dispose())
+  return Layer.effectContext(Effect.promise(() => opened))
 }

@@ -33,7 +33,7 @@ const work = join(folder, "work")
 let server: RunningServer
 beforeAll(async () => {
   mkdirSync(work)
-  server = await startDemo()
+  server = await startDemo({}, true)
 })
 afterAll(async () => {
   await server.stop()

@@ -1,7 +1,7 @@
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
 import * as Redacted from "effect/Redacted"
-import { onEmbedded, onPostgres } from "../../../test/databases.ts"
+import { oneDatabase, onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { citations } from "./Citations.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
@@ -17,22 +17,23 @@ import { videos } from "./Videos.ts"
 import { voice } from "./Voice.ts"
 
 onEmbedded("PGlite", () => {
-  everyStore(Pglite.layer())
-  inbox(Pglite.layer())
-  deletedTexts(Pglite.layer())
-  citations(Pglite.layer())
-  erasedOwner(Pglite.layer())
-  typedAnswers(Pglite.layer())
-  realtimeTickets(Pglite.layer())
-  memories(Pglite.layer())
-  searchAndImages(Pglite.layer())
-  twoTenants(Pglite.layer())
-  videos(Pglite.layer())
-  voice(Pglite.layer())
+  const stores = oneDatabase(Pglite.layer())
+  everyStore(stores)
+  inbox(stores)
+  deletedTexts(stores)
+  citations(stores)
+  erasedOwner(stores)
+  typedAnswers(stores)
+  realtimeTickets(stores)
+  memories(stores)
+  searchAndImages(stores)
+  twoTenants(stores)
+  videos(stores)
+  voice(stores)
 })
 
 onPostgres((url) => {
-  const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  const stores = oneDatabase(onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema })))
   everyStore(stores)
   inbox(stores)
   deletedTexts(stores)

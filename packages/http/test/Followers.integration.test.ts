@@ -60,8 +60,8 @@ describe("a run with five thousand followers", () => {
         const answers = new Set((await Promise.all(followers.map(({ ended }) => ended))).map(told))
         assert.deepStrictEqual([...answers], [words])
         child.send("figures")
-        // 1,000 and more where each follower is written to as soon as a word comes.
-        assert.isBelow((await next("Figures")).longest, 100)
+        // 1,000 and more where each follower is written to as soon as a word comes; about 60, and 150 on a busy machine, as it is.
+        assert.isBelow((await next("Figures")).longest, 400)
       } finally {
         for (const { socket } of followers) socket.destroy()
         child.kill("SIGKILL")

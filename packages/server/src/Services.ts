@@ -24,7 +24,8 @@ import { makeVoiceParts, withPartsBehind } from "./VoiceParts.ts"
 export const makeProviders = (settings: Settings): ProvidersOptions => {
   const named = [...settings.vendors].flatMap(([vendor, given]) => vendors.get(vendor)?.provider?.(given) ?? [])
   const { defaultModel, defaultProvider } = settings
-  const demo = settings.vendors.has("OPENROUTER") ? demoProvider() : { ...demoProvider(), video: demoVideo() }
+  const talking = demoProvider(settings.demoPace)
+  const demo = settings.vendors.has("OPENROUTER") ? talking : { ...talking, video: demoVideo() }
   const demos = settings.vendors.has("TYPEDPROVIDER") ? [demo] : [demo, demoTypedProvider()]
   return {
     providers: [...demos, ...named, ...(settings.hasEspeak ? [espeak] : [])],

@@ -46,6 +46,8 @@ export interface Settings {
   readonly apiKeys: ReadonlyArray<{ readonly key: Redacted.Redacted<string>; readonly ownerId: string }>
   readonly defaultProvider: string | null
   readonly defaultModel: string | null
+  /** The time between two words of the demo model, so that a person sees an answer grow. No variable sets it. */
+  readonly demoPace: Duration.Input
   /** The operator's settings of turns. */
   readonly turns: Pick<
     TurnSettings,
@@ -161,6 +163,7 @@ const settingsBy = (read: Read, env: Environment): Settings => {
     basePath: trimmed(env["BASE_PATH"] === "" ? "" : read(variables.basePath)),
     databaseUrl: secret(read(variables.databaseUrl)),
     dataDir: read(variables.dataDir),
+    demoPace: "30 millis",
     apiKeys: read(variables.apiKeys).split(",").flatMap(toPair),
     defaultProvider: read(variables.defaultProvider),
     defaultModel: read(variables.defaultModel),

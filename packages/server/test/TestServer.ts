@@ -4,12 +4,14 @@ import * as Redacted from "effect/Redacted"
 import { type RunningServer, startServer } from "../src/Server.ts"
 import { type Environment, readSettings } from "../src/Settings.ts"
 
-/** A server that stores nothing permanently. */
-/** Without limits, because tests send more turns a minute than a person does. */
+/** A server that stores nothing permanently. Without limits, because tests send more turns a minute than a person does. */
 const usual = { COLLOQUY_DATA_DIR: "memory://", PORT: "0", LIMITS: "off" }
 
-export const startDemo = async (environment: Environment = {}): Promise<RunningServer> =>
-  startServer(await Effect.runPromise(readSettings({ ...usual, ...environment })))
+/** With `isFast`, the demo model gives its answers at once. */
+export const startDemo = async (environment: Environment = {}, isFast = false): Promise<RunningServer> => {
+  const settings = await Effect.runPromise(readSettings({ ...usual, ...environment }))
+  return startServer(isFast ? { ...settings, demoPace: 0 } : settings)
+}
 
 export const keyOf = (server: RunningServer): string => (server.newKey === null ? "" : Redacted.value(server.newKey))
 

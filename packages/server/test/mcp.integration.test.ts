@@ -37,7 +37,7 @@ const openServer = async () => {
 
 /** The tool calls that are stored with the answer. */
 const callsOf = async (servers: string, tool: string) => {
-  const server = await startDemo({ MCP_SERVERS: servers })
+  const server = await startDemo({ MCP_SERVERS: servers }, true)
   try {
     const call = caller(server)
     const { status, thread_id: threadId } = await call("POST", "/threads/messages", { content: `Please use ${tool}` })

@@ -21,7 +21,7 @@ const open = async () => {
   await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve))
   const address = engine.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  const server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}`, VIDEO_POLL_SECONDS: "1" })
+  const server = await startDemo({ SEARXNG_BASE_URL: `http://127.0.0.1:${port}`, VIDEO_POLL_SECONDS: "1" }, true)
   const call = (path: string, body?: object) =>
     callApi({ api: `${server.url}/api`, key: keyOf(server) }, body === undefined ? "GET" : "POST", path, body)
   return { ...server, call }

@@ -10,7 +10,7 @@ import { caller, startDemo } from "./TestServer.ts"
 import { until } from "../../../test/until.ts"
 
 const open = async (environment: Environment = {}) => {
-  const server = await startDemo(environment)
+  const server = await startDemo(environment, true)
   const call = caller(server)
   /** A message under `Auto`, and what was learned from it. */
   const tell = async (assistant_id: string, content: string, more: object = {}) => {

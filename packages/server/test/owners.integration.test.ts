@@ -9,7 +9,7 @@ import { callApi, startDemo } from "./TestServer.ts"
 const keys = { ada: "key-of-ada-0123456789", bob: "key-of-bob-0123456789" }
 
 const open = async () => {
-  const server = await startDemo({ COLLOQUY_API_KEYS: `${keys.ada}=ada,${keys.bob}=bob` })
+  const server = await startDemo({ COLLOQUY_API_KEYS: `${keys.ada}=ada,${keys.bob}=bob` }, true)
   const api = `${server.url}/api`
   return {
     call: (key: string, method: string, path: string, body?: object) => callApi({ api, key }, method, path, body),

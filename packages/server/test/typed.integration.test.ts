@@ -6,7 +6,7 @@ import type { Environment } from "../src/Settings.ts"
 import { caller, startDemo } from "./TestServer.ts"
 
 const open = async (environment: Environment = {}) => {
-  const server = await startDemo(environment)
+  const server = await startDemo(environment, true)
   const ask = caller(server)
   const call = (path: string, body?: object) => ask(body === undefined ? "GET" : "POST", path, body)
   return { ...server, call, [Symbol.asyncDispose]: () => server.stop() }

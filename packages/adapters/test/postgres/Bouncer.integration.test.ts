@@ -19,7 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import pg from "pg"
-import { onPostgres } from "../../../../test/databases.ts"
+import { oneDatabase, onPostgres } from "../../../../test/databases.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { bouncer, noBouncer } from "./Bouncer.ts"
 import { onScratchSchema } from "./Scratch.ts"
@@ -53,7 +53,7 @@ onPostgres((url) => {
     Layer.unwrap(Effect.map(bouncer(url), stores))
 
   describe("behind PgBouncer in transaction mode", () => {
-    const own = behind(ownConnections)
+    const own = oneDatabase(behind(ownConnections))
     storageSuite("its own connections", own, capabilities)
     followUpStoreSuite("its own connections", own, capabilities)
     retentionStoreSuite("its own connections", own, capabilities)
@@ -63,10 +63,8 @@ onPostgres((url) => {
     memoryStoreSuite("its own connections: MemoryStore", own, { keepsVectors: true })
     realtimeSuite("its own connections: voice sessions", own, capabilities)
 
-    // What a pool of the host does in another way, connections and their transactions, is met by these two already.
-    const ofHost = behind(hostPool)
-    storageSuite("pg.Pool", ofHost, capabilities)
-    followUpStoreSuite("pg.Pool", ofHost, capabilities)
+    // What a pool of the host does in another way, connections and their transactions, is met by this one already.
+    storageSuite("pg.Pool", behind(hostPool), capabilities)
 
     it.live("forty turns at once of one kernel share three connections, and all are kept", () =>
       Effect.gen(function* () {

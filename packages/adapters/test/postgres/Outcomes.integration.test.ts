@@ -7,21 +7,22 @@ import {
   webhookStoreSuite
 } from "@colloquy/testing/contracts"
 import * as Redacted from "effect/Redacted"
-import { onEmbedded, onPostgres } from "../../../../test/databases.ts"
+import { oneDatabase, onEmbedded, onPostgres } from "../../../../test/databases.ts"
 import { Pglite } from "../../src/pglite/index.ts"
 import { Postgres } from "../../src/postgres/index.ts"
 import { onScratchSchema } from "./Scratch.ts"
 
 onEmbedded("PGlite", () => {
-  outcomeStoreSuite("PGlite: OutcomeStore", Pglite.layer())
-  evalStoreSuite("PGlite: EvalStore", Pglite.layer())
-  scheduleStoreSuite("PGlite: ScheduleStore", Pglite.layer())
-  sealedSecretStoreSuite("PGlite: SealedSecretStore", Pglite.layer())
-  webhookStoreSuite("PGlite: WebhookStore", Pglite.layer())
+  const stores = oneDatabase(Pglite.layer())
+  outcomeStoreSuite("PGlite: OutcomeStore", stores)
+  evalStoreSuite("PGlite: EvalStore", stores)
+  scheduleStoreSuite("PGlite: ScheduleStore", stores)
+  sealedSecretStoreSuite("PGlite: SealedSecretStore", stores)
+  webhookStoreSuite("PGlite: WebhookStore", stores)
 })
 
 onPostgres((url) => {
-  const stores = onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))
+  const stores = oneDatabase(onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema })))
   outcomeStoreSuite("Postgres: OutcomeStore", stores)
   evalStoreSuite("Postgres: EvalStore", stores)
   scheduleStoreSuite("Postgres: ScheduleStore", stores)

@@ -90,8 +90,8 @@ const suite = (
         const { assistant } = yield* fill(schema)
         const stretch = longestStretch()
         assert.isTrue(yield* remove(assistant))
-        // It is 10 to 20 ms. One statement for all takes 400.
-        assert.isBelow(stretch.end(), 50)
+        // It is 10 to 20 ms, and 60 on a busy machine. One statement for all takes 400.
+        assert.isBelow(stretch.end(), 200)
         assert.deepStrictEqual(yield* rowsLeft(schema), nothing)
         assert.isFalse(yield* remove(assistant))
       })

@@ -234,8 +234,8 @@ describe("work", () => {
     let problems: ReadonlyArray<unknown> = []
     const millis = took(() => (problems = checked.findProblems(value)))
     assert.deepStrictEqual(problems, [{ path: [], message: "takes too long to be checked" }])
-    // So little that nobody waits for it, and much more than it takes.
-    assert.isBelow(millis, 500)
+    // So little that nobody waits for it, and much more than it takes, also on a busy machine.
+    assert.isBelow(millis, 2000)
   })
 
   it("is bounded for a long chain of references", () => {

@@ -58,7 +58,9 @@ const description = describeModel({
 const demoDriver =
   (pace: Duration.Input): ChatDriver =>
   (request) => {
-    const { reasoning, text, call } = reply(request)
+    const operations = memoryOperations(request)
+    const { reasoning, text, call } =
+      operations === null ? reply(request) : { reasoning: "", text: operations, call: null }
     const words = (said: string) => (said === "" ? [] : said.split(/(?<=\S)(?=\s)/u))
     const spoken: ReadonlyArray<ChatEvent> = [
       ...(request.thinking === null
@@ -73,7 +75,8 @@ const demoDriver =
     ]
     return Stream.fromIterable(spoken).pipe(
       Stream.rechunk(1),
-      Stream.tap(() => Effect.sleep(pace)),
+      // Nobody reads along where the kernel learns.
+      Stream.tap(() => (operations === null ? Effect.sleep(pace) : Effect.void)),
       Stream.concat(Stream.fromIterable(end))
     )
   }
@@ -86,8 +89,6 @@ interface Reply {
 
 /** The demo's answer, by a few simple rules. The first one that matches decides. */
 const reply = (request: ChatRequest): Reply => {
-  const operations = memoryOperations(request)
-  if (operations !== null) return { reasoning: "", text: operations, call: null }
   const last = request.messages.at(-1)
   if (last?.role === "tool") return afterTool(request)
   const asked = lastQuestion(request)
