@@ -228,7 +228,7 @@ describe("the film of a turn", () => {
     const called = [stepOf("model", first), stepOf("tool", second), stepOf("model", third), stepOf("model", null)]
     const failures = [failure("2026-03-20T10:00:01.500Z"), failure("2026-03-20T10:00:02.001Z"), failure(null)]
     const found = called.map((_, number) => failuresOf({ failures, steps: called }, number))
-    assert.deepStrictEqual(found, [[failures[0]], [], [failures[1]], []])
+    assert.deepStrictEqual(found, [failures.slice(0, 1), [], failures.slice(1, 2), []])
   })
 })
 

@@ -76,6 +76,7 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
 
 const AnswerTests = lazy(async () => (await import("./AnswerTests.ts")).AnswerTests)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
+const SpokenTimes = lazy(async () => (await import("./SpokenTimes.ts")).SpokenTimes)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
 /** The words as they are, until the parser is there. */
@@ -187,7 +188,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
           </button>`
         : html`<span class="facts-button" title=${title}>${known}</span>`
     }
-    ${answer.spokenTimes.length > 0 && html`<${SpokenTimes} times=${answer.spokenTimes} />`}
+    ${answer.voiceTimes !== null && html`<${SpokenTimes} times=${answer.voiceTimes} />`}
     <span class="actions">
       ${answer.speech !== null && onHear !== undefined && action("Hear it", "play", () => onHear(answer.speech ?? ""))}
       ${messageId !== null && onAgain !== undefined && html`<${Again} onAgain=${(chosen: string) => onAgain(messageId, chosen)} />`}
@@ -198,17 +199,6 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
       ${hasTests && answer.state !== "waiting" && messageId !== null && threadId !== null && html`<${AnswerTests} threadId=${threadId} messageId=${messageId} />`}
     </span>
   </footer>`
-}
-
-/** A session of voice is no run: what is known of a spoken turn stands at its answer. */
-const SpokenTimes = ({ times }: { readonly times: Answer["spokenTimes"] }): View => {
-  const total = times.at(-1)?.[1] ?? 0
-  return html`<details class="spoken-times">
-    <summary>${briefly(total)} from the end of your words</summary>
-    <dl class="facts">
-      ${times.map(([word, millis]) => html`<div><dt>${word}</dt><dd>${briefly(millis)}</dd></div>`)}
-    </dl>
-  </details>`
 }
 
 /** Another answer, of the same model or of another one. */

@@ -56,8 +56,8 @@ export interface Answer {
   /** Why it could not be read aloud. */
   readonly speechProblem: string | null
   readonly startedAt: string | null
-  /** Of a spoken turn, in milliseconds from the end of the user's words. Empty: not known. */
-  readonly spokenTimes: ReadonlyArray<readonly [word: string, millis: number]>
+  /** What the voice of a spoken turn told of its times; null: nothing. */
+  readonly voiceTimes: Readonly<Record<string, unknown>> | null
 }
 
 export const emptyAnswer: Answer = {
@@ -84,7 +84,7 @@ export const emptyAnswer: Answer = {
   speech: null,
   speechProblem: null,
   startedAt: null,
-  spokenTimes: []
+  voiceTimes: null
 }
 
 export const isOpen = ({ state }: Answer): boolean => state === "live" || state === "broken"
@@ -239,23 +239,12 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
   outputTokens: message.output_tokens,
   speech: message.voice_records?.tts?.document_id ?? null,
   startedAt: message.created_at,
-  spokenTimes: spokenTimesIn(message.metadata_)
+  voiceTimes: voiceTimesIn(message.metadata_)
 })
 
-/** What a spoken answer took, in the order in which it happens. */
-const spokenWords = {
-  transcript_ms: "Words written down",
-  first_token_ms: "First token",
-  first_sentence_ms: "First sentence",
-  first_sound_ms: "First sound"
-}
-
-const spokenTimesIn = (metadata: StoredMessage["metadata_"]): Answer["spokenTimes"] => {
-  const times = isRecord(metadata) && isRecord(metadata["voice_times"]) ? metadata["voice_times"] : {}
-  return Object.entries(spokenWords).flatMap(([name, word]) => {
-    const millis = times[name]
-    return typeof millis === "number" ? [[word, millis] as const] : []
-  })
+const voiceTimesIn = (metadata: StoredMessage["metadata_"]): Answer["voiceTimes"] => {
+  const times = isRecord(metadata) ? metadata["voice_times"] : null
+  return isRecord(times) ? times : null
 }
 
 /** The client's calls with their submitted outputs, and the calls that the server ran itself. */
