@@ -6,7 +6,7 @@ import { root } from "./Workspace.ts"
 const shell = process.platform === "win32"
 const compiler = execFileSync("effect-tsgo", ["get-exe-path"], { cwd: root, encoding: "utf8", shell }).trim()
 
-for (const project of ["tsconfig.json", "packages/studio/src/page", "examples/chat"]) {
+for (const project of ["tsconfig.json", "packages/studio/src/page", "examples/chat/tsconfig.check.json"]) {
   const { status } = spawnSync(compiler, ["-p", project], { cwd: root, stdio: "inherit" })
   if (status !== 0) process.exitCode = 1
 }

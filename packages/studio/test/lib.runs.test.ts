@@ -204,7 +204,7 @@ describe("the film of a turn", () => {
   })
 
   it("puts what a provider refused to the call that had begun last, also when it was noted after its end", () => {
-    const step = (kind: "model" | "tool", started_at: string | null) => ({
+    const stepOf = (kind: "model" | "tool", started_at: string | null) => ({
       kind,
       name: "x",
       tool_call_id: null,
@@ -214,8 +214,8 @@ describe("the film of a turn", () => {
       output_tokens: null,
       cost_usd: null
     })
-    const failure = (at: string | null) => ({
-      at,
+    const failure = (time: string | null) => ({
+      at: time,
       model_provider: "p",
       model_name: "m",
       reason: "auth",
@@ -225,10 +225,10 @@ describe("the film of a turn", () => {
       said: null
     })
     const [first, second, third] = ["2026-03-20T10:00:00.000Z", "2026-03-20T10:00:01.000Z", "2026-03-20T10:00:02.000Z"]
-    const steps = [step("model", first), step("tool", second), step("model", third), step("model", null)]
+    const called = [stepOf("model", first), stepOf("tool", second), stepOf("model", third), stepOf("model", null)]
     const failures = [failure("2026-03-20T10:00:01.500Z"), failure("2026-03-20T10:00:02.001Z"), failure(null)]
-    const found = steps.map((_, number) => failuresOf({ failures, steps }, number))
-    assert.deepStrictEqual(found, [[failures[0]], [], [failures[1]], []])
+    const found = called.map((_, number) => failuresOf({ failures, steps: called }, number))
+    assert.deepStrictEqual(found, [failures.slice(0, 1), [], failures.slice(1, 2), []])
   })
 })
 

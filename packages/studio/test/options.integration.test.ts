@@ -273,8 +273,8 @@ inChromium((launch) => {
             .first()
             .click()
       }
-      for (const [name, open] of Object.entries(dialogs)) {
-        await open()
+      for (const [name, begin] of Object.entries(dialogs)) {
+        await begin()
         await dialog.waitFor()
         await inOrder(page, name)
         await page.keyboard.press("Escape")

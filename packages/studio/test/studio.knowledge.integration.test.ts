@@ -241,6 +241,23 @@ inChromium((launch) => {
     })
   })
 
+  it("says what is wrong without covering the panes, and that the assistant of an address is gone", async () => {
+    await make("Here")
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await page.locator("main .composer").waitFor()
+    await page.goto(`${server.url}/#/knowledge/00000000-0000-4000-8000-000000000000/schedules`)
+    await page.getByRole("alert").getByText("The assistant of this address is gone").waitFor()
+    await page.getByLabel("Message", { exact: true }).fill("Good morning")
+    await page.getByLabel("When (cron)").fill("every day")
+    await page.getByRole("button", { name: "Make schedule" }).click()
+    await page.getByRole("alert").getByText("no cron expression").waitFor()
+    for (const pane of ["Documents", "Webhooks", "Usage"]) {
+      await page.getByRole("link", { name: pane }).click()
+      await page.getByRole("link", { name: pane }).and(page.locator("[aria-current=page]")).waitFor()
+    }
+  })
+
   describe("the playground", () => {
     it("answers a step's prompt again in columns, shows how they differ, saves a version, and leaves no thread", async () => {
       const id = await make("Tried", { system_prompt: "Be kind." })

@@ -76,6 +76,7 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
 
 const AnswerTests = lazy(async () => (await import("./AnswerTests.ts")).AnswerTests)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
+const SpokenTimes = lazy(async () => (await import("./SpokenTimes.ts")).SpokenTimes)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
 /** The words as they are, until the parser is there. */
@@ -187,6 +188,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
           </button>`
         : html`<span class="facts-button" title=${title}>${known}</span>`
     }
+    ${answer.voiceTimes !== null && html`<${SpokenTimes} times=${answer.voiceTimes} />`}
     <span class="actions">
       ${answer.speech !== null && onHear !== undefined && action("Hear it", "play", () => onHear(answer.speech ?? ""))}
       ${messageId !== null && onAgain !== undefined && html`<${Again} onAgain=${(chosen: string) => onAgain(messageId, chosen)} />`}

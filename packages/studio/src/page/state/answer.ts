@@ -56,6 +56,8 @@ export interface Answer {
   /** Why it could not be read aloud. */
   readonly speechProblem: string | null
   readonly startedAt: string | null
+  /** What the voice of a spoken turn told of its times; null: nothing. */
+  readonly voiceTimes: Readonly<Record<string, unknown>> | null
 }
 
 export const emptyAnswer: Answer = {
@@ -81,7 +83,8 @@ export const emptyAnswer: Answer = {
   memoryOperationId: null,
   speech: null,
   speechProblem: null,
-  startedAt: null
+  startedAt: null,
+  voiceTimes: null
 }
 
 export const isOpen = ({ state }: Answer): boolean => state === "live" || state === "broken"
@@ -235,8 +238,14 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
   inputTokens: message.input_tokens,
   outputTokens: message.output_tokens,
   speech: message.voice_records?.tts?.document_id ?? null,
-  startedAt: message.created_at
+  startedAt: message.created_at,
+  voiceTimes: voiceTimesIn(message.metadata_)
 })
+
+const voiceTimesIn = (metadata: StoredMessage["metadata_"]): Answer["voiceTimes"] => {
+  const times = isRecord(metadata) ? metadata["voice_times"] : null
+  return isRecord(times) ? times : null
+}
 
 /** The client's calls with their submitted outputs, and the calls that the server ran itself. */
 const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {
