@@ -18,7 +18,7 @@ export const accessRequired = "tool_access_required"
 /** What the part keeps with an answer: the servers to which access was missing. */
 export const KeptAccess = Schema.Struct({ required: Schema.Array(Schema.String) })
 
-/** Whether an owner has granted access to an MCP server with accounts, and until when. */
+/** Whether an owner has granted access to a server of tools where each user has an account, and until when. */
 export interface ServerAccess {
   readonly server: string
   readonly isGranted: boolean

@@ -19,7 +19,7 @@ const commands: Readonly<Record<string, Command>> = {
       "  OPENAI_API_KEY   the key of a provider; there is one variable for each vendor",
       "  --json           one line of JSON when it listens: url, api, key",
       "",
-      "Ctrl C ends it: answers under way have time to end. Ctrl C again ends it at once."
+      "Ctrl C lets answers under way end first. A second Ctrl C ends it at once."
     ],
     load: async () => (await import("./serve.ts")).serve
   },
@@ -81,10 +81,10 @@ const commands: Readonly<Record<string, Command>> = {
     usage: "eval <cases.jsonl> [options]",
     does: "answers questions of a file, and says whether that is good enough",
     more: [
-      "  --variant <JSON or file>  one way to answer, or a list of them; may be repeated.",
+      "  --variant <JSON or file>  one way to answer, or a list; may be repeated.",
       "                            Fields: name, provider, model, instructions,",
       "                            model_options, tools",
-      "  --min <share>             the share of cases that each variant must pass, 0 to 1",
+      "  --min <share>             the share of cases each variant must pass, 0 to 1",
       "                            (1 for a single variant; several are compared)",
       "  --baseline <name>         the variant to compare with (the first)",
       "  --repeats <n>             how often each variant answers each case (1)",
