@@ -56,7 +56,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   }
 
   /** A fiber makes its dispatcher itself. */
-  override makeDispatcher() {
+  override makeDispatcher(): ReturnType<Scheduler.MixedScheduler["makeDispatcher"]> {
     const fiber = { spent: 0 }
     const client = this.loop.currentClient()
     return new Scheduler.MixedScheduler("async", (run) => this.add({ run, fiber }, client())).makeDispatcher()
