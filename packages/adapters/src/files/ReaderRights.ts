@@ -2,7 +2,7 @@
  * What the process of a reader may do, by Node's permission model: read the code that it runs and the tables that it is given, and nothing else.
  * It starts no program, and has no network where the model of its Node knows networks (25 and newer).
  *
- * The model is a second wall: it stops a library that is talked into opening a file. What native code does is stopped by the user of the
+ * The model is a second protection: a file cannot make a library open other files. What native code does is stopped by the user of the
  * system, if the host names one.
  */
 import { existsSync, realpathSync } from "node:fs"
