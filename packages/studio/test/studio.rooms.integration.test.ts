@@ -336,26 +336,49 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Back to the thread" }).click()
       await page.locator(".question", { hasText: "What time is it?" }).waitFor()
       await page.locator(".question", { hasText: "seconds of sound" }).first().waitFor()
-      // A session is no run: what its voice took stands at the answer, where the voice tells it. The demo's voice does not.
+      // A session is no run, and has the inspector of one. The demo's voice tells no times.
+      const spoken = page.locator(".answer", { hasText: "server_clock" }).last()
+      const inside = page.getByRole("complementary", { name: "Inside the turn" })
+      await spoken.getByRole("button", { name: "Look inside" }).click()
+      await inside.getByText("The voice of this answer tells no times.").waitFor()
+      assert.strictEqual(await inside.locator(".film").count(), 0)
+      await page.goBack()
+      await inside.waitFor({ state: "detached" })
       await page.route("**/threads/*", async (route) => {
         const answer = await route.fetch()
         const thread = await answer.json()
-        const times = { pause_ms: 300, transcript_ms: 120, first_token_ms: 240, first_sound_ms: 1840, live: true }
+        const times = {
+          pause_ms: 300,
+          transcript_ms: 120,
+          first_token_ms: 240,
+          first_sentence_ms: 920,
+          first_sound_ms: 1840
+        }
         for (const message of thread.messages ?? [])
           if (message.role === "assistant") message.metadata_ = { ...message.metadata_, voice_times: times }
         await route.fulfill({ response: answer, json: thread })
       })
       await page.reload()
-      const spoken = page.locator(".answer", { hasText: "server_clock" }).last()
-      await spoken.getByText("1.8 s from the end of your words").click()
+      await spoken.getByRole("button", { name: "Look inside: 1.8 s" }).click()
       await soon(page, async () =>
-        assert.deepStrictEqual(await spoken.locator(".spoken-times dl div").allInnerTexts(), [
-          "Words written down\n120 ms",
-          "First token\n240 ms",
-          "First sound\n1.8 s"
-        ])
+        assert.deepStrictEqual(await inside.locator(".film .lane-name").allTextContents(), ["hear", "model", "speak"])
       )
-      assert.deepStrictEqual(await faults(page), [], "a spoken turn")
+      assert.deepStrictEqual(await inside.getByRole("tab").allInnerTexts(), ["Turn"])
+      const mark = await inside.locator(".film .first-token").getAttribute("style")
+      assert.match(mark ?? "", /left: 13\.0/u)
+      await inside.locator(".facts div", { hasText: "First sound" }).getByText("1.84 s").waitFor()
+      const steps = inside.getByRole("list", { name: "Steps of the turn" })
+      await steps.getByRole("button", { name: "Hear" }).click()
+      await inside.getByRole("region", { name: "Step 1" }).getByText("What time is it?").waitFor()
+      await inside.locator(".film .lane-speak .frame").click()
+      await inside.getByRole("region", { name: "Step 3" }).getByText("server_clock says:").waitFor()
+      await steps.getByRole("button", { name: "server_clock" }).click()
+      await inside.getByText("Received from server_clock").waitFor()
+      assert.deepStrictEqual(await faults(page), [], "inside a spoken turn")
+      await page.reload()
+      await inside.getByText("Received from server_clock").waitFor()
+      await page.goBack()
+      await inside.waitFor({ state: "detached" })
       assert.isAtLeast(keys.length, 1)
       for (const each of keys) {
         assert.include(each, "?ticket=")

@@ -1,8 +1,11 @@
 /** A turn's steps as bars on one time scale. Pure; `Waterfall` draws it. */
 import type { RunInspection, RunStep } from "../wire.ts"
 
+/** A step of a run, or a stage of a spoken turn: the words are written down, or the first sound is made. */
+export type FilmStep = Omit<RunStep, "kind"> & { readonly kind: RunStep["kind"] | "hear" | "speak" }
+
 export interface Bar {
-  readonly step: RunStep
+  readonly step: FilmStep
   /** From the beginning of the turn; null: not known. */
   readonly start: number | null
   readonly length: number | null
@@ -18,7 +21,7 @@ export interface Chart {
   readonly total: number
 }
 
-export const makeChart = (steps: ReadonlyArray<RunStep>, now: number): Chart => {
+export const makeChart = (steps: ReadonlyArray<FilmStep>, now: number): Chart => {
   const times = steps.flatMap(({ ended_at, started_at }) =>
     [readTime(started_at), readTime(ended_at)].filter((time) => time !== null)
   )
@@ -43,19 +46,21 @@ export const makeChart = (steps: ReadonlyArray<RunStep>, now: number): Chart => 
   return { bars, total }
 }
 
-export type Lane = "wait" | "recall" | "model" | "tool" | "client" | "settle"
+export type Lane = "wait" | "recall" | "hear" | "model" | "speak" | "tool" | "client" | "settle"
 
-const kindLanes: Readonly<Record<RunStep["kind"], Lane>> = {
+const kindLanes: Readonly<Record<FilmStep["kind"], Lane>> = {
   queue: "wait",
   listen: "recall",
   recall: "recall",
+  hear: "hear",
   model: "model",
+  speak: "speak",
   tool: "tool",
   client: "client",
   settle: "settle"
 }
 
-const laneNames: ReadonlyArray<Lane> = ["wait", "recall", "model", "tool", "client", "settle"]
+const laneNames: ReadonlyArray<Lane> = ["wait", "recall", "hear", "model", "speak", "tool", "client", "settle"]
 
 export interface LaneBars {
   readonly lane: Lane
@@ -71,7 +76,7 @@ export const makeLanes = (bars: ReadonlyArray<Bar>): ReadonlyArray<LaneBars> =>
   })
 
 /** Where a time stands on the scale of the bars, 0 to 1; null: outside of it. */
-export const shareAt = (steps: ReadonlyArray<RunStep>, total: number, time: string | null): number | null => {
+export const shareAt = (steps: ReadonlyArray<FilmStep>, total: number, time: string | null): number | null => {
   const times = steps.flatMap(({ started_at }) => (started_at === null ? [] : [Date.parse(started_at)]))
   if (time === null || times.length === 0) return null
   const share = (Date.parse(time) - Math.min(...times)) / Math.max(total, 1)

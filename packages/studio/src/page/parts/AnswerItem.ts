@@ -1,7 +1,7 @@
 /** One answer: its reasoning, text, tool calls, media and sources, its end, and the user's actions. */
 import { briefly, money, plural, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
-import { type Answer, isOpen, type Piece } from "../state/answer.ts"
+import { type Answer, isOpen, type Piece, turnId } from "../state/answer.ts"
 import { failureReason } from "../state/conversation.ts"
 import type { RunSummary } from "../wire.ts"
 import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"
@@ -11,8 +11,8 @@ import { Media } from "./Media.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
 export interface AnswerActions {
-  /** Shows the details of the answer's run. Absent: there are none. */
-  readonly onInspect?: (runId: string) => void
+  /** Shows the details of the answer's turn. Absent: there are none. */
+  readonly onInspect?: (turnId: string) => void
   readonly onShare?: (runId: string) => void
   readonly onHear?: (documentId: string) => void
   /** Asks for another answer; an empty model is that of the first time. */
@@ -76,7 +76,6 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
 
 const AnswerTests = lazy(async () => (await import("./AnswerTests.ts")).AnswerTests)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
-const SpokenTimes = lazy(async () => (await import("./SpokenTimes.ts")).SpokenTimes)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
 /** The words as they are, until the parser is there. */
@@ -154,12 +153,17 @@ interface FooterProps {
   readonly isLast: boolean
 }
 
-/** `1.8 s · 412 tokens · $0.002`; what is not known is left out. */
-const factsText = ({ costUsd, inputTokens, outputTokens }: Answer, facts: RunSummary | undefined): string => {
+/** `1.8 s · 412 tokens · $0.002`; what is not known is left out. The time of a spoken answer is that to its first sound. */
+const factsText = (
+  { costUsd, inputTokens, outputTokens, voiceTimes }: Answer,
+  facts: RunSummary | undefined
+): string => {
   const { cost_usd = costUsd, created_at = "", ended_at = null, usage } = facts ?? {}
   const tokens = usage?.total_tokens ?? (inputTokens === null ? null : inputTokens + (outputTokens ?? 0))
+  const spoken = voiceTimes?.["first_sound_ms"]
+  const millis = ended_at === null ? spoken : Date.parse(ended_at) - Date.parse(created_at)
   return [
-    ended_at === null ? null : briefly(Date.parse(ended_at) - Date.parse(created_at)),
+    typeof millis === "number" ? briefly(millis) : null,
     tokens === null ? null : plural(tokens, "token"),
     cost_usd === null ? null : money(cost_usd)
   ]
@@ -172,6 +176,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
   const { messageId, model, runId, startedAt } = answer
   const { hasTests = false, onAgain, onFork, onHear, onInspect, onRewind, onShare } = actions
   const known = factsText(answer, facts)
+  const inspected = turnId(answer)
   const title = [model, startedAt === null ? null : wholeDate(startedAt)].filter(Boolean).join(", ")
   const copy = () =>
     void navigator.clipboard.writeText(answer.text).then(
@@ -182,13 +187,12 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
     html`<button type="button" class="quiet" aria-label=${label} onClick=${run}><${Icon} name=${icon} />${word}</button>`
   return html`<footer>
     ${
-      runId !== null && onInspect !== undefined
-        ? html`<button type="button" class="quiet facts-button" title=${title} aria-label="Look inside: ${known}" onClick=${() => onInspect(runId)}>
+      inspected !== null && onInspect !== undefined
+        ? html`<button type="button" class="quiet facts-button" title=${title} aria-label="Look inside: ${known}" onClick=${() => onInspect(inspected)}>
             <${Icon} name="look" />${known === "" ? "Look inside" : known}
           </button>`
         : html`<span class="facts-button" title=${title}>${known}</span>`
     }
-    ${answer.voiceTimes !== null && html`<${SpokenTimes} times=${answer.voiceTimes} />`}
     <span class="actions">
       ${answer.speech !== null && onHear !== undefined && action("Hear it", "play", () => onHear(answer.speech ?? ""))}
       ${messageId !== null && onAgain !== undefined && html`<${Again} onAgain=${(chosen: string) => onAgain(messageId, chosen)} />`}

@@ -5,6 +5,7 @@ import { mayAct } from "../lib/host.ts"
 import { hasRoom, rooms } from "../rooms.ts"
 import { go } from "../state/address.ts"
 import { edited, isPaletteOpen } from "../state/dialogs.ts"
+import { turnId } from "../state/answer.ts"
 import * as inspector from "../state/inspector.ts"
 import {
   act,
@@ -34,7 +35,7 @@ const actions = (): ReadonlyArray<Found> => {
   const action = (icon: IconName, text: string, run: () => void): Found => ({ icon, kind: "Action", text, run })
   const { threadId } = conversation
   const last = conversation.entries.value.at(-1)
-  const runId = last?.kind === "answer" ? last.answer.value.runId : null
+  const runId = last?.kind === "answer" ? turnId(last.answer.value) : null
   const acts = [
     action("plus", "New thread", newThread),
     action("plus", "New assistant", () => (edited.value = "new")),

@@ -3,10 +3,10 @@ import { base, json } from "../api/http.ts"
 import { count, duration, money, plural, prettyJson } from "../lib/format.ts"
 import { newMessages } from "../lib/promptBar.ts"
 import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples.ts"
-import { failuresOf } from "../lib/waterfall.ts"
+import { failuresOf, type FilmStep } from "../lib/waterfall.ts"
 import { hasRoom } from "../rooms.ts"
 import { href } from "../state/address.ts"
-import { storedAnswer } from "../state/answer.ts"
+import { type Call, storedAnswer } from "../state/answer.ts"
 import * as inspector from "../state/inspector.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import type { LoggedEvent } from "../state/log.ts"
@@ -16,11 +16,13 @@ import { CodeBlock } from "./CodeBlock.ts"
 import { EventLog } from "./EventLog.ts"
 import { IconButton } from "./Icon.ts"
 
-export const stepWords: Readonly<Record<RunStep["kind"], string>> = {
+export const stepWords: Readonly<Record<FilmStep["kind"], string>> = {
   queue: "Waited for the thread",
   listen: "Listen",
   recall: "Recall",
+  hear: "Hear",
   model: "Model",
+  speak: "Speak",
   tool: "Tool",
   client: "Your results",
   settle: "Settle"
@@ -67,7 +69,7 @@ interface FoldedProps {
 }
 
 /** What is folded is not drawn. */
-const Folded = ({ children, isOpen = false, title }: FoldedProps): View => {
+export const Folded = ({ children, isOpen = false, title }: FoldedProps): View => {
   const [isShown, setShown] = useState(isOpen)
   return html`<details
     open=${isShown}
@@ -156,18 +158,27 @@ const Calls = ({ events, step, turn }: CallsProps): View => {
     return event.type === "tool_call_ready" && event.tool_call.id === step.tool_call_id ? [event.tool_call] : []
   })
   if (asked.length === 0) return html`<p class="hint">The log of this call is not kept any more.</p>`
-  return html`${asked.map(({ function: { arguments: given, name }, id }) => {
-    const output = outputs?.get(id)
-    return html`<${Folded} title="Sent to ${name}" isOpen><pre>${prettyJson(given)}</pre><//>
-      <${Folded} title="Received from ${name}" isOpen>
-        ${
-          typeof output === "string"
-            ? html`<pre>${prettyJson(output)}</pre>`
-            : html`<p class="hint">${outputs === null ? "It is being read." : "There is no result, or it is not kept."}</p>`
-        }
-      <//>`
-  })}`
+  return html`${asked.map(
+    ({ function: { arguments: given, name }, id }) =>
+      html`<${CallDetail} name=${name} given=${given} output=${outputs?.get(id) ?? null} isRead=${outputs !== null} />`
+  )}`
 }
+
+interface CallDetailProps extends Pick<Call, "name" | "given" | "output"> {
+  /** Whether the output was looked for. */
+  readonly isRead: boolean
+}
+
+/** One call of a tool: what was sent, and what was received. */
+export const CallDetail = ({ given, isRead, name, output }: CallDetailProps): View =>
+  html`<${Folded} title="Sent to ${name}" isOpen><pre>${prettyJson(given)}</pre><//>
+    <${Folded} title="Received from ${name}" isOpen>
+      ${
+        output === null
+          ? html`<p class="hint">${isRead ? "There is no result, or it is not kept." : "It is being read."}</p>`
+          : html`<pre>${prettyJson(output)}</pre>`
+      }
+    <//>`
 
 const Problems = ({ number, turn }: { readonly turn: InspectedTurn; readonly number: number }): View =>
   html`${failuresOf(turn.inspection, number).map(

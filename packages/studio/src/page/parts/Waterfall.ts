@@ -1,18 +1,18 @@
 /** A turn as a film: its steps on one time scale, the conversation as it was at each instant, and the step that is chosen. */
 import { momentAt, eventSteps } from "../lib/replay.ts"
 import { count, duration, money } from "../lib/format.ts"
-import { type Bar, makeChart, shareAt } from "../lib/waterfall.ts"
+import { type Bar, type FilmStep, makeChart, shareAt } from "../lib/waterfall.ts"
 import * as inspector from "../state/inspector.ts"
 import type { InspectedTurn } from "../state/inspector.ts"
 import { act } from "../state/place.ts"
 import { classes, html, useEffect, useMemo, useRef, useState, type View } from "../view.ts"
-import type { RunInspection, RunStep } from "../wire.ts"
+import type { RunInspection } from "../wire.ts"
 import { FilmStrip } from "./FilmStrip.ts"
 import { Moment } from "./Moment.ts"
 import { Remembered } from "./Remembered.ts"
 import { StepDetail, stepWords } from "./StepDetail.ts"
 
-const tokensText = ({ input_tokens, output_tokens }: RunStep): string | null =>
+const tokensText = ({ input_tokens, output_tokens }: FilmStep): string | null =>
   input_tokens === null ? null : `${count(input_tokens)} in, ${count(output_tokens ?? 0)} out`
 
 /** Another turn begins with no step chosen. */
@@ -126,7 +126,7 @@ interface StepListProps {
 }
 
 /** One line a step; the arrow keys go from step to step. */
-const StepList = ({ bars, chosen, onChoose }: StepListProps): View => {
+export const StepList = ({ bars, chosen, onChoose }: StepListProps): View => {
   const list = useRef<HTMLOListElement>(null)
   const move = (event: KeyboardEvent) => {
     const steps = { ArrowDown: 1, ArrowUp: -1 }

@@ -56,7 +56,7 @@ export interface Answer {
   /** Why it could not be read aloud. */
   readonly speechProblem: string | null
   readonly startedAt: string | null
-  /** What the voice of a spoken turn told of its times; null: nothing. */
+  /** What the voice of a spoken answer told of its times, empty where it tells none; null: the answer was not spoken. */
   readonly voiceTimes: Readonly<Record<string, unknown>> | null
 }
 
@@ -239,13 +239,23 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
   outputTokens: message.output_tokens,
   speech: message.voice_records?.tts?.document_id ?? null,
   startedAt: message.created_at,
-  voiceTimes: voiceTimesIn(message.metadata_)
+  voiceTimes: voiceTimesIn(message)
 })
 
-const voiceTimesIn = (metadata: StoredMessage["metadata_"]): Answer["voiceTimes"] => {
-  const times = isRecord(metadata) ? metadata["voice_times"] : null
-  return isRecord(times) ? times : null
+/** An answer without a run comes from a voice session, or from an import. */
+const voiceTimesIn = ({ imported, metadata_, run_id }: StoredMessage): Answer["voiceTimes"] => {
+  if (run_id !== null || imported === true) return null
+  const times = isRecord(metadata_) ? metadata_["voice_times"] : null
+  return isRecord(times) ? times : {}
 }
+
+/** A voice session is no run: addresses have this with the id of the message, where the id of a run stands. */
+export const spokenMark = "spoken-"
+export const spokenTurnId = (messageId: string): string => spokenMark + messageId
+
+/** The id of the answer's turn in addresses; null: nothing is known of it. */
+export const turnId = ({ messageId, runId, voiceTimes }: Answer): string | null =>
+  runId ?? (voiceTimes === null || messageId === null ? null : spokenTurnId(messageId))
 
 /** The client's calls with their submitted outputs, and the calls that the server ran itself. */
 const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {

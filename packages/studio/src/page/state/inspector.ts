@@ -2,8 +2,10 @@
 import { call, json } from "../api/http.ts"
 import { go, path, replace } from "./address.ts"
 import { type EventPlace, readEvents } from "../api/stream.ts"
+import type { SpokenTurn } from "../lib/spoken.ts"
 import { signal } from "../view.ts"
 import type { Run, RunInspection, RunSummary } from "../wire.ts"
+import { spokenMark } from "./answer.ts"
 import { type LoggedEvent, runEvents, record } from "./log.ts"
 
 export interface InspectedTurn {
@@ -20,7 +22,7 @@ export type Tab = "turn" | "prompt" | "log"
 
 export const isOpen = signal(false)
 export const tab = signal<Tab>("turn")
-export const inspected = signal<InspectedTurn | null>(null)
+export const inspected = signal<InspectedTurn | SpokenTurn | null>(null)
 /** The run that is being read. */
 const wanted = signal<string | null>(null)
 
@@ -65,10 +67,12 @@ export const refresh = async (threadId: string, runId: string): Promise<void> =>
 
 const load = async (threadId: string, runId: string): Promise<void> => {
   wanted.value = runId
-  const turn = await readTurn(threadId, runId)
+  const turn = runId.startsWith(spokenMark)
+    ? await (await import("./spoken.ts")).readSpokenTurn(threadId, runId)
+    : await readTurn(threadId, runId)
   if (wanted.value !== runId) return
   inspected.value = turn
-  if (isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)
+  if ("run" in turn && isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)
 }
 
 /** A turn that is under way is looked at again and again while it is shown. */

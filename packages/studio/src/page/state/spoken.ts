@@ -1,0 +1,12 @@
+/** Reads a spoken turn: the messages of its thread are all that the server has of it. */
+import { json } from "../api/http.ts"
+import { type SpokenTurn, spokenTurn } from "../lib/spoken.ts"
+import type { Thread } from "../wire.ts"
+import { spokenMark } from "./answer.ts"
+
+export const readSpokenTurn = async (threadId: string, turnId: string): Promise<SpokenTurn> => {
+  const { messages } = await json<Thread>(`/threads/${threadId}`)
+  const turn = spokenTurn(threadId, messages, turnId.slice(spokenMark.length))
+  if (turn === null) throw new Error("This answer is not on the thread any more. Choose another one.")
+  return turn
+}
