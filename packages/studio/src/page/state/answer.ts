@@ -249,12 +249,9 @@ const voiceTimesIn = ({ imported, metadata_, run_id }: StoredMessage): Answer["v
   return isRecord(times) ? times : {}
 }
 
-/** A voice session is no run: addresses have this with the id of the message, where the id of a run stands. */
-export const spokenMark = "spoken-"
-
-/** The id of the answer's turn in addresses; null: nothing is known of it. */
+/** The id of the answer's turn in addresses; null: nothing is known of it. A voice session is no run: `spoken-` and the message's id. */
 export const turnId = ({ messageId, runId, voiceTimes }: Answer): string | null =>
-  runId ?? (voiceTimes && spokenMark + messageId)
+  runId ?? (voiceTimes && `spoken-${messageId}`)
 
 /** The client's calls with their submitted outputs, and the calls that the server ran itself. */
 const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {
