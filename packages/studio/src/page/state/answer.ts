@@ -244,7 +244,7 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
 
 /** An answer without a run comes from a voice session, or from an import. */
 const voiceTimesIn = ({ imported, metadata_, run_id }: StoredMessage): Answer["voiceTimes"] => {
-  if (run_id !== null || imported === true) return null
+  if (run_id !== null || imported) return null
   const times = metadata_?.["voice_times"]
   return isRecord(times) ? times : {}
 }

@@ -66,9 +66,8 @@ export const refresh = async (threadId: string, runId: string): Promise<void> =>
 
 const load = async (threadId: string, runId: string): Promise<void> => {
   wanted.value = runId
-  const turn = runId.startsWith("spoken-")
-    ? await (await import("./spoken.ts")).readSpokenTurn(threadId, runId)
-    : await readTurn(threadId, runId)
+  const read = runId.startsWith("spoken-") ? (await import("./spoken.ts")).readSpokenTurn : readTurn
+  const turn = await read(threadId, runId)
   if (wanted.value !== runId) return
   inspected.value = turn
   if ("run" in turn && isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)
