@@ -374,6 +374,8 @@ inChromium((launch) => {
       await inside.getByRole("region", { name: "Step 3" }).getByText("server_clock says:").waitFor()
       await steps.getByRole("button", { name: "server_clock" }).click()
       await inside.getByText("Received from server_clock").waitFor()
+      // The time of a call is not known: it has no bar.
+      assert.strictEqual(await steps.locator(".track").count(), 3)
       assert.deepStrictEqual(await faults(page), [], "inside a spoken turn")
       await page.reload()
       await inside.getByText("Received from server_clock").waitFor()

@@ -1,5 +1,5 @@
 /** A spoken turn out of its stored messages: a voice session is no run, so nothing else is kept of it. Pure. */
-import { type Answer, type Call, spokenTurnId, storedAnswer } from "../state/answer.ts"
+import { type Answer, type Call, storedAnswer } from "../state/answer.ts"
 import { isRecord, type StoredMessage } from "../wire.ts"
 import type { FilmStep } from "./waterfall.ts"
 
@@ -42,7 +42,7 @@ export const spokenTurn = (
   const { inputTokens: input_tokens, outputTokens: output_tokens } = answer
   return {
     threadId,
-    runId: spokenTurnId(messageId),
+    runId: `spoken-${messageId}`,
     answer,
     calls,
     heard: messages[said]?.content ?? null,

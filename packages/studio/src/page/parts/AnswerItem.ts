@@ -160,8 +160,7 @@ const factsText = (
 ): string => {
   const { cost_usd = costUsd, created_at = "", ended_at = null, usage } = facts ?? {}
   const tokens = usage?.total_tokens ?? (inputTokens === null ? null : inputTokens + (outputTokens ?? 0))
-  const spoken = voiceTimes?.["first_sound_ms"]
-  const millis = ended_at === null ? spoken : Date.parse(ended_at) - Date.parse(created_at)
+  const millis = ended_at === null ? voiceTimes?.["first_sound_ms"] : Date.parse(ended_at) - Date.parse(created_at)
   return [
     typeof millis === "number" ? briefly(millis) : null,
     tokens === null ? null : plural(tokens, "token"),

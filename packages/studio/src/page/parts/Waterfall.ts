@@ -168,7 +168,7 @@ const Step = ({ bar, isChosen, isStop, onChoose }: StepProps): View => {
     <button type="button" class="step step-${step.kind}" aria-pressed=${isChosen} tabindex=${isStop ? 0 : -1} onClick=${onChoose}>
       <span class="name"><b>${stepWords[step.kind]}</b>${step.name !== null && html` <span class="detail">${step.name}</span>`}</span>
       <span class="time">${length === null ? (bar.start === null ? "time not known" : "under way") : duration(length)}</span>
-      <span class="track"><span style=${{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.8)}%` }}></span></span>
+      ${bar.start !== null && html`<span class="track"><span style=${{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.8)}%` }}></span></span>`}
       ${facts.length > 0 && html`<span class="detail">${facts.join(" · ")}</span>`}
     </button>
   </li>`

@@ -244,18 +244,14 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
 
 /** An answer without a run comes from a voice session, or from an import. */
 const voiceTimesIn = ({ imported, metadata_, run_id }: StoredMessage): Answer["voiceTimes"] => {
-  if (run_id !== null || imported === true) return null
-  const times = isRecord(metadata_) ? metadata_["voice_times"] : null
+  if (run_id !== null || imported) return null
+  const times = metadata_?.["voice_times"]
   return isRecord(times) ? times : {}
 }
 
-/** A voice session is no run: addresses have this with the id of the message, where the id of a run stands. */
-export const spokenMark = "spoken-"
-export const spokenTurnId = (messageId: string): string => spokenMark + messageId
-
-/** The id of the answer's turn in addresses; null: nothing is known of it. */
+/** The id of the answer's turn in addresses; null: nothing is known of it. A voice session is no run: `spoken-` and the message's id. */
 export const turnId = ({ messageId, runId, voiceTimes }: Answer): string | null =>
-  runId ?? (voiceTimes === null || messageId === null ? null : spokenTurnId(messageId))
+  runId ?? (voiceTimes && `spoken-${messageId}`)
 
 /** The client's calls with their submitted outputs, and the calls that the server ran itself. */
 const callsIn = ({ metadata_, tool_calls }: StoredMessage): ReadonlyArray<Call> => {

@@ -5,7 +5,6 @@ import { type EventPlace, readEvents } from "../api/stream.ts"
 import type { SpokenTurn } from "../lib/spoken.ts"
 import { signal } from "../view.ts"
 import type { Run, RunInspection, RunSummary } from "../wire.ts"
-import { spokenMark } from "./answer.ts"
 import { type LoggedEvent, runEvents, record } from "./log.ts"
 
 export interface InspectedTurn {
@@ -67,9 +66,8 @@ export const refresh = async (threadId: string, runId: string): Promise<void> =>
 
 const load = async (threadId: string, runId: string): Promise<void> => {
   wanted.value = runId
-  const turn = runId.startsWith(spokenMark)
-    ? await (await import("./spoken.ts")).readSpokenTurn(threadId, runId)
-    : await readTurn(threadId, runId)
+  const read = runId.startsWith("spoken-") ? (await import("./spoken.ts")).readSpokenTurn : readTurn
+  const turn = await read(threadId, runId)
   if (wanted.value !== runId) return
   inspected.value = turn
   if ("run" in turn && isUnderWay(turn.run)) setTimeout(() => void again(threadId, runId), lookEvery)

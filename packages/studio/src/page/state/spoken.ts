@@ -2,11 +2,10 @@
 import { json } from "../api/http.ts"
 import { type SpokenTurn, spokenTurn } from "../lib/spoken.ts"
 import type { Thread } from "../wire.ts"
-import { spokenMark } from "./answer.ts"
 
 export const readSpokenTurn = async (threadId: string, turnId: string): Promise<SpokenTurn> => {
   const { messages } = await json<Thread>(`/threads/${threadId}`)
-  const turn = spokenTurn(threadId, messages, turnId.slice(spokenMark.length))
+  const turn = spokenTurn(threadId, messages, turnId.slice("spoken-".length))
   if (turn === null) throw new Error("This answer is not on the thread any more. Choose another one.")
   return turn
 }
