@@ -175,7 +175,7 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
   const { messageId, model, runId, startedAt } = answer
   const { hasTests = false, onAgain, onFork, onHear, onInspect, onRewind, onShare } = actions
   const known = factsText(answer, facts)
-  const inspected = turnId(answer)
+  const id = turnId(answer)
   const title = [model, startedAt === null ? null : wholeDate(startedAt)].filter(Boolean).join(", ")
   const copy = () =>
     void navigator.clipboard.writeText(answer.text).then(
@@ -186,8 +186,8 @@ const Footer = ({ actions, answer, facts, isLast, threadId }: FooterProps): View
     html`<button type="button" class="quiet" aria-label=${label} onClick=${run}><${Icon} name=${icon} />${word}</button>`
   return html`<footer>
     ${
-      inspected !== null && onInspect !== undefined
-        ? html`<button type="button" class="quiet facts-button" title=${title} aria-label="Look inside: ${known}" onClick=${() => onInspect(inspected)}>
+      id !== null && onInspect !== undefined
+        ? html`<button type="button" class="quiet facts-button" title=${title} aria-label="Look inside: ${known}" onClick=${() => onInspect(id)}>
             <${Icon} name="look" />${known === "" ? "Look inside" : known}
           </button>`
         : html`<span class="facts-button" title=${title}>${known}</span>`

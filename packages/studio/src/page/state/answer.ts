@@ -244,9 +244,8 @@ export const storedAnswer = (message: StoredMessage): Answer => ({
 
 /** An answer without a run comes from a voice session, or from an import. */
 const voiceTimesIn = ({ imported, metadata_, run_id }: StoredMessage): Answer["voiceTimes"] => {
-  if (run_id !== null || imported) return null
   const times = metadata_?.["voice_times"]
-  return isRecord(times) ? times : {}
+  return run_id !== null || imported ? null : isRecord(times) ? times : {}
 }
 
 /** The id of the answer's turn in addresses; null: nothing is known of it. A voice session is no run: `spoken-` and the message's id. */
