@@ -7,7 +7,6 @@ import type { RunSummary } from "../wire.ts"
 import { classes, html, lazy, type Signal, useEffect, useState, type View } from "../view.ts"
 import { Excerpts, Given } from "./Excerpts.ts"
 import { Icon, type IconName } from "./Icon.ts"
-import { Media } from "./Media.ts"
 import { ToolCalls } from "./ToolCalls.ts"
 
 export interface AnswerActions {
@@ -75,6 +74,7 @@ const Pieces = ({ answer: { calls, pieces, state } }: { readonly answer: Answer 
 }
 
 const AnswerTests = lazy(async () => (await import("./AnswerTests.ts")).AnswerTests)
+const Media = lazy(async () => (await import("./Media.ts")).Media)
 const ModelPicker = lazy(async () => (await import("./ModelPicker.ts")).ModelPicker)
 const TypedAnswers = lazy(async () => (await import("./TypedAnswers.ts")).TypedAnswers)
 
