@@ -43,7 +43,7 @@ export const onEmbedded = (database: "PGlite" | "in-memory", body: () => void): 
 
 /**
  * Stores that several suites of a file share: they are opened before the first of them, and closed after the last. Each suite finds what those
- * before it have left. A database in the process costs a second of CPU to open.
+ * before it have left. Not for kernels: one could take the background work of another. A database in the process costs a second of CPU to open.
  */
 export const oneDatabase = <Stores>(stores: Layer.Layer<Stores, unknown>): Layer.Layer<Stores> => {
   let runtime: ManagedRuntime.ManagedRuntime<Stores, unknown>

@@ -1,7 +1,9 @@
+import type { InMemory } from "@colloquy/adapters/in-memory"
 import { Pglite } from "@colloquy/adapters/pglite"
 import { Postgres } from "@colloquy/adapters/postgres"
+import type * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { oneDatabase, onEmbedded, onPostgres } from "../../../test/databases.ts"
+import { onEmbedded, onPostgres } from "../../../test/databases.ts"
 import { onScratchSchema } from "../../adapters/test/postgres/Scratch.ts"
 import { citations } from "./Citations.ts"
 import { deletedTexts } from "./DeletedTexts.ts"
@@ -16,8 +18,8 @@ import { typedAnswers } from "./TypedAnswers.ts"
 import { videos } from "./Videos.ts"
 import { voice } from "./Voice.ts"
 
-onEmbedded("PGlite", () => {
-  const stores = oneDatabase(Pglite.layer())
+/** Each story has a kernel and a database of its own: the background work of one kernel could take that of another. */
+const stories = (stores: Layer.Layer<InMemory.Stores, unknown>): void => {
   everyStore(stores)
   inbox(stores)
   deletedTexts(stores)
@@ -30,20 +32,8 @@ onEmbedded("PGlite", () => {
   twoTenants(stores)
   videos(stores)
   voice(stores)
-})
+}
 
-onPostgres((url) => {
-  const stores = oneDatabase(onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema })))
-  everyStore(stores)
-  inbox(stores)
-  deletedTexts(stores)
-  citations(stores)
-  erasedOwner(stores)
-  typedAnswers(stores)
-  realtimeTickets(stores)
-  memories(stores)
-  searchAndImages(stores)
-  twoTenants(stores)
-  videos(stores)
-  voice(stores)
-})
+onEmbedded("PGlite", () => stories(Pglite.layer()))
+
+onPostgres((url) => stories(onScratchSchema(url, (schema) => Postgres.layer({ url: Redacted.make(url), schema }))))
