@@ -6,7 +6,7 @@ import * as Stream from "effect/Stream"
 /** `File`, `Blob`, bytes (`Buffer`), the path of a file (Node, Bun, Deno), or a stream of bytes. */
 export type FileInput = Blob | Uint8Array | string | URL | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** A file of a message with its name: `files: [{ file: "/tmp/x1", filename: "report.pdf" }]`. */
+/** A file of a message with its name: `files: [{ file: "uploads/x1", filename: "report.pdf" }]`. */
 export interface NamedFile {
   readonly file: FileInput
   /** The user's name of the file. Absent: the name of a `File`, the last part of a path. */

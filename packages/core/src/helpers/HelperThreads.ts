@@ -78,7 +78,7 @@ export const helperThreads = Effect.gen(function* () {
         if (Option.isNone(found) || found.value.metadata?.[parentField] !== parent.id) return
         yield* Effect.catchTags(threads.remove(id), {
           ThreadNotFound: () => Effect.void,
-          // A voice session holds the helper's thread, which stays then, as any other thread would.
+          // While a voice session writes the helper's thread, the thread stays, as any other thread does.
           ThreadInSession: () => Effect.void
         })
       }),

@@ -53,7 +53,7 @@ export interface TurnOptions {
   readonly idempotencyKey?: string
 }
 
-/** The last argument of `assistants.update` and `assistants.restore`: refuses the change when somebody else was first. */
+/** The last argument of `assistants.update` and `assistants.restore`: refuses the change when another caller has changed the assistant meanwhile. */
 export interface ChangeOptions {
   /** The change is refused (412) if the assistant has another version. */
   readonly ifVersion?: number

@@ -19,6 +19,7 @@ const CaseLines = Schema.String.annotate({ description: "One case as JSON on eac
 
 const ofCase = { case_id: Uuid }
 const ofExperiment = { experiment_id: Uuid }
+const ofResult = { ...ofExperiment, number: IntegerWord.check(Schema.isGreaterThanOrEqualTo(0)) }
 const limit = Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 })))
 const ResultLines = Schema.String.annotate({ description: "All results so far, one as JSON on each line" }).pipe(
   HttpApiSchema.asText({ contentType: "application/x-ndjson" })
@@ -171,7 +172,7 @@ export const EvalsApi = HttpApiGroup.make("evals")
       error: [NotImplemented, ServiceUnavailable]
     }).annotateMerge(described("read", "List feedback, newest first")),
     HttpApiEndpoint.post("recordResultOutcome", "/evals/experiments/:experiment_id/results/:number/outcomes", {
-      params: { ...ofExperiment, number: IntegerWord.check(Schema.isGreaterThanOrEqualTo(0)) },
+      params: ofResult,
       payload: Wire.JudgeOutcomeRequest,
       success: Wire.JudgeOutcome,
       error: [...unreadable, ...errors]
@@ -183,7 +184,7 @@ export const EvalsApi = HttpApiGroup.make("evals")
       )
     ),
     HttpApiEndpoint.get("listResultOutcomes", "/evals/experiments/:experiment_id/results/:number/outcomes", {
-      params: { ...ofExperiment, number: IntegerWord.check(Schema.isGreaterThanOrEqualTo(0)) },
+      params: ofResult,
       success: Wire.JudgeOutcomeList,
       error: errors
     }).annotateMerge(described("read", "What was said is true of the judges' answers about a result")),

@@ -25,7 +25,7 @@ export interface ReadRequest {
 
 export type Media = LiftedBody["media"]
 
-/** Pictures and sound stand in the body: they may be as large as files, and the rest as large as any body. No body is an empty object. */
+/** The body contains pictures and sound: each may be as large as a file, and the rest as large as any body. No body is an empty object. */
 export const readRequest: Effect.Effect<ReadRequest, OpenAiError, HttpServerRequest> = Effect.gen(function* () {
   const bounds = yield* HttpSettings
   const request = yield* HttpServerRequest

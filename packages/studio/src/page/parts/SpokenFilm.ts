@@ -5,8 +5,7 @@ import { makeChart, shareAt } from "../lib/waterfall.ts"
 import * as inspector from "../state/inspector.ts"
 import { html, useMemo, type View } from "../view.ts"
 import { FilmStrip } from "./FilmStrip.ts"
-import { IconButton } from "./Icon.ts"
-import { CallDetail, Folded, stepWords } from "./StepDetail.ts"
+import { CallDetail, Folded, StepFrame, stepTime } from "./StepDetail.ts"
 import { StepList } from "./Waterfall.ts"
 
 export const SpokenFilm = ({ turn }: { readonly turn: SpokenTurn }): View => {
@@ -48,18 +47,14 @@ const Facts = ({ turn: { answer, firstSound, isInterrupted, status } }: { readon
 const Detail = ({ number, turn }: { readonly turn: SpokenTurn; readonly number: number }): View => {
   const step = turn.stages[number]
   if (step === undefined) return null
-  const { ended_at, kind, name, started_at } = step
-  return html`<section class="step-detail" aria-label="Step ${number + 1}">
-    <header class="row">
-      <h3>${stepWords[kind]} ${name !== null && html`<code>${name}</code>`}</h3>
-      <${IconButton} icon="close" label="Close the step" onClick=${() => inspector.chooseStep(null)} />
-    </header>
-    ${started_at !== null && ended_at !== null && html`<p class="detail">${duration(Date.parse(ended_at) - Date.parse(started_at))}</p>`}
+  const { kind } = step
+  const time = stepTime(step)
+  return html`<${StepFrame} number=${number} step=${step} facts=${time === null ? [] : [time]} onClose=${() => inspector.chooseStep(null)}>
     ${kind === "hear" && html`<${Said} title="Words heard" text=${turn.heard} />`}
     ${kind === "model" && html`<${Said} title="Received" text=${turn.answer.text} />`}
     ${kind === "speak" && html`<${Said} title="Words spoken" text=${turn.answer.text} />`}
     ${turn.calls.filter(({ id }) => id === step.tool_call_id).map((call) => html`<${CallDetail} ...${call} isRead />`)}
-  </section>`
+  <//>`
 }
 
 const Said = ({ text, title }: { readonly title: string; readonly text: string | null }): View =>

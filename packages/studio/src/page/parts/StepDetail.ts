@@ -40,27 +40,43 @@ export const StepDetail = ({ number, onClose, places, turn }: StepDetailProps): 
   const step = turn.inspection.steps[number]
   const events = useMemo(() => turn.log.filter((_, index) => places[index] === number), [turn.log, places, number])
   if (step === undefined) return null
-  const time =
-    step.started_at === null || step.ended_at === null ? null : Date.parse(step.ended_at) - Date.parse(step.started_at)
   const facts = [
-    time === null ? null : duration(time),
+    stepTime(step),
     step.input_tokens === null ? null : `${count(step.input_tokens)} tokens in, ${count(step.output_tokens ?? 0)} out`,
     step.cost_usd === null ? null : money(step.cost_usd)
-  ].filter(Boolean)
-  return html`<section class="step-detail" aria-label="Step ${number + 1}">
-    <header class="row">
-      <h3>${stepWords[step.kind]} ${step.name !== null && html`<code>${step.name}</code>`}</h3>
-      <${IconButton} icon="close" label="Close the step" onClick=${onClose} />
-    </header>
-    ${facts.length > 0 && html`<p class="detail">${facts.join(" · ")}</p>`}
+  ].filter((fact) => fact !== null)
+  return html`<${StepFrame} number=${number} step=${step} facts=${facts} onClose=${onClose}>
     ${step.kind === "model" && hasRoom("playground") && html`<p><a href=${href("playground", turn.threadId, turn.runId, number)}>Try it in the playground</a></p>`}
     ${step.kind === "model" && html`<${ModelCall} turn=${turn} number=${number} events=${events} />`}
     ${(step.kind === "tool" || step.kind === "client") && html`<${Calls} turn=${turn} step=${step} events=${events} />`}
     <${Problems} turn=${turn} number=${number} />
     ${events.length > 0 && html`<${Folded} title="Raw events (${events.length})"><${EventLog} turn=${{ ...turn, log: events }} /><//>`}
     <${Sample} turn=${turn} step=${step} />
-  </section>`
+  <//>`
 }
+
+/** How long a step took, in words; null: not known. */
+export const stepTime = ({ ended_at, started_at }: FilmStep): string | null =>
+  started_at === null || ended_at === null ? null : duration(Date.parse(ended_at) - Date.parse(started_at))
+
+interface StepFrameProps {
+  readonly number: number
+  readonly step: FilmStep
+  readonly facts: ReadonlyArray<string>
+  readonly onClose: () => void
+  readonly children?: View
+}
+
+/** What a chosen step begins with: its kind and name, and what is known of it in one line. */
+export const StepFrame = ({ children, facts, number, onClose, step: { kind, name } }: StepFrameProps): View =>
+  html`<section class="step-detail" aria-label="Step ${number + 1}">
+    <header class="row">
+      <h3>${stepWords[kind]} ${name !== null && html`<code>${name}</code>`}</h3>
+      <${IconButton} icon="close" label="Close the step" onClick=${onClose} />
+    </header>
+    ${facts.length > 0 && html`<p class="detail">${facts.join(" · ")}</p>`}
+    ${children}
+  </section>`
 
 interface FoldedProps {
   readonly title: string
