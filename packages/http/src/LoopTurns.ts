@@ -10,6 +10,7 @@
  * Only for Node's messages: in workers a timer belongs to the request that set it, and is lost with it.
  */
 import { Principal } from "@colloquy/core"
+import { TransientMap, TransientSet } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import * as Fiber from "effect/Fiber"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -27,8 +28,8 @@ interface Work {
 }
 
 interface Client {
-  readonly short: Set<Work>
-  readonly long: Set<Work>
+  readonly short: TransientSet<Work>
+  readonly long: TransientSet<Work>
   /** In milliseconds. */
   spent: number
 }
@@ -45,7 +46,7 @@ export interface Loop {
 export class LoopTurns extends Scheduler.MixedScheduler {
   private readonly loop: Loop
   /** By name: those with work, and those on whom more was spent than on one who waits. */
-  private readonly clients = new Map<string, Client>()
+  private readonly clients = new TransientMap<string, Client>()
   /** What was spent on the waiting client that got least. Who joins begins here. */
   private floor = 0
   private isWaiting = false
@@ -66,7 +67,7 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   private add(work: Work, name: string): () => void {
     let client = this.clients.get(name)
     if (client === undefined) {
-      client = { short: new Set(), long: new Set(), spent: this.floor }
+      client = { short: new TransientSet(), long: new TransientSet(), spent: this.floor }
       this.clients.set(name, client)
     }
     const waiting = work.fiber.spent < shortWork ? client.short : client.long

@@ -1,7 +1,9 @@
 /** Work that waits. Owners take turns: one piece of each owner, in the order of the owners, then the next piece of each. */
+import { TransientMap } from "@colloquy/core/adapters"
+
 export class OwnersInTurn<Work extends { readonly owner: string }> {
   /** What waits, by owner. The first owner is the next. */
-  private readonly owners = new Map<string, Array<Work>>()
+  private readonly owners = new TransientMap<string, Array<Work>>()
   private readonly returned: Array<Work> = []
   private count = 0
 

@@ -69,40 +69,38 @@ const writes = (
       )
     },
 
-    settle: (lease, settlement) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = settleArguments(lease, settlement, ownerId, new Date(yield* Clock.currentTimeMillis))
-        const statement = keptStatement(
-          "settle_run",
-          () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
-        )
-        const [row] = yield* lockingWrite<{ readonly outcome: "settled" | "lost" | "deleted" }>(
-          "RunStore.settle",
-          statement,
-          Object.values(args)
-        )
-        if (row?.outcome === "settled") {
-          if (settlement.approved !== null) histories.forget(ownerId, lease.threadId)
-          else histories.addAnswer(ownerId, lease.runId, settlement.answer, args.message_body.length)
-          yield* echo(lease.runId, lease.threadId, false)
-        }
-        return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
-      }),
+    settle: Effect.fnUntraced(function* (lease, settlement) {
+      const { ownerId } = yield* Principal
+      const args = settleArguments(lease, settlement, ownerId, new Date(yield* Clock.currentTimeMillis))
+      const statement = keptStatement(
+        "settle_run",
+        () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
+      )
+      const [row] = yield* lockingWrite<{ readonly outcome: "settled" | "lost" | "deleted" }>(
+        "RunStore.settle",
+        statement,
+        Object.values(args)
+      )
+      if (row?.outcome === "settled") {
+        if (settlement.approved !== null) histories.forget(ownerId, lease.threadId)
+        else histories.addAnswer(ownerId, lease.runId, settlement.answer, args.message_body.length)
+        yield* echo(lease.runId, lease.threadId, false)
+      }
+      return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
+    }),
 
-    requestCancel: (runId, at) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = { owner: toText(ownerId), run: knownId(runId), at }
-        const [found] = yield* lockingWrite<CancelRow>(
-          "RunStore.requestCancel",
-          `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", args)} where o_status is not null`,
-          Object.values(args)
-        )
-        if (found === undefined) return Option.none()
-        yield* echo(runId, found.thread_id, !isAtRest(found.status))
-        return Option.some(found.status)
-      })
+    requestCancel: Effect.fnUntraced(function* (runId, at) {
+      const { ownerId } = yield* Principal
+      const args = { owner: toText(ownerId), run: knownId(runId), at }
+      const [found] = yield* lockingWrite<CancelRow>(
+        "RunStore.requestCancel",
+        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", args)} where o_status is not null`,
+        Object.values(args)
+      )
+      if (found === undefined) return Option.none()
+      yield* echo(runId, found.thread_id, !isAtRest(found.status))
+      return Option.some(found.status)
+    })
   }
 }
 

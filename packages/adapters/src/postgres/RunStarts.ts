@@ -88,48 +88,47 @@ export const runStarts = (
   }
 
   return {
-    begin: (begin) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const { historyTokens, message, run, takesBack } = begin
-        const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
-        if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
-        const at = new Date(yield* Clock.currentTimeMillis)
-        const args = { ...beginArguments(begin, ownerId, at, known), holder: holder() }
-        const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
-        const row = rows[0]
-        if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
-        switch (row?.outcome) {
-          case "Started":
-            return started(rows, row, ownerId, historyTokens)
-          case "StartedAsKnown": {
-            if (known === undefined) return yield* Effect.die(unexpected("RunStore.begin", row.outcome))
-            const history = histories.addBegun(ownerId, known, historyTokens, message, args.message_body.length)
-            const reserved = decodeReserved(row.fingerprint)
-            return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history, reserved }
-          }
-          case "Queued":
-            return {
-              _tag: row.outcome,
-              lease: decodeLease(row, run.threadId, ownerId),
-              reserved: decodeReserved(row.fingerprint)
-            }
-          case "OverLimit":
-            return readRefusal(row)
-          case "Busy":
-            return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
-          case "Saved":
-          case "InSession":
-          case "ThreadMissing":
-          case "Outdated":
-          case "Changed":
-            return { _tag: row.outcome }
-          case "Repeated":
-            return decodeRepeated(row)
-          default:
-            return yield* Effect.die(unexpected("RunStore.begin", row?.outcome))
+    begin: Effect.fnUntraced(function* (begin) {
+      const { ownerId } = yield* Principal
+      const { historyTokens, message, run, takesBack } = begin
+      const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
+      if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
+      const at = new Date(yield* Clock.currentTimeMillis)
+      const args = { ...beginArguments(begin, ownerId, at, known), holder: holder() }
+      const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
+      const row = rows[0]
+      if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
+      switch (row?.outcome) {
+        case "Started":
+          return started(rows, row, ownerId, historyTokens)
+        case "StartedAsKnown": {
+          if (known === undefined) return yield* Effect.die(unexpected("RunStore.begin", row.outcome))
+          const history = histories.addBegun(ownerId, known, historyTokens, message, args.message_body.length)
+          const reserved = decodeReserved(row.fingerprint)
+          return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history, reserved }
         }
-      }),
+        case "Queued":
+          return {
+            _tag: row.outcome,
+            lease: decodeLease(row, run.threadId, ownerId),
+            reserved: decodeReserved(row.fingerprint)
+          }
+        case "OverLimit":
+          return readRefusal(row)
+        case "Busy":
+          return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
+        case "Saved":
+        case "InSession":
+        case "ThreadMissing":
+        case "Outdated":
+        case "Changed":
+          return { _tag: row.outcome }
+        case "Repeated":
+          return decodeRepeated(row)
+        default:
+          return yield* Effect.die(unexpected("RunStore.begin", row?.outcome))
+      }
+    }),
 
     findRepeated: (key) =>
       Principal.use(({ ownerId }) =>
@@ -147,36 +146,35 @@ export const runStarts = (
         )
       ),
 
-    activate: (lease, duration, historyTokens, save) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const at = new Date(yield* Clock.currentTimeMillis)
-        const args = {
-          owner: toText(ownerId),
-          run: knownId(lease.runId),
-          token: lease.token,
-          lease: Duration.toMillis(duration),
-          saves: save !== undefined,
-          follow_ups: followUpsArgument(save?.followUps ?? []),
-          at
-        }
-        const rows = yield* start("RunStore.activate", "activate_run", args, historyTokens)
-        const row = rows[0]
-        switch (row?.outcome) {
-          case "Started":
-            yield* echo(lease.runId, lease.threadId, false)
-            return started(rows, row, ownerId, historyTokens)
-          case "Saved":
-            yield* echo(lease.runId, lease.threadId, false)
-            return { _tag: row.outcome }
-          case "Waiting":
-            return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
-          case "Lost":
-            return { _tag: row.outcome }
-          default:
-            return yield* Effect.die(unexpected("RunStore.activate", row?.outcome))
-        }
-      }),
+    activate: Effect.fnUntraced(function* (lease, duration, historyTokens, save) {
+      const { ownerId } = yield* Principal
+      const at = new Date(yield* Clock.currentTimeMillis)
+      const args = {
+        owner: toText(ownerId),
+        run: knownId(lease.runId),
+        token: lease.token,
+        lease: Duration.toMillis(duration),
+        saves: save !== undefined,
+        follow_ups: followUpsArgument(save?.followUps ?? []),
+        at
+      }
+      const rows = yield* start("RunStore.activate", "activate_run", args, historyTokens)
+      const row = rows[0]
+      switch (row?.outcome) {
+        case "Started":
+          yield* echo(lease.runId, lease.threadId, false)
+          return started(rows, row, ownerId, historyTokens)
+        case "Saved":
+          yield* echo(lease.runId, lease.threadId, false)
+          return { _tag: row.outcome }
+        case "Waiting":
+          return { _tag: row.outcome, runId: row.outcome_run, expired: row.expired }
+        case "Lost":
+          return { _tag: row.outcome }
+        default:
+          return yield* Effect.die(unexpected("RunStore.activate", row?.outcome))
+      }
+    }),
 
     withdraw: (lease) =>
       Principal.use(({ ownerId }) => {
@@ -191,53 +189,51 @@ export const runStarts = (
         )
       }),
 
-    answer: (answers) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = answersArguments(answers, ownerId)
-        const [row] = yield* lockingWrite<OutcomeRow>(
-          "RunStore.answer",
-          `select (o.r).outcome, (o.r).run_id as outcome_run, (o.r).leg_start, (o.r).fingerprint
-           from (select ${callWithLockTimeout(database, "answer_some", args)} as r offset 0) o`,
-          Object.values(args)
-        )
-        switch (row?.outcome) {
-          case "Stored":
-          case "NotOpen":
-            return { _tag: row.outcome }
-          case "Repeated":
-            return decodeRepeated(row)
-          default:
-            return yield* Effect.die(unexpected("RunStore.answer", row?.outcome))
-        }
-      }),
+    answer: Effect.fnUntraced(function* (answers) {
+      const { ownerId } = yield* Principal
+      const args = answersArguments(answers, ownerId)
+      const [row] = yield* lockingWrite<OutcomeRow>(
+        "RunStore.answer",
+        `select (o.r).outcome, (o.r).run_id as outcome_run, (o.r).leg_start, (o.r).fingerprint
+         from (select ${callWithLockTimeout(database, "answer_some", args)} as r offset 0) o`,
+        Object.values(args)
+      )
+      switch (row?.outcome) {
+        case "Stored":
+        case "NotOpen":
+          return { _tag: row.outcome }
+        case "Repeated":
+          return decodeRepeated(row)
+        default:
+          return yield* Effect.die(unexpected("RunStore.answer", row?.outcome))
+      }
+    }),
 
-    continue: (next) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const rows = yield* start(
-          "RunStore.continue",
-          "continue_run",
-          { ...continueArguments(next, ownerId), holder: holder() },
-          next.historyTokens
-        )
-        const row = rows[0]
-        switch (row?.outcome) {
-          case "Started": {
-            const answer = started(rows, row, ownerId, next.historyTokens)
-            yield* echo(next.runId, answer.lease.threadId, false)
-            return answer
-          }
-          case "NotOpen":
-            return { _tag: row.outcome }
-          case "OverLimit":
-            return readRefusal(row)
-          case "Repeated":
-            return decodeRepeated(row)
-          default:
-            return yield* Effect.die(unexpected("RunStore.continue", row?.outcome))
+    continue: Effect.fnUntraced(function* (next) {
+      const { ownerId } = yield* Principal
+      const rows = yield* start(
+        "RunStore.continue",
+        "continue_run",
+        { ...continueArguments(next, ownerId), holder: holder() },
+        next.historyTokens
+      )
+      const row = rows[0]
+      switch (row?.outcome) {
+        case "Started": {
+          const answer = started(rows, row, ownerId, next.historyTokens)
+          yield* echo(next.runId, answer.lease.threadId, false)
+          return answer
         }
-      })
+        case "NotOpen":
+          return { _tag: row.outcome }
+        case "OverLimit":
+          return readRefusal(row)
+        case "Repeated":
+          return decodeRepeated(row)
+        default:
+          return yield* Effect.die(unexpected("RunStore.continue", row?.outcome))
+      }
+    })
   }
 }
 

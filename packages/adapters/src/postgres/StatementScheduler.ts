@@ -3,6 +3,7 @@
  * sessions do most of the work and more are opened only when they are needed. An exclusive statement gets a session to itself; one session
  * always stays free for short statements. One fiber checks the timeouts of all statements, because a timer for each would cost more.
  */
+import { TransientSet } from "@colloquy/core/adapters"
 import type { PgConnection, Result, Row } from "@effect/sql-pg/PgConnection"
 import type { PgPool } from "@effect/sql-pg/PgPool"
 import * as Cause from "effect/Cause"
@@ -58,7 +59,7 @@ export class StatementScheduler {
   /** Owners take turns, so that one owner's statements do not hold up another's. */
   private readonly waiting = { shared: new OwnersInTurn<Job>(), exclusive: new OwnersInTurn<Job>() }
   /** All jobs whose caller still waits for the answer, the oldest first. */
-  private readonly jobs = new Set<Job>()
+  private readonly jobs = new TransientSet<Job>()
   private readonly active = Latch.makeUnsafe()
   /** The average duration of a short statement, in milliseconds. New durations count one part in 32. */
   private averageDuration = 1

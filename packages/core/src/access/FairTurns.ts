@@ -2,6 +2,7 @@
  * Pure: whose work is next. Owners take turns: the one with the least work running is next, then the one on whom the least time was spent.
  * Time that was spent before an owner joined counts neither for nor against it. Of one owner, the work that came first is next.
  */
+import { TransientMap, TransientSet } from "../primitives/Transient.ts"
 
 export interface FairLimits {
   /** How many pieces of work run at once. */
@@ -14,8 +15,8 @@ export interface FairLimits {
 const moreWhenLate = 1
 
 interface OwnerTurns<Work> {
-  readonly waiting: Set<Work>
-  readonly running: Set<Work>
+  readonly waiting: TransientSet<Work>
+  readonly running: TransientSet<Work>
   /** In milliseconds. */
   spent: number
 }
@@ -32,11 +33,11 @@ export interface FairTurns<Work> {
 
 /** Makes the order of a fair queue, without effects. */
 export const makeFairTurns = <Work>({ atOnce, share }: FairLimits): FairTurns<Work> => {
-  const owners = new Map<string, OwnerTurns<Work>>()
+  const owners = new TransientMap<string, OwnerTurns<Work>>()
   /** What was spent on the owner that got least. Who joins begins here. */
   let floor = 0
   let running = 0
-  const late = new Set<Work>()
+  const late = new TransientSet<Work>()
 
   const isIdle = (owner: OwnerTurns<Work>) => owner.waiting.size === 0 && owner.running.size === 0
 
@@ -49,7 +50,7 @@ export const makeFairTurns = <Work>({ atOnce, share }: FairLimits): FairTurns<Wo
 
   return {
     join: (name, work) => {
-      const owner = owners.get(name) ?? { waiting: new Set(), running: new Set(), spent: floor }
+      const owner = owners.get(name) ?? { waiting: new TransientSet(), running: new TransientSet(), spent: floor }
       owner.waiting.add(work)
       owners.set(name, owner)
     },

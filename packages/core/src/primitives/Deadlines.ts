@@ -11,6 +11,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { makeAlarm } from "./Alarm.ts"
+import { TransientSet } from "./Transient.ts"
 
 export interface DeadlinesPort {
   /**
@@ -45,7 +46,7 @@ interface Entry {
 
 export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
-  const entries = new Set<Entry>()
+  const entries = new TransientSet<Entry>()
   const alarm = yield* makeAlarm((now) =>
     Effect.sync(() => {
       let next = Number.POSITIVE_INFINITY

@@ -1,4 +1,5 @@
 /** A cache of limited size: the least recently used entries are removed. The caller states the size of an entry. */
+import { TransientMap } from "./Transient.ts"
 
 interface Entry<A> {
   readonly value: A
@@ -8,7 +9,7 @@ interface Entry<A> {
 export class RecentlyUsed<A> {
   private readonly limit: number
   /** A map keeps the order in which its keys were set. */
-  private readonly entries = new Map<string, Entry<A>>()
+  private readonly entries = new TransientMap<string, Entry<A>>()
   private size = 0
 
   /** `limit` is the total size of all entries, in the unit of their sizes. */

@@ -23,9 +23,11 @@ import { Principal } from "../access/Principal.ts"
 import { makeAlarm } from "../primitives/Alarm.ts"
 import { inTime } from "../primitives/Deadlines.ts"
 import type { FollowUpId } from "../primitives/Ids.ts"
+import { makeOwnedFibers } from "../primitives/OwnedFibers.ts"
 import type { Page } from "../primitives/Page.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
+import { TransientMap } from "../primitives/Transient.ts"
 import { UnderWay } from "../primitives/UnderWay.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
 import { FollowUpFailed, type FollowUpWorker, type TypedWorker, typedWorker } from "./FollowUpWorker.ts"
@@ -97,26 +99,25 @@ export class FollowUps extends Context.Service<
       const claimTime = Duration.fromInputUnsafe(settings.claim ?? defaultClaim)
       const poll = Duration.toMillis(settings.poll)
       const workers = new Map<string, FollowUpWorker>()
-      const running = new Map<FollowUpId, RunningFollowUp>()
-      // This scope closes before the store does. An interrupted follow-up is claimed again after its claim has expired.
-      const scope = yield* Scope.fork(yield* Scope.Scope)
+      const running = new TransientMap<FollowUpId, RunningFollowUp>()
+      // These fibers end before the store does. An interrupted follow-up is claimed again after its claim has expired.
+      const { fork } = yield* makeOwnedFibers
 
-      const start = (claim: FollowUpClaim, worker: FollowUpWorker) =>
-        Effect.gen(function* () {
-          const ended = underWay.begin()
-          const work = attempt(store, settings, worker, claim).pipe(
-            Effect.ensuring(
-              Effect.sync(() => {
-                ended()
-                running.delete(claim.followUp.id)
-                wake()
-              })
-            )
+      const start = Effect.fnUntraced(function* (claim: FollowUpClaim, worker: FollowUpWorker) {
+        const ended = underWay.begin()
+        const work = attempt(store, settings, worker, claim).pipe(
+          Effect.ensuring(
+            Effect.sync(() => {
+              ended()
+              running.delete(claim.followUp.id)
+              wake()
+            })
           )
-          const entry: RunningFollowUp = { claim, fiber: null, lateAt: (yield* Clock.currentTimeMillis) + patience }
-          running.set(claim.followUp.id, entry)
-          entry.fiber = yield* Effect.forkIn(work, scope)
-        })
+        )
+        const entry: RunningFollowUp = { claim, fiber: null, lateAt: (yield* Clock.currentTimeMillis) + patience }
+        running.set(claim.followUp.id, entry)
+        entry.fiber = yield* fork(work)
+      })
 
       const claimSome = Effect.fnUntraced(function* (limit: number, rules: ClaimRules) {
         if (limit <= 0) return
@@ -157,7 +158,7 @@ export class FollowUps extends Context.Service<
         )
         for (const id of lost) {
           const lostWork = running.get(id)
-          if (lostWork?.fiber != null) yield* Effect.forkIn(Fiber.interrupt(lostWork.fiber), scope)
+          if (lostWork?.fiber != null) yield* fork(Fiber.interrupt(lostWork.fiber))
         }
       }).pipe(Effect.catchCause((cause) => Effect.logWarning("Claims of follow-ups could not be renewed", cause)))
       yield* stopLost.pipe(Effect.delay(Duration.times(claimTime, 1 / 3)), Effect.forever, Effect.forkScoped)

@@ -12,6 +12,7 @@ import type { LogTail } from "./LogTail.ts"
 import type { RunLog } from "./RunLog.ts"
 import type { Lease, LogEvent } from "./LogRecords.ts"
 import type { RunStore } from "./RunStore.ts"
+import { TransientMap } from "../primitives/Transient.ts"
 
 /** Why a leg was stopped from outside; null if it was not. */
 export type StopReason = "cancelled" | "lost" | "shutdown"
@@ -40,7 +41,7 @@ export const makeLiveRuns = <E extends LogEvent>(
   lease: Duration.Duration
 ): Effect.Effect<LiveRuns<E>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const runs = new Map<RunId, LiveRun<E>>()
+    const runs = new TransientMap<RunId, LiveRun<E>>()
     const { begin } = yield* UnderWay
     const ends = new WeakMap<LiveRun<E>, () => void>()
 

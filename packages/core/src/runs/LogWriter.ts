@@ -12,6 +12,7 @@ import { type Alarm, makeAlarm } from "../primitives/Alarm.ts"
 import type { LiveRun, LiveRuns } from "./LiveRuns.ts"
 import type { LogEvent } from "./LogRecords.ts"
 import type { RunStore } from "./RunStore.ts"
+import { TransientMap } from "../primitives/Transient.ts"
 
 export interface LogWriter<E extends LogEvent> {
   /** Writes the run's log from now on. */
@@ -27,7 +28,7 @@ export const makeLogWriter = <E extends LogEvent>(
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     /** Runs with events to write, and the time when they are due. */
-    const due = new Map<LiveRun<E>, number>()
+    const due = new TransientMap<LiveRun<E>, number>()
 
     const plan = (run: LiveRun<E>, now: number): void => {
       if (!run.tail.isWaiting) return void due.delete(run)

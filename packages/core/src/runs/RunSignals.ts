@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import type { RunId, ThreadId } from "../primitives/Ids.ts"
 import type { RunSignal } from "./LogRecords.ts"
 import type { RunStore } from "./RunStore.ts"
+import { TransientMap } from "../primitives/Transient.ts"
 
 export interface RunSignals {
   /**
@@ -23,7 +24,7 @@ export const makeRunSignals = (
   onCancel: (runId: RunId) => Effect.Effect<void>
 ): Effect.Effect<RunSignals, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const listeners = new Map<string, Set<() => void>>()
+    const listeners = new TransientMap<string, Set<() => void>>()
     const tell = (signal: RunSignal) => {
       if (listeners.size === 0) return
       for (const id of [signal.runId, signal.threadId]) for (const notify of new Set(listeners.get(id))) notify()

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import { RunningTurns } from "./RunningTurns.ts"
 import { ShuttingDown } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
+import { TransientSet } from "../primitives/Transient.ts"
 
 /**
  * How long a closing kernel waits for calls that are still beginning a turn. The limit exists because such a call may hang in the host's
@@ -35,7 +36,7 @@ export class Admissions extends Context.Service<
     Effect.gen(function* () {
       const running = yield* RunningTurns
       const { drainTimeout } = yield* TurnSettings
-      const admitted = new Set<Deferred.Deferred<void>>()
+      const admitted = new TransientSet<Deferred.Deferred<void>>()
       let refuses = false
 
       const admissionsEnd = Effect.suspend(() =>

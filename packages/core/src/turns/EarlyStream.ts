@@ -16,7 +16,7 @@ import { Admissions } from "./Admissions.ts"
 import { type Draft, endDraft } from "./Draft.ts"
 import { Followers } from "./Followers.ts"
 import type { Place, PlaceOutdated } from "./Place.ts"
-import { LegScope } from "./RunningTurns.ts"
+import { LegFibers } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import type { StartError } from "./TurnUseCases.ts"
@@ -32,12 +32,12 @@ export class EarlyStream extends Context.Service<
     ) => Effect.Effect<StartedTurn, E | ShuttingDown, Principal>
   }
 >()("@colloquy/core/turns/EarlyStream") {
-  static readonly layer: Layer.Layer<EarlyStream, never, Admissions | Followers | LegScope> = Layer.effect(
+  static readonly layer: Layer.Layer<EarlyStream, never, Admissions | Followers | LegFibers> = Layer.effect(
     EarlyStream,
     Effect.gen(function* () {
       const { admit } = yield* Admissions
       const followers = yield* Followers
-      const scope = yield* LegScope
+      const { fork } = yield* LegFibers
 
       return EarlyStream.of({
         begin: Effect.fnUntraced(function* <E extends StartError | PlaceOutdated>(
@@ -45,7 +45,7 @@ export class EarlyStream extends Context.Service<
           draft: Draft,
           rest: Effect.Effect<StartedTurn, E, Principal>
         ): Effect.fn.Return<StartedTurn, E | ShuttingDown, Principal> {
-          const fiber = yield* Effect.forkIn(admit(rest), scope)
+          const fiber = yield* fork(admit(rest))
           const first = yield* Effect.raceFirst(
             Effect.as(Deferred.await(draft.firstEvent), null),
             Effect.onInterrupt(Fiber.join(fiber), () =>

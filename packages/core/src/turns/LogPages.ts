@@ -12,6 +12,7 @@ import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import { fromLog, type TurnEvent } from "./TurnEvent.ts"
+import { TransientMap } from "../primitives/Transient.ts"
 
 export interface LogPage {
   readonly events: ReadonlyArray<TurnEvent>
@@ -30,7 +31,7 @@ const keptPages = 32
 type Read = Deferred.Deferred<LogPage | null, StoreUnavailable>
 
 export const makeLogPages = (store: Pick<typeof RunStore.Service, "read">): ReadPage => {
-  const underWay = new Map<string, Read>()
+  const underWay = new TransientMap<string, Read>()
   const pages = new RecentlyUsed<LogPage>(keptPages)
 
   const readAndShare = Effect.fnUntraced(function* (key: string, runId: RunId, after: number) {

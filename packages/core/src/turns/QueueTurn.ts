@@ -26,7 +26,7 @@ import { LeaseLost, Withdrawn } from "./EndLeg.ts"
 import { type NewLeg, pushFirst } from "./Leg.ts"
 import { Recovery } from "./Recovery.ts"
 import { RunLeg } from "./RunLeg.ts"
-import { LegScope, RunningTurns, TurnSignals } from "./RunningTurns.ts"
+import { LegFibers, RunningTurns, TurnSignals } from "./RunningTurns.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { ThreadBusy } from "./TurnErrors.ts"
 import { isKept, type TurnEvent } from "./TurnEvent.ts"
@@ -66,14 +66,14 @@ export class QueueTurn extends Context.Service<
   static readonly layer: Layer.Layer<
     QueueTurn,
     never,
-    RunStore | FollowUps | RunningTurns | LegScope | TurnSignals | Recovery | RunLeg
+    RunStore | FollowUps | RunningTurns | LegFibers | TurnSignals | Recovery | RunLeg
   > = Layer.effect(
     QueueTurn,
     Effect.gen(function* () {
       const store = yield* RunStore
       const workers = yield* FollowUps
       const running = yield* RunningTurns
-      const scope = yield* LegScope
+      const { fork } = yield* LegFibers
       const signals = yield* TurnSignals
       const recovery = yield* Recovery
       const legs = yield* RunLeg
@@ -137,7 +137,7 @@ export class QueueTurn extends Context.Service<
               log.close("lost")
             })
           ),
-          Effect.forkIn(scope, { uninterruptible: true })
+          (waiting) => fork(waiting, { uninterruptible: true })
         )
       })
 
@@ -175,7 +175,7 @@ export class QueueTurn extends Context.Service<
               Deferred.doneUnsafe(saved, Effect.void)
             })
           ),
-          Effect.forkIn(scope, { uninterruptible: true })
+          (waiting) => fork(waiting, { uninterruptible: true })
         )
         return Deferred.await(saved)
       })

@@ -10,7 +10,7 @@
  *     speak      parts read the answer aloud                               `Speaking`
  *   8 settle     store log, message, run, charges, follow-ups together     `EndLeg`, `Settlement`
  *
- * All steps run in the kernel's scope, so they go on when the client disconnects. `FollowUps` runs the follow-ups, in any process.
+ * All steps run in fibers of the kernel, so they go on when the client disconnects. `FollowUps` runs the follow-ups, in any process.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ import { beginLeg, type Leg, type NewLeg } from "./Leg.ts"
 import { LiveTurns } from "./LiveTurns.ts"
 import { type LegError, LegOutcome, ModelLoop, type Reading } from "./ModelLoop.ts"
 import { Recall } from "./Recall.ts"
-import { LegScope, RunningTurns, TurnLogs } from "./RunningTurns.ts"
+import { LegFibers, RunningTurns, TurnLogs } from "./RunningTurns.ts"
 import { Speaking } from "./Speaking.ts"
 import type { TurnEvent } from "./TurnEvent.ts"
 import { TurnSettings } from "./TurnSettings.ts"
@@ -41,7 +41,7 @@ export class RunLeg extends Context.Service<
   RunLeg,
   {
     /**
-     * Starts a leg in the kernel's scope. `stored` is the number of events of its log that the store already has. `awaitTurn` returns the
+     * Starts a leg in a fiber of the kernel. `stored` is the number of events of its log that the store already has. `awaitTurn` returns the
      * history, at once or when the thread is free.
      */
     readonly start: (leg: NewLeg, stored: number, awaitTurn: AwaitTurn) => Effect.Effect<void, never, Principal>
@@ -50,7 +50,7 @@ export class RunLeg extends Context.Service<
   static readonly layer: Layer.Layer<
     RunLeg,
     never,
-    | LegScope
+    | LegFibers
     | RunningTurns
     | TurnLogs
     | RecalledTexts
@@ -64,7 +64,7 @@ export class RunLeg extends Context.Service<
   > = Layer.effect(
     RunLeg,
     Effect.gen(function* () {
-      const scope = yield* LegScope
+      const fibers = yield* LegFibers
       const running = yield* RunningTurns
       const logs = yield* TurnLogs
       const settings = yield* TurnSettings
@@ -115,9 +115,9 @@ export class RunLeg extends Context.Service<
           Effect.ensuring(Effect.sync(() => running.remove(run))),
           traced("invoke_agent", { attributes: legAttributes(leg) }),
           // Only the work can be interrupted. A fiber that could be stopped before its first step would end without settling anything.
-          Effect.forkIn(scope, { uninterruptible: true })
+          (leg) => fibers.fork(leg, { uninterruptible: true })
         )
-        if (scope.state._tag === "Closed") leg.log.close("lost")
+        if (fibers.isClosed()) leg.log.close("lost")
       })
 
       return RunLeg.of({ start })

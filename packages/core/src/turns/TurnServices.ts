@@ -37,7 +37,7 @@ import { Repeats } from "./Repeats.ts"
 import { resumedRuns } from "./ResumedRuns.ts"
 import { Resumption } from "./Resumption.ts"
 import { RunLeg } from "./RunLeg.ts"
-import { LegScope, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.ts"
+import { LegFibers, RunningTurns, TurnLogs, TurnSignals } from "./RunningTurns.ts"
 import { Settlements } from "./Settlements.ts"
 import { Speaking } from "./Speaking.ts"
 import { ToolOutputs } from "./ToolOutputs.ts"
@@ -60,7 +60,7 @@ export type TurnPorts =
 
 /** The state of this process. */
 const running = Layer.mergeAll(TurnSignals.layer, TurnLogs.layer, Admissions.layer).pipe(
-  Layer.provideMerge([RunningTurns.layer, LegScope.layer])
+  Layer.provideMerge([RunningTurns.layer, LegFibers.layer])
 )
 
 /** Steps 5 to 8. */

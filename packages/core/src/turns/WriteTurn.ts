@@ -33,7 +33,7 @@ import { QueueTurn } from "./QueueTurn.ts"
 import { Recovery } from "./Recovery.ts"
 import { Repeats } from "./Repeats.ts"
 import { RunLeg } from "./RunLeg.ts"
-import { LegScope } from "./RunningTurns.ts"
+import { LegFibers } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
 import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { type FirstAnswerGone, ThreadBusy, ThreadChanged } from "./TurnErrors.ts"
@@ -73,7 +73,7 @@ export class WriteTurn extends Context.Service<
   static readonly layer: Layer.Layer<
     WriteTurn,
     never,
-    RunStore | FollowUps | Repeats | Recovery | Cancellation | Followers | LegScope | RunLeg | QueueTurn
+    RunStore | FollowUps | Repeats | Recovery | Cancellation | Followers | LegFibers | RunLeg | QueueTurn
   > = Layer.effect(
     WriteTurn,
     Effect.gen(function* () {
@@ -86,7 +86,7 @@ export class WriteTurn extends Context.Service<
       const legs = yield* RunLeg
       const { queue, queueSave } = yield* QueueTurn
       const settings = yield* TurnSettings
-      const scope = yield* LegScope
+      const { fork } = yield* LegFibers
       const counter = yield* TokenCounter
       const findQuota = yield* Quotas
 
@@ -111,7 +111,7 @@ export class WriteTurn extends Context.Service<
         const { begin, first } = yield* beginRun(turn)
         const policy = turn.takesBack === null ? (request.busy ?? settings.busy) : "reject"
         const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
-          Effect.forkIn(goOnLater(turn, begin, first), scope)
+          fork(goOnLater(turn, begin, first))
         )
         const events = yield* followers.events(begin.run.id, 0, log)
         const started = startedTurn(

@@ -38,27 +38,26 @@ export const layer = HttpApiBuilder.group(
     const wings = yield* Wings
 
     /** The files of a message that is refused are deleted before the answer is sent. */
-    const answer = <A extends MessageBody | StatelessMessageBody>(
+    const answer = Effect.fnUntraced(function* (
       sent: Parameters<typeof readIdempotency>[0],
-      { discard, raw, value }: DecodedBody<A>,
+      { discard, raw, value }: DecodedBody<MessageBody | StatelessMessageBody>,
       rest: Partial<TurnRequest>
-    ) =>
-      Effect.gen(function* () {
-        const files = receivedFiles(raw)
-        const request: TurnRequest = {
-          ...commonRequest(value),
-          ...compact({ options: wings.options(value, raw), ignored: findIgnored(wings, value) }),
-          ...rest
-        }
-        const repeat = yield* readIdempotency(sent, () => {
-          const options = compact({ options: wings.options(value, { ...raw, files: raw.files.map(withoutIds) }) })
-          return asked({ ...request, ...options }, files, value.background === true)
-        })
-        const started = start({ ...request, ...repeat }, files)
-        return value.background === true
-          ? yield* accept(Effect.onError(started, () => discard))
-          : yield* deliver(started, value.stream === true, discard)
+    ) {
+      const files = receivedFiles(raw)
+      const request: TurnRequest = {
+        ...commonRequest(value),
+        ...compact({ options: wings.options(value, raw), ignored: findIgnored(wings, value) }),
+        ...rest
+      }
+      const repeat = yield* readIdempotency(sent, () => {
+        const options = compact({ options: wings.options(value, { ...raw, files: raw.files.map(withoutIds) }) })
+        return asked({ ...request, ...options }, files, value.background === true)
       })
+      const started = start({ ...request, ...repeat }, files)
+      return value.background === true
+        ? yield* accept(Effect.onError(started, () => discard))
+        : yield* deliver(started, value.stream === true, discard)
+    })
 
     return handlers
       .handleRaw("send", (raw) =>
