@@ -134,8 +134,9 @@ const handlers = HttpApiBuilder.group(
         )
       )
       .handle("get", ({ params }) => mapped(({ get }) => Effect.map(get(params.server), toRecord)))
-      .handle("begin", (sent) =>
-        Effect.gen(function* () {
+      .handle(
+        "begin",
+        Effect.fnUntraced(function* (sent) {
           const { begin } = yield* installed
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
           const { expiresAt, url } = yield* begin(sent.params.server, idempotency?.key).pipe(
