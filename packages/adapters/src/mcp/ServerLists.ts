@@ -25,23 +25,30 @@ export const readList = Effect.fnUntraced(function* (
   most: number,
   isWanted: (entry: unknown) => boolean = () => true
 ) {
-  const found: Array<unknown> = []
-  let pages = 0
-  let cursor: string | undefined
-  const readAll = Effect.gen(function* () {
-    do {
-      const page = yield* readPage(connection, kind, cursor, most)
-      found.push(...page.entries.filter(isWanted))
-      cursor = page.cursor
-      pages += 1
-    } while (cursor !== undefined && pages < mostPages && found.length < most)
-  })
-  yield* Effect.timeoutOrElse(readAll, {
+  const { cursor, found } = yield* Effect.timeoutOrElse(readPages(connection, kind, most, isWanted), {
     duration: listTimeout,
     orElse: () => Effect.fail(new ServerUnreachable({ cause: new Error(`its list of ${kind} takes too long`) }))
   })
   const list: ServerList = { found: found.slice(0, most), hasMore: cursor !== undefined || found.length > most }
   return list
+})
+
+const readPages = Effect.fnUntraced(function* (
+  connection: Connection,
+  kind: "tools" | "resources" | "prompts",
+  most: number,
+  isWanted: (entry: unknown) => boolean
+) {
+  const found: Array<unknown> = []
+  let pages = 0
+  let cursor: string | undefined
+  do {
+    const page = yield* readPage(connection, kind, cursor, most)
+    found.push(...page.entries.filter(isWanted))
+    cursor = page.cursor
+    pages += 1
+  } while (cursor !== undefined && pages < mostPages && found.length < most)
+  return { cursor, found }
 })
 
 const readPage = (

@@ -121,13 +121,14 @@ export const layer = HttpApiBuilder.group(
           return threadToWire({ thread, messages: [] }, wings)
         })
       )
-      .handle("listThreads", ({ params, query }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listThreads",
+        Effect.fnUntraced(function* ({ params, query }) {
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
           const list = threads.showAll({ page: readPage(query), assistantId, includeMessages: true })
           return yield* lists.inTurn(Effect.flatMap(list, (found) => writeThreads(found, wings)))
-        }).pipe(Effect.mapError(toWireError))
+        }, Effect.mapError(toWireError))
       )
   })
 )
