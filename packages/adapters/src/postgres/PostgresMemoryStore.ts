@@ -1,5 +1,5 @@
 /** `MemoryStore` on PostgreSQL. Most methods send one statement. A search is a search in the index of chunks, joined with the memories. */
-import { type AssistantId, Principal, type StoreUnavailable } from "@colloquy/core"
+import { type AssistantId, Principal } from "@colloquy/core"
 import {
   candidates,
   type MemoryChange,

@@ -76,5 +76,5 @@ const renewLeases = Effect.fnUntraced(
 )
 
 /** Three attempts before a lease expires. */
-const keepLeases = (...[store, open, lease]: Parameters<typeof renewLeases>) =>
+const keepLeases = (store: typeof SessionStore.Service, open: ReadonlySet<OpenSession>, lease: Duration.Duration) =>
   Effect.repeat(renewLeases(store, open, lease), Schedule.spaced(Duration.millis(Duration.toMillis(lease) / 3)))
