@@ -167,6 +167,7 @@ const completeUpload = Effect.fnUntraced(function* ({ client, etags, key, upload
   // The service sends the status 200 before it has finished, so the body may still contain an error.
   if (answer.text.includes("<Error>")) return yield* new StoreUnavailable({ operation: "BlobStore.put" })
 })
+
 const abortUpload = ({ client, key, uploadId }: Upload) =>
   uploadId === undefined
     ? Effect.void

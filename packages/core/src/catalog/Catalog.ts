@@ -207,14 +207,12 @@ const makeListCache = <A>(
   })
 
 /** Fails, unlike the other lists: a failed request proves nothing about a video model. */
-const listVideos = Effect.fnUntraced(
-  function* (provider: Provider) {
-    const items = yield* provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
-    return { items, at: new Date(yield* Clock.currentTimeMillis) }
-  },
-  (listing, { id }) =>
-    inTime("20 seconds", () => Effect.fail(new ModelError({ reason: "timeout", provider: id, model: "" })))(listing)
-)
+const listVideos = Effect.fnUntraced(function* (provider: Provider): Effect.fn.Return<Listed<ModelInfo>, ModelError> {
+  const list = provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
+  const late = () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" }))
+  const items = yield* inTime("20 seconds", late)(list)
+  return { items, at: new Date(yield* Clock.currentTimeMillis) }
+})
 
 const listModels = (provider: Provider): Effect.Effect<Listed<ModelInfo>> =>
   ask(provider, provider.listModels, "20 seconds", "models")

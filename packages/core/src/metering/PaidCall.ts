@@ -39,32 +39,21 @@ export interface PaidCall<A, E, R> {
   readonly chargesOfFailure?: (error: E) => ReadonlyArray<Charge>
 }
 
-type Restore = Parameters<Parameters<typeof Effect.uninterruptibleMask>[0]>[0]
-
 /** Makes a call between its note and its charge. A call that is interrupted, or that has a defect, is charged with unknown usage. */
 export const paid = <A, E, R, E2>(
   begin: BeginCharge<E2>,
-  paidCall: PaidCall<A, E, R>
+  { call, charges, chargesOfFailure, payee }: PaidCall<A, E, R>
 ): Effect.Effect<A, E | E2, R | Principal> =>
-  Effect.uninterruptibleMask((restore) => chargedCall(begin, paidCall, restore))
-
-const chargedCall = Effect.fnUntraced(function* <A, E, R, E2>(
-  begin: BeginCharge<E2>,
-  { call, charges, chargesOfFailure, payee }: PaidCall<A, E, R>,
-  restore: Restore
-): Effect.fn.Return<A, E | E2, R | Principal> {
-  const end = yield* restore(begin(payee))
-  const exit = yield* Effect.exit(restore(call))
-  if (Exit.isSuccess(exit)) {
-    yield* end(charges(exit.value))
-    return exit.value
-  }
-  const error = Exit.hasInterrupts(exit) ? Option.none() : Cause.findErrorOption(exit.cause)
-  yield* end(
-    Option.match(error, {
-      onNone: () => [unknownCharge(payee)],
-      onSome: (failure) => chargesOfFailure?.(failure) ?? []
-    })
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(restore(begin(payee)), (end) =>
+      Effect.flatMap(Effect.exit(restore(call)), (exit) => {
+        if (Exit.isSuccess(exit)) return Effect.as(end(charges(exit.value)), exit.value)
+        const error = Exit.hasInterrupts(exit) ? Option.none() : Cause.findErrorOption(exit.cause)
+        const spent = Option.match(error, {
+          onNone: () => [unknownCharge(payee)],
+          onSome: (failure) => chargesOfFailure?.(failure) ?? []
+        })
+        return Effect.andThen(end(spent), exit)
+      })
+    )
   )
-  return yield* exit
-})
