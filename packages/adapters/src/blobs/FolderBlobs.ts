@@ -60,42 +60,35 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
     })
 
   return BlobStore.of({
-    put: (id, bytes) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const path = blobPath(ownerId, id)
-        if (path === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
-        return yield* Effect.acquireUseRelease(
-          attempt("BlobStore.put", () => openUnfinished(places)),
-          (file) =>
-            Effect.gen(function* () {
-              const stored = yield* writePieces(bytes, pieceSize, (piece) =>
-                attempt("BlobStore.put", () => writeAll(file.handle, piece))
-              )
-              yield* attempt("BlobStore.put", () => publish(file, ownerFolder(ownerId), path))
-              return stored
-            }),
-          (file) => Effect.promise(() => discard(file))
-        )
-      }),
+    put: Effect.fnUntraced(function* (id, bytes) {
+      const { ownerId } = yield* Principal
+      const path = blobPath(ownerId, id)
+      if (path === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
+      return yield* Effect.acquireUseRelease(
+        attempt("BlobStore.put", () => openUnfinished(places)),
+        (file) =>
+          Effect.tap(
+            writePieces(bytes, pieceSize, (piece) => attempt("BlobStore.put", () => writeAll(file.handle, piece))),
+            () => attempt("BlobStore.put", () => publish(file, ownerFolder(ownerId), path))
+          ),
+        (file) => Effect.promise(() => discard(file))
+      )
+    }),
 
     head,
 
-    get: (id, range) =>
-      Stream.unwrap(
-        Effect.gen(function* () {
-          const { ownerId } = yield* Principal
-          const found = yield* head(id)
-          const path = blobPath(ownerId, id)
-          if (Option.isNone(found) || path === undefined) return yield* new BlobNotFound({ blobId: id })
-          const { from, to } = clampRange(found.value.size, range)
-          if (from === to) return Stream.empty
-          // A file that is removed before it is opened is not found. Once open, it can be read to its end even if it is removed.
-          return Stream.fromAsyncIterable(createReadStream(path, { start: from, end: to - 1 }), (cause) =>
-            isMissing(cause) ? new BlobNotFound({ blobId: id }) : unavailable("BlobStore.get", cause)
-          )
-        })
-      ),
+    get: Effect.fnUntraced(function* (id, range) {
+      const { ownerId } = yield* Principal
+      const found = yield* head(id)
+      const path = blobPath(ownerId, id)
+      if (Option.isNone(found) || path === undefined) return yield* new BlobNotFound({ blobId: id })
+      const { from, to } = clampRange(found.value.size, range)
+      if (from === to) return Stream.empty
+      // A file that is removed before it is opened is not found. Once open, it can be read to its end even if it is removed.
+      return Stream.fromAsyncIterable(createReadStream(path, { start: from, end: to - 1 }), (cause) =>
+        isMissing(cause) ? new BlobNotFound({ blobId: id }) : unavailable("BlobStore.get", cause)
+      )
+    }, Stream.unwrap),
 
     remove: (id) =>
       Principal.use(({ ownerId }) => {
@@ -108,24 +101,23 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
             )
       }),
 
-    sweep: (before, unneeded) =>
-      Effect.gen(function* () {
-        let count = 0
-        for (const owner of yield* attempt("BlobStore.sweep", () => readdir(places.blobs))) {
-          const folder = join(places.blobs, owner)
-          const old = yield* attempt("BlobStore.sweep", () => olderThan(folder, before))
-          for (let at = 0; at < old.length; at += groupSize) {
-            for (const id of yield* unneeded(old.slice(at, at + groupSize))) {
-              yield* attempt("BlobStore.sweep", () => rm(join(folder, id), { force: true }))
-              count++
-            }
+    sweep: Effect.fnUntraced(function* (before, unneeded) {
+      let count = 0
+      for (const owner of yield* attempt("BlobStore.sweep", () => readdir(places.blobs))) {
+        const folder = join(places.blobs, owner)
+        const old = yield* attempt("BlobStore.sweep", () => olderThan(folder, before))
+        for (let at = 0; at < old.length; at += groupSize) {
+          for (const id of yield* unneeded(old.slice(at, at + groupSize))) {
+            yield* attempt("BlobStore.sweep", () => rm(join(folder, id), { force: true }))
+            count++
           }
         }
-        for (const name of yield* attempt("BlobStore.sweep", () => olderThan(places.unfinished, before))) {
-          yield* attempt("BlobStore.sweep", () => rm(join(places.unfinished, name), { force: true }))
-        }
-        return count
-      })
+      }
+      for (const name of yield* attempt("BlobStore.sweep", () => olderThan(places.unfinished, before))) {
+        yield* attempt("BlobStore.sweep", () => rm(join(places.unfinished, name), { force: true }))
+      }
+      return count
+    })
   })
 }
 

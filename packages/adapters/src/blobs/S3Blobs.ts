@@ -48,70 +48,130 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
       return key === undefined ? Effect.succeed(absent) : use(key)
     })
 
+  const removeObject = Effect.fnUntraced(function* (key: string) {
+    const found = yield* objectSize("BlobStore.remove", key)
+    if (Option.isNone(found)) return false
+    yield* client.send("BlobStore.remove", { method: "DELETE", key, expected: [200, 204, 404] })
+    return true
+  })
+
+  const removeUnneeded = Effect.fnUntraced(function* <E, R>(
+    objects: S3Listing["objects"],
+    before: Date,
+    unneeded: Unneeded<E, R>
+  ): Effect.fn.Return<number, E | StoreUnavailable, R> {
+    const old = new Map(objects.filter(({ at }) => at < before).map(({ key }) => [blobIdFromKey(key), key]))
+    if (old.size === 0) return 0
+    let count = 0
+    for (const id of yield* unneeded([...old.keys()])) {
+      const key = old.get(id)
+      if (key === undefined) continue
+      yield* client.send("BlobStore.sweep", { method: "DELETE", key, expected: [200, 204, 404] })
+      count++
+    }
+    return count
+  })
+
   return BlobStore.of({
-    put: (id, bytes) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const key = objectKey(ownerId, id)
-        if (key === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
-        if (Option.isSome(yield* objectSize("BlobStore.put", key))) {
-          return yield* Effect.die(new Error(`A blob with the id "${id}" exists already.`))
-        }
-        return yield* upload(client, key, bytes)
-      }),
+    put: Effect.fnUntraced(function* (id, bytes) {
+      const { ownerId } = yield* Principal
+      const key = objectKey(ownerId, id)
+      if (key === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
+      if (Option.isSome(yield* objectSize("BlobStore.put", key))) {
+        return yield* Effect.die(new Error(`A blob with the id "${id}" exists already.`))
+      }
+      return yield* upload(client, key, bytes)
+    }),
 
     head: (id) => withKey(id, Option.none<{ readonly size: number }>(), (key) => objectSize("BlobStore.head", key)),
 
-    get: (id, range) =>
-      Stream.unwrap(
-        Effect.gen(function* () {
-          const found = yield* withKey(id, Option.none(), (key) =>
-            Effect.map(
-              objectSize("BlobStore.get", key),
-              Option.map(({ size }) => ({ key, size }))
-            )
-          )
-          if (Option.isNone(found)) return yield* new BlobNotFound({ blobId: id })
-          const { from, to } = clampRange(found.value.size, range)
-          return from === to ? Stream.empty : download(client, id, found.value.key, from, to)
-        })
-      ),
-
-    remove: (id) =>
-      withKey(id, false, (key) =>
-        Effect.gen(function* () {
-          const found = yield* objectSize("BlobStore.remove", key)
-          if (Option.isNone(found)) return false
-          yield* client.send("BlobStore.remove", { method: "DELETE", key, expected: [200, 204, 404] })
-          return true
-        })
-      ),
-
-    sweep: <E, R>(before: Date, unneeded: (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>) =>
-      Effect.gen(function* (): Effect.fn.Return<number, E | StoreUnavailable, R> {
-        let count = 0
-        yield* Stream.runForEach(listed(client, prefix), (objects) =>
-          Effect.gen(function* () {
-            const old = new Map(objects.filter(({ at }) => at < before).map(({ key }) => [blobIdFromKey(key), key]))
-            if (old.size === 0) return
-            for (const id of yield* unneeded([...old.keys()])) {
-              const key = old.get(id)
-              if (key === undefined) continue
-              yield* client.send("BlobStore.sweep", { method: "DELETE", key, expected: [200, 204, 404] })
-              count++
-            }
-          })
+    get: Effect.fnUntraced(function* (id, range) {
+      const found = yield* withKey(id, Option.none(), (key) =>
+        Effect.map(
+          objectSize("BlobStore.get", key),
+          Option.map(({ size }) => ({ key, size }))
         )
-        yield* abortOld(client, prefix, before)
-        return count
-      })
+      )
+      if (Option.isNone(found)) return yield* new BlobNotFound({ blobId: id })
+      const { from, to } = clampRange(found.value.size, range)
+      return from === to ? Stream.empty : download(client, id, found.value.key, from, to)
+    }, Stream.unwrap),
+
+    remove: (id) => withKey(id, false, removeObject),
+
+    sweep: Effect.fnUntraced(function* <E, R>(
+      before: Date,
+      unneeded: Unneeded<E, R>
+    ): Effect.fn.Return<number, E | StoreUnavailable, R> {
+      const counts = Stream.mapEffect(listed(client, prefix), (objects) => removeUnneeded(objects, before, unneeded))
+      const count = yield* Stream.runFold(
+        counts,
+        () => 0,
+        (sum, removed) => sum + removed
+      )
+      yield* abortOld(client, prefix, before)
+      return count
+    })
   })
 }
+
+type Unneeded<E, R> = (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>
 
 const isPlain = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/u.test(id)
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys under the prefix end in the ids that `put` was given
 const blobIdFromKey = (key: string): BlobId => key.slice(key.lastIndexOf("/") + 1) as BlobId
+
+interface Upload {
+  readonly client: S3Client
+  readonly key: string
+  /** Undefined until the first part is full. */
+  uploadId: string | undefined
+  readonly etags: Array<string>
+}
+
+const putWhole = ({ client, key }: Upload, body: Uint8Array) =>
+  client.send("BlobStore.put", { method: "PUT", key, body, expected: [200] })
+
+const beginUpload = ({ client, key }: Upload) =>
+  Effect.map(
+    client.send("BlobStore.put", { method: "POST", key, query: { uploads: "" }, expected: [200] }),
+    ({ text }) => readUploadId(text)
+  )
+
+const writePart = Effect.fnUntraced(function* (to: Upload, part: Uint8Array, index: number) {
+  if (index === 0 && part.length < partSize) return yield* Effect.asVoid(putWhole(to, part))
+  to.uploadId ??= yield* Effect.uninterruptible(beginUpload(to))
+  const query = { partNumber: String(index + 1), uploadId: to.uploadId }
+  const { headers } = yield* to.client.send("BlobStore.put", {
+    method: "PUT",
+    key: to.key,
+    query,
+    body: part,
+    expected: [200]
+  })
+  to.etags.push(headers.get("etag") ?? "")
+})
+
+const completeUpload = Effect.fnUntraced(function* ({ client, etags, key, uploadId }: Upload) {
+  if (uploadId === undefined) return
+  const parts = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`)
+  const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`)
+  const answer = yield* client.send("BlobStore.put", {
+    method: "POST",
+    key,
+    query: { uploadId },
+    body,
+    expected: [200]
+  })
+  // The service sends the status 200 before it has finished, so the body may still contain an error.
+  if (answer.text.includes("<Error>")) return yield* new StoreUnavailable({ operation: "BlobStore.put" })
+})
+
+const abortUpload = ({ client, key, uploadId }: Upload) =>
+  uploadId === undefined
+    ? Effect.void
+    : client.send("BlobStore.put", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
 
 /** A blob that fits into one part is sent with one request. A multipart upload begins when the first part is full. */
 const upload = <E, R>(
@@ -120,76 +180,29 @@ const upload = <E, R>(
   bytes: Stream.Stream<Uint8Array, E, R>
 ): Effect.Effect<StoredBytes, E | StoreUnavailable, R> =>
   Effect.suspend(() => {
-    let uploadId: string | undefined
-    const etags: Array<string> = []
-    const putWhole = (body: Uint8Array) => client.send("BlobStore.put", { method: "PUT", key, body, expected: [200] })
-    const begin = Effect.gen(function* () {
-      const answer = yield* client.send("BlobStore.put", {
-        method: "POST",
-        key,
-        query: { uploads: "" },
-        expected: [200]
-      })
-      return readUploadId(answer.text)
-    })
-    const write = (part: Uint8Array, index: number) =>
-      Effect.gen(function* () {
-        if (index === 0 && part.length < partSize) return yield* Effect.asVoid(putWhole(part))
-        uploadId ??= yield* Effect.uninterruptible(begin)
-        const query = { partNumber: String(index + 1), uploadId }
-        const { headers } = yield* client.send("BlobStore.put", {
-          method: "PUT",
-          key,
-          query,
-          body: part,
-          expected: [200]
-        })
-        etags.push(headers.get("etag") ?? "")
-      })
-    const complete = Effect.gen(function* () {
-      if (uploadId === undefined) return
-      const parts = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`)
-      const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`)
-      const answer = yield* client.send("BlobStore.put", {
-        method: "POST",
-        key,
-        query: { uploadId },
-        body,
-        expected: [200]
-      })
-      // The service sends the status 200 before it has finished, so the body may still contain an error.
-      if (answer.text.includes("<Error>")) return yield* new StoreUnavailable({ operation: "BlobStore.put" })
-    })
-    const abort = Effect.suspend(() =>
-      uploadId === undefined
-        ? Effect.void
-        : client.send("BlobStore.put", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
-    )
-    return writePieces(bytes, partSize, write).pipe(
-      Effect.tap(({ size }) => (size === 0 ? putWhole(new Uint8Array()) : complete)),
-      Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.ignore(abort)))
+    const to: Upload = { client, key, uploadId: undefined, etags: [] }
+    return writePieces(bytes, partSize, (part, index) => writePart(to, part, index)).pipe(
+      Effect.tap(({ size }) => (size === 0 ? putWhole(to, new Uint8Array()) : completeUpload(to))),
+      Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : Effect.ignore(abortUpload(to))))
     )
   })
 
 /** If the body is shorter than announced, `fetch` reports a broken connection, so an incomplete body is never taken for complete. */
-const download = (client: S3Client, id: BlobId, key: string, from: number, to: number) =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const answer = yield* client.open("BlobStore.get", {
-        method: "GET",
-        key,
-        headers: { range: `bytes=${from}-${to - 1}` },
-        expected: [200, 206, 404]
-      })
-      if (answer.status === 404 || answer.body === null) return yield* new BlobNotFound({ blobId: id })
-      const { body } = answer
-      return Stream.fromReadableStream({
-        evaluate: () => body,
-        onError: (cause) => new StoreUnavailable({ operation: "BlobStore.get", cause })
-        // A service may ignore the range and send the whole object, or more than was requested.
-      }).pipe(cutBytes(answer.status === 200 ? from : 0, to - from))
-    })
-  )
+const download = Effect.fnUntraced(function* (client: S3Client, id: BlobId, key: string, from: number, to: number) {
+  const answer = yield* client.open("BlobStore.get", {
+    method: "GET",
+    key,
+    headers: { range: `bytes=${from}-${to - 1}` },
+    expected: [200, 206, 404]
+  })
+  if (answer.status === 404 || answer.body === null) return yield* new BlobNotFound({ blobId: id })
+  const { body } = answer
+  return Stream.fromReadableStream({
+    evaluate: () => body,
+    onError: (cause) => new StoreUnavailable({ operation: "BlobStore.get", cause })
+    // A service may ignore the range and send the whole object, or more than was requested.
+  }).pipe(cutBytes(answer.status === 200 ? from : 0, to - from))
+}, Stream.unwrap)
 
 /** Lists all objects under the prefix, page by page. */
 const listed = (client: S3Client, prefix: string): Stream.Stream<S3Listing["objects"], StoreUnavailable> =>
@@ -208,13 +221,12 @@ const listed = (client: S3Client, prefix: string): Stream.Stream<S3Listing["obje
   )
 
 /** Aborts old uploads. For a service that cannot list uploads, only a lifecycle rule of the bucket can do this. */
-const abortOld = (client: S3Client, prefix: string, before: Date) =>
-  Effect.gen(function* () {
-    const query = { uploads: "", prefix: `${prefix}/` }
-    const { status, text } = yield* client.send("BlobStore.sweep", { method: "GET", query, expected: [200, 405, 501] })
-    if (status !== 200) return
-    for (const { at, key, uploadId } of readUploads(text)) {
-      if (at >= before) continue
-      yield* client.send("BlobStore.sweep", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
-    }
-  })
+const abortOld = Effect.fnUntraced(function* (client: S3Client, prefix: string, before: Date) {
+  const query = { uploads: "", prefix: `${prefix}/` }
+  const { status, text } = yield* client.send("BlobStore.sweep", { method: "GET", query, expected: [200, 405, 501] })
+  if (status !== 200) return
+  for (const { at, key, uploadId } of readUploads(text)) {
+    if (at >= before) continue
+    yield* client.send("BlobStore.sweep", { method: "DELETE", key, query: { uploadId }, expected: [200, 204, 404] })
+  }
+})

@@ -40,13 +40,12 @@ export const makeReadingLanes = Effect.fnUntraced(function* (bounds: Bounds, atO
       )
     )
 
-  return <A, Part, E, R>(file: FileToRead<E, R>, read: Read<A, Part>) =>
-    Effect.gen(function* () {
-      if (file.size > mostOfSmall) return yield* inLarge(collect(file), read)
-      const { answer, bytes } = yield* inSmall(file, read)
-      const needsMore = answer._tag === "Failure" && mayEndOtherwise(answer.failure, lessThanAll, bounds)
-      return yield* needsMore ? inLarge(Effect.succeed(bytes), read) : accepted(Effect.fromResult(answer), bounds)
-    })
+  return Effect.fnUntraced(function* <A, Part, E, R>(file: FileToRead<E, R>, read: Read<A, Part>) {
+    if (file.size > mostOfSmall) return yield* inLarge(collect(file), read)
+    const { answer, bytes } = yield* inSmall(file, read)
+    const needsMore = answer._tag === "Failure" && mayEndOtherwise(answer.failure, lessThanAll, bounds)
+    return yield* needsMore ? inLarge(Effect.succeed(bytes), read) : accepted(Effect.fromResult(answer), bounds)
+  })
 })
 
 const mayEndOtherwise = (ending: Ending, less: Bounds, bounds: Bounds): boolean =>

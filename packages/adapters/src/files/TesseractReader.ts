@@ -67,20 +67,16 @@ export const layer = (options: TesseractOptions = {}): Layer.Layer<never> =>
       const { inTurn } = yield* makeFairQueue({ atOnce, share: 1 })
       return {
         readable,
-        read: ({ bytes }) =>
-          Effect.gen(function* () {
-            const size = pictureSize(bytes)
-            if (size !== undefined && size.width * size.height > mostPixels) {
-              return yield* fail(
-                "too_large",
-                "The picture is too large to be read: it has more than 40 million pixels."
-              )
-            }
-            const answer = yield* Effect.catch(readInProcess<string>(rights, task, bytes, bounds), (ending) =>
-              failWith(ending, bounds)
-            )
-            return "refused" in answer ? yield* fail(answer.refused.reason, answer.refused.message) : answer.value
-          }).pipe(inTurn)
+        read: Effect.fnUntraced(function* ({ bytes }) {
+          const size = pictureSize(bytes)
+          if (size !== undefined && size.width * size.height > mostPixels) {
+            return yield* fail("too_large", "The picture is too large to be read: it has more than 40 million pixels.")
+          }
+          const answer = yield* Effect.catch(readInProcess<string>(rights, task, bytes, bounds), (ending) =>
+            failWith(ending, bounds)
+          )
+          return "refused" in answer ? yield* fail(answer.refused.reason, answer.refused.message) : answer.value
+        }, inTurn)
       }
     })
   )

@@ -45,22 +45,21 @@ export const blobStore = (state: State): typeof BlobStore.Service => {
   }
 
   return BlobStore.of({
-    put: (id, bytes) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        yield* ownedWrite(state, "BlobStore.put", () => undefined)
-        // A stream may use the memory of a chunk again.
-        const chunks = yield* Stream.runCollect(Stream.map(bytes, (chunk) => chunk.slice()))
-        const whole = joined(chunks)
-        const size = whole.length
-        const count = Math.ceil(size / pieceSize)
-        const pieces = Array.from({ length: count }, (_, at) => whole.slice(at * pieceSize, (at + 1) * pieceSize))
-        const hash = yield* hashPieces(pieces)
-        yield* ownedWrite(state, "BlobStore.put", (_, now) =>
-          insertNew(state.blobs, id, { ownerId, pieces, size, storedAt: now })
-        )
-        return { size, sha256: hash }
-      }),
+    put: Effect.fnUntraced(function* (id, bytes) {
+      const { ownerId } = yield* Principal
+      yield* ownedWrite(state, "BlobStore.put", () => undefined)
+      // A stream may use the memory of a chunk again.
+      const chunks = yield* Stream.runCollect(Stream.map(bytes, (chunk) => chunk.slice()))
+      const whole = joined(chunks)
+      const size = whole.length
+      const count = Math.ceil(size / pieceSize)
+      const pieces = Array.from({ length: count }, (_, at) => whole.slice(at * pieceSize, (at + 1) * pieceSize))
+      const hash = yield* hashPieces(pieces)
+      yield* ownedWrite(state, "BlobStore.put", (_, now) =>
+        insertNew(state.blobs, id, { ownerId, pieces, size, storedAt: now })
+      )
+      return { size, sha256: hash }
+    }),
     head: (id) => ownedStep((ownerId) => Option.map(Option.fromNullishOr(find(ownerId, id)), ({ size }) => ({ size }))),
     get: (id, range) =>
       Stream.unwrap(
@@ -78,11 +77,10 @@ export const blobStore = (state: State): typeof BlobStore.Service => {
         )
       ),
     remove: (id) => ownedStep((ownerId) => find(ownerId, id) !== undefined && state.blobs.delete(id)),
-    sweep: (before, unneeded) =>
-      Effect.gen(function* () {
-        const old = [...state.blobs].filter(([, row]) => row.storedAt < before.getTime()).map(([id]) => id)
-        const gone = yield* unneeded(old)
-        return yield* step(() => gone.filter((id) => state.blobs.delete(id)).length)
-      })
+    sweep: Effect.fnUntraced(function* (before, unneeded) {
+      const old = [...state.blobs].filter(([, row]) => row.storedAt < before.getTime()).map(([id]) => id)
+      const gone = yield* unneeded(old)
+      return yield* step(() => gone.filter((id) => state.blobs.delete(id)).length)
+    })
   })
 }

@@ -121,18 +121,15 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
         memories.forgottenAt = Math.max(memories.forgottenAt, at.getTime())
         return removed
       }),
-    copyAll: (from, to) =>
-      Effect.gen(function* () {
-        const rows = yield* ownedStep((ownerId) => memoryRows(ownerId, from))
-        const copies = yield* Effect.forEach(rows, (row) =>
-          Effect.map(newId(MemoryId), (id) => copyMemory(row, id, to))
-        )
-        return yield* ownedStep((ownerId) => {
-          const memories = findMemories(ownerId, to)
-          const added = memories === undefined ? [] : copies.filter((row) => add(memories, row).event === "Added")
-          return added.length
-        })
-      }),
+    copyAll: Effect.fnUntraced(function* (from, to) {
+      const rows = yield* ownedStep((ownerId) => memoryRows(ownerId, from))
+      const copies = yield* Effect.forEach(rows, (row) => Effect.map(newId(MemoryId), (id) => copyMemory(row, id, to)))
+      return yield* ownedStep((ownerId) => {
+        const memories = findMemories(ownerId, to)
+        const added = memories === undefined ? [] : copies.filter((row) => add(memories, row).event === "Added")
+        return added.length
+      })
+    }),
     search: ({ assistantId, limit, terms, trueAt, vector }) =>
       ownedStep((ownerId) => {
         const memories = findMemories(ownerId, assistantId)

@@ -56,25 +56,28 @@ export const layerConfig = (
   Layer.unwrap(Effect.map(Config.unwrap(settings), (read) => layer(servers, read)))
 
 /** Offers a server's tools while it is connected, in the background. Returns an effect that waits for the first attempt to connect. */
-const follow = (registry: typeof HostedTools.Service, server: FollowedServer, longestPause: Duration.Input) =>
-  Effect.gen(function* () {
-    const tried = yield* Deferred.make<void>()
-    const connection = Effect.scoped(offerWhileConnected(registry, server, Deferred.succeed(tried, undefined))).pipe(
-      // Only the message of the cause is logged: the whole error contains the command with its arguments, which may be secret.
-      Effect.tapError(({ cause }) =>
-        Effect.logWarning(
-          `The MCP server ${server.name} cannot be reached: ${cause instanceof Error ? asSentence(cause.message) : "no reason is known"}`
-        )
-      ),
-      Effect.ensuring(Deferred.succeed(tried, undefined))
-    )
-    const pauses = Schedule.min([Schedule.exponential(shortestPause), Schedule.spaced(longestPause)])
-    // Without the pause, a server that ends immediately would be started again and again without a break.
-    yield* Effect.forkScoped(
-      Effect.forever(Effect.andThen(Effect.retry(connection, pauses), Effect.sleep(shortestPause)))
-    )
-    return Deferred.await(tried)
-  })
+const follow = Effect.fnUntraced(function* (
+  registry: typeof HostedTools.Service,
+  server: FollowedServer,
+  longestPause: Duration.Input
+) {
+  const tried = yield* Deferred.make<void>()
+  const connection = Effect.scoped(offerWhileConnected(registry, server, Deferred.succeed(tried, undefined))).pipe(
+    // Only the message of the cause is logged: the whole error contains the command with its arguments, which may be secret.
+    Effect.tapError(({ cause }) =>
+      Effect.logWarning(
+        `The MCP server ${server.name} cannot be reached: ${cause instanceof Error ? asSentence(cause.message) : "no reason is known"}`
+      )
+    ),
+    Effect.ensuring(Deferred.succeed(tried, undefined))
+  )
+  const pauses = Schedule.min([Schedule.exponential(shortestPause), Schedule.spaced(longestPause)])
+  // Without the pause, a server that ends immediately would be started again and again without a break.
+  yield* Effect.forkScoped(
+    Effect.forever(Effect.andThen(Effect.retry(connection, pauses), Effect.sleep(shortestPause)))
+  )
+  return Deferred.await(tried)
+})
 
 /** Connects and offers the tools. Ends without a failure when an open connection is closed, unless the server went beyond its bounds. */
 const offerWhileConnected = Effect.fnUntraced(function* (

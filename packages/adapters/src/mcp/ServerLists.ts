@@ -12,44 +12,30 @@ const mostPages = 32
 /** How long a whole list may take. */
 const listTimeout = "30 seconds"
 
-interface ServerList {
-  readonly found: ReadonlyArray<unknown>
-  /** Whether the server has more than was read. */
-  readonly hasMore: boolean
-}
+type Kind = "tools" | "resources" | "prompts"
 
-/** The first `most` entries that are wanted. */
-export const readList = Effect.fnUntraced(function* (
-  connection: Connection,
-  kind: "tools" | "resources" | "prompts",
-  most: number,
-  isWanted: (entry: unknown) => boolean = () => true
-) {
-  const found: Array<unknown> = []
-  let pages = 0
-  let cursor: string | undefined
-  const readAll = Effect.gen(function* () {
+/** The first `most` entries that are wanted, and whether the server has more than was read. */
+export const readList = Effect.fnUntraced(
+  function* (connection: Connection, kind: Kind, most: number, isWanted: (entry: unknown) => boolean = () => true) {
+    const found: Array<unknown> = []
+    let pages = 0
+    let cursor: string | undefined
     do {
       const page = yield* readPage(connection, kind, cursor, most)
       found.push(...page.entries.filter(isWanted))
       cursor = page.cursor
       pages += 1
     } while (cursor !== undefined && pages < mostPages && found.length < most)
-  })
-  yield* Effect.timeoutOrElse(readAll, {
-    duration: listTimeout,
-    orElse: () => Effect.fail(new ServerUnreachable({ cause: new Error(`its list of ${kind} takes too long`) }))
-  })
-  const list: ServerList = { found: found.slice(0, most), hasMore: cursor !== undefined || found.length > most }
-  return list
-})
+    return { found: found.slice(0, most), hasMore: cursor !== undefined || found.length > most }
+  },
+  (reading, _connection, kind) =>
+    Effect.timeoutOrElse(reading, {
+      duration: listTimeout,
+      orElse: () => Effect.fail(new ServerUnreachable({ cause: new Error(`its list of ${kind} takes too long`) }))
+    })
+)
 
-const readPage = (
-  { client }: Connection,
-  kind: "tools" | "resources" | "prompts",
-  cursor: string | undefined,
-  most: number
-) =>
+const readPage = ({ client }: Connection, kind: Kind, cursor: string | undefined, most: number) =>
   Effect.tryPromise({
     try: async (signal) => {
       const params = cursor === undefined ? {} : { cursor }

@@ -75,19 +75,23 @@ const callOlder = Effect.fnUntraced(function* (
   return yield* Exit.isFailure(ended) && connection.refused > 0 ? callAlone(server, tool, args, state) : ended
 })
 
-const callAlone = (server: ConnectedServer, tool: OfferedTool, args: Arguments, state: CallState): Called =>
-  Effect.gen(function* () {
-    const questions = { responses: state.responses, asked: null, heard: 0 }
-    const own = yield* connect(server, () => {}, questions).pipe(
-      Effect.mapError(() => new HostedToolFailed({ message: unreachable(server.name) }))
-    )
-    const result = yield* request(server, own, tool, args, noQuestions).pipe(
-      Effect.catch((error) => (own.questions?.asked === null ? Effect.fail(error) : Effect.succeed(null)))
-    )
-    const asked = own.questions?.asked ?? null
-    if (asked !== null) return yield* askFirst({ ...state, asked: [asked] })
-    return yield* complete(result)
-  }).pipe(Effect.scoped)
+const callAlone = Effect.fnUntraced(function* (
+  server: ConnectedServer,
+  tool: OfferedTool,
+  args: Arguments,
+  state: CallState
+) {
+  const questions = { responses: state.responses, asked: null, heard: 0 }
+  const own = yield* connect(server, () => {}, questions).pipe(
+    Effect.mapError(() => new HostedToolFailed({ message: unreachable(server.name) }))
+  )
+  const result = yield* request(server, own, tool, args, noQuestions).pipe(
+    Effect.catch((error) => (own.questions?.asked === null ? Effect.fail(error) : Effect.succeed(null)))
+  )
+  const asked = own.questions?.asked ?? null
+  if (asked !== null) return yield* askFirst({ ...state, asked: [asked] })
+  return yield* complete(result)
+}, Effect.scoped)
 
 /** The definition goes along, so that the SDK need not list the tools again to know which arguments are headers of the request. */
 const request = (

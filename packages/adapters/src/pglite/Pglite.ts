@@ -67,7 +67,7 @@ export const layerClient = (
           stream: () => new SessionStream(backend)
         })
       )
-      return Object.assign(client, { listen: listenOn(backend) })
+      return Object.assign(client, { listen: makeListen(backend) })
     })
   )
 
@@ -79,23 +79,25 @@ export const snapshot = (extensions?: DatabaseSettings["extensions"]): Effect.Ef
     )
   )
 
-const openDatabase = (settings: DatabaseSettings): Effect.Effect<PGlite, FolderInUse, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { dataDir, snapshot: _, ...rest } = settings
-    if (dataDir === undefined) return yield* openInMemory(settings)
-    yield* Effect.promise(() => mkdir(dataDir, { recursive: true }))
-    const folder = yield* Effect.promise(() => realpath(dataDir))
-    yield* holdFolder(folder)
-    const database = join(folder, "database")
-    if (!existsSync(database)) yield* makeDatabase(database, settings)
-    return yield* open({ ...rest, dataDir: database })
-  })
+const openDatabase = Effect.fnUntraced(function* (
+  settings: DatabaseSettings
+): Effect.fn.Return<PGlite, FolderInUse, Scope.Scope> {
+  const { dataDir, snapshot: _, ...rest } = settings
+  if (dataDir === undefined) return yield* openInMemory(settings)
+  yield* Effect.promise(() => mkdir(dataDir, { recursive: true }))
+  const folder = yield* Effect.promise(() => realpath(dataDir))
+  yield* holdFolder(folder)
+  const database = join(folder, "database")
+  if (!existsSync(database)) yield* makeDatabase(database, settings)
+  return yield* open({ ...rest, dataDir: database })
+})
 
-const openInMemory = (settings: DatabaseSettings): Effect.Effect<PGlite, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const empty = yield* emptyFor(settings)
-    return yield* open(empty === null ? settings : { ...settings, snapshot: new Blob([empty.archive]) })
-  })
+const openInMemory = Effect.fnUntraced(function* (
+  settings: DatabaseSettings
+): Effect.fn.Return<PGlite, never, Scope.Scope> {
+  const empty = yield* emptyFor(settings)
+  return yield* open(empty === null ? settings : { ...settings, snapshot: new Blob([empty.archive]) })
+})
 
 /** Creates the database under another name and renames it when it is complete, so that a killed process leaves no incomplete database. */
 const makeDatabase = (database: string, settings: DatabaseSettings): Effect.Effect<void> =>
@@ -151,14 +153,14 @@ const compileOnce = (): void => {
 }
 
 /** Listens directly on the backend, so that the client's only session stays free for statements. */
-const listenOn =
-  (backend: Backend) =>
-  (channel: string): Effect.Effect<Queue.Dequeue<Notification, SqlError>, never, Scope.Scope> =>
-    Effect.gen(function* () {
-      const queue = yield* Queue.unbounded<Notification, SqlError>()
-      yield* Effect.acquireRelease(
-        Effect.promise(() => backend.listen(channel, (notification) => Queue.offerUnsafe(queue, notification))),
-        (unlisten) => Effect.promise(unlisten)
-      )
-      return queue
-    })
+const makeListen = (backend: Backend) =>
+  Effect.fnUntraced(function* (
+    channel: string
+  ): Effect.fn.Return<Queue.Dequeue<Notification, SqlError>, never, Scope.Scope> {
+    const queue = yield* Queue.unbounded<Notification, SqlError>()
+    yield* Effect.acquireRelease(
+      Effect.promise(() => backend.listen(channel, (notification) => Queue.offerUnsafe(queue, notification))),
+      (unlisten) => Effect.promise(unlisten)
+    )
+    return queue
+  })

@@ -139,35 +139,34 @@ const connect = (pool: Pool): Effect.Effect<LeasedConnection, SqlError> =>
   })
 
 /** Uses one connection of the pool while the scope is open. The connection is closed afterwards, because it would go on listening in the pool. */
-const listen = (
+const listen = Effect.fnUntraced(function* (
   pool: Pool,
   channel: string
-): Effect.Effect<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const queue = yield* Queue.unbounded<Notification, SqlError>()
-    const onError = (cause: Error) => Queue.failCauseUnsafe(queue, Cause.fail(poolFault(cause, "connect")))
-    const onEnd = () => onError(new Error("The connection that listens was closed"))
-    const onNotification = ({ payload = "", ...message }: PoolNotification) => {
-      if (message.channel === channel) Queue.offerUnsafe(queue, { ...message, payload })
-    }
-    const connection = yield* Effect.acquireRelease(
-      connect(pool),
-      (taken) =>
-        Effect.sync(() => {
-          taken.on("error", ignoreError)
-          taken.removeListener("error", onError)
-          taken.removeListener("end", onEnd)
-          taken.removeListener("notification", onNotification)
-          taken.release(true)
-        }),
-      { interruptible: true }
-    )
-    connection.on("error", onError)
-    connection.on("end", onEnd)
-    connection.on("notification", onNotification)
-    yield* Effect.tryPromise({
-      try: () => connection.query({ text: `listen "${channel}"`, values: [], types: rowTypes }),
-      catch: (cause) => poolFault(cause, "query")
-    })
-    return queue
+): Effect.fn.Return<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope> {
+  const queue = yield* Queue.unbounded<Notification, SqlError>()
+  const onError = (cause: Error) => Queue.failCauseUnsafe(queue, Cause.fail(poolFault(cause, "connect")))
+  const onEnd = () => onError(new Error("The connection that listens was closed"))
+  const onNotification = ({ payload = "", ...message }: PoolNotification) => {
+    if (message.channel === channel) Queue.offerUnsafe(queue, { ...message, payload })
+  }
+  const connection = yield* Effect.acquireRelease(
+    connect(pool),
+    (taken) =>
+      Effect.sync(() => {
+        taken.on("error", ignoreError)
+        taken.removeListener("error", onError)
+        taken.removeListener("end", onEnd)
+        taken.removeListener("notification", onNotification)
+        taken.release(true)
+      }),
+    { interruptible: true }
+  )
+  connection.on("error", onError)
+  connection.on("end", onEnd)
+  connection.on("notification", onNotification)
+  yield* Effect.tryPromise({
+    try: () => connection.query({ text: `listen "${channel}"`, values: [], types: rowTypes }),
+    catch: (cause) => poolFault(cause, "query")
   })
+  return queue
+})

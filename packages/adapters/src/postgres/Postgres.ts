@@ -47,7 +47,7 @@ import { keyStore } from "./PostgresKeyStore.ts"
 import { outcomeStore } from "./PostgresOutcomeStore.ts"
 import { chunkIndex, openVectors, withoutExtension } from "./PostgresChunkIndex.ts"
 import { memoryStore } from "./PostgresMemoryStore.ts"
-import { providerKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
+import { makeProviderKeys, type ProviderKeyVault } from "./PostgresProviderKeys.ts"
 import { ownerStore } from "./PostgresOwnerStore.ts"
 import { quotaStore } from "./PostgresQuotaStore.ts"
 import { rateLimiter } from "./PostgresRateLimiter.ts"
@@ -172,7 +172,7 @@ export const layerProviderKeys = (
   Layer.effectContext(
     Effect.gen(function* () {
       const database = yield* openSchema(yield* PgClient.PgClient, options)
-      return yield* providerKeys(database, options.secret, options.earlierSecrets ?? [])
+      return yield* makeProviderKeys(database, options.secret, options.earlierSecrets ?? [])
     })
   )
 

@@ -36,6 +36,15 @@ interface BlobRow {
   readonly piece_size: number
 }
 
+const sweeping = "BlobStore.sweep"
+
+interface OwnedBlob {
+  readonly owner: string
+  readonly id: BlobId
+}
+
+type Unneeded<E, R> = (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>
+
 export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service => {
   const find = (operation: string, owner: string, id: BlobId) =>
     Effect.map(
@@ -98,8 +107,8 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
   const oldBlobs = (before: Date) =>
     Stream.paginate({ owner: "", id: "00000000-0000-0000-0000-000000000000" }, ({ id, owner }) =>
       Effect.map(
-        query<{ readonly owner: string; readonly id: BlobId }>(
-          "BlobStore.sweep",
+        query<OwnedBlob>(
+          sweeping,
           `select owner, id from ${schema}.blobs where stored_at < $1 and size is not null and (owner, id) > ($2, $3::uuid)
            order by owner, id limit ${groupSize}`,
           [before, owner, id]
@@ -132,18 +141,23 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
     )
 
   /** Hides a blob and deletes it; `condition` says which sizes it may have. Returns whether it was there to be read. */
-  const remove = (operation: string, owner: string, id: string | null, condition: string) =>
-    Effect.gen(function* () {
-      const [row] = yield* query<{ readonly size: bigint | null }>(
-        operation,
-        `update ${schema}.blobs b set size = ${beingRemoved} from ${schema}.blobs old
+  const remove = Effect.fnUntraced(function* (operation: string, owner: string, id: string | null, condition: string) {
+    const [row] = yield* query<{ readonly size: bigint | null }>(
+      operation,
+      `update ${schema}.blobs b set size = ${beingRemoved} from ${schema}.blobs old
          where b.owner = $1 and b.id = $2 and old.owner = b.owner and old.id = b.id and b.${condition} returning old.size as size`,
-        [owner, id]
-      )
-      if (row === undefined || id === null) return false
-      yield* removePieces(operation, owner, id)
-      return row.size !== null && row.size >= 0n
-    })
+      [owner, id]
+    )
+    if (row === undefined || id === null) return false
+    yield* removePieces(operation, owner, id)
+    return row.size !== null && row.size >= 0n
+  })
+
+  const removeUnneeded = Effect.fnUntraced(function* <E, R>(rows: ReadonlyArray<OwnedBlob>, unneeded: Unneeded<E, R>) {
+    const gone = new Set(yield* unneeded(rows.map(({ id }) => id)))
+    for (const { id, owner } of rows) if (gone.has(id)) yield* remove(sweeping, owner, id, isWhole)
+    return gone.size
+  })
 
   /** Deletes an incomplete blob. If this fails too, the sweep deletes the blob later. */
   const discard = (owner: string, id: BlobId) => Effect.ignore(remove("BlobStore.put", owner, id, isUnfinished))
@@ -167,37 +181,33 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
         )
       ),
 
-    get: (id, range) =>
-      Stream.unwrap(
-        Effect.gen(function* () {
-          const owner = toText((yield* Principal).ownerId)
-          const found = yield* find("BlobStore.get", owner, id)
-          if (Option.isNone(found)) return yield* new BlobNotFound({ blobId: id })
-          const { from, to } = clampRange(Number(found.value.size), range)
-          return from === to ? Stream.empty : read(owner, id, found.value.piece_size, from, to)
-        })
-      ),
+    get: Effect.fnUntraced(function* (id, range) {
+      const owner = toText((yield* Principal).ownerId)
+      const found = yield* find("BlobStore.get", owner, id)
+      if (Option.isNone(found)) return yield* new BlobNotFound({ blobId: id })
+      const { from, to } = clampRange(Number(found.value.size), range)
+      return from === to ? Stream.empty : read(owner, id, found.value.piece_size, from, to)
+    }, Stream.unwrap),
 
     remove: (id) => Principal.use(({ ownerId }) => remove("BlobStore.remove", toText(ownerId), knownId(id), isWhole)),
 
-    sweep: <E, R>(before: Date, unneeded: (ids: ReadonlyArray<BlobId>) => Effect.Effect<ReadonlyArray<BlobId>, E, R>) =>
-      Effect.gen(function* (): Effect.fn.Return<number, E | StoreUnavailable, R> {
-        const operation = "BlobStore.sweep"
-        let count = 0
-        yield* Stream.runForEach(oldBlobs(before), (rows) =>
-          Effect.gen(function* () {
-            const gone = new Set(yield* unneeded(rows.map(({ id }) => id)))
-            for (const { id, owner } of rows) if (gone.has(id)) yield* remove(operation, owner, id, isWhole)
-            count += gone.size
-          })
-        )
-        const unfinished = yield* query<{ readonly owner: string; readonly id: BlobId }>(
-          operation,
-          `select owner, id from ${schema}.blobs where stored_at < $1 and size is null`,
-          [before]
-        )
-        for (const { id, owner } of unfinished) yield* remove(operation, owner, id, isUnfinished)
-        return count
-      })
+    sweep: Effect.fnUntraced(function* <E, R>(
+      before: Date,
+      unneeded: Unneeded<E, R>
+    ): Effect.fn.Return<number, E | StoreUnavailable, R> {
+      const counts = Stream.mapEffect(oldBlobs(before), (rows) => removeUnneeded(rows, unneeded))
+      const count = yield* Stream.runFold(
+        counts,
+        () => 0,
+        (sum, removed) => sum + removed
+      )
+      const unfinished = yield* query<OwnedBlob>(
+        sweeping,
+        `select owner, id from ${schema}.blobs where stored_at < $1 and size is null`,
+        [before]
+      )
+      for (const { id, owner } of unfinished) yield* remove(sweeping, owner, id, isUnfinished)
+      return count
+    })
   })
 }

@@ -40,7 +40,6 @@ export const branches = (database: Database, histories: KnownHistories): Branche
     )
 
   const fillDraft = `select ${schema}.${functionName("fill_draft")}($1, $2, $3, $4, $5::uuid[], $6, $7, $8, $9, $10, $11)`
-  const { copyMessages, openDraft } = drafts(database)
 
   return {
     findAnswered: (key) =>
@@ -81,88 +80,86 @@ export const branches = (database: Database, histories: KnownHistories): Branche
         return lookFrom(null)
       }),
 
-    importThread: ({ messages, once, thread }) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const owner = toText(ownerId)
-        const id = newRowId(thread.id)
-        if (!(yield* openDraft("importThread", owner, id))) return done
-        let after = 0
-        let before = 0
-        for (const portion of portions(messages)) {
-          const rows = portion.map(messageArguments)
-          yield* query("RunStore.importThread", fillDraft, [
-            owner,
-            id,
-            after,
-            before,
-            rows.map((row) => row.message_id),
-            rows.map((row) => row.message_role),
-            rows.map((row) => row.message_status),
-            rows.map((row) => row.message_tokens),
-            rows.map((row) => row.message_at.toISOString()),
-            rows.map((row) => row.message_body),
-            rows.map((row) => row.message_results)
-          ])
-          // A database in this process answers within one turn of the event loop, so others would wait until the last portion.
-          yield* Effect.yieldNow
-          after += portion.length
-          before += portion.reduce((sum, { tokens }) => sum + tokens, 0)
-        }
-        return yield* act("importThread", "import_thread", {
+    importThread: Effect.fnUntraced(function* ({ messages, once, thread }) {
+      const { ownerId } = yield* Principal
+      const owner = toText(ownerId)
+      const id = newRowId(thread.id)
+      if (!(yield* openDraft(database, "importThread", owner, id))) return done
+      let after = 0
+      let before = 0
+      for (const portion of portions(messages)) {
+        const rows = portion.map(messageArguments)
+        yield* query("RunStore.importThread", fillDraft, [
           owner,
-          thread: id,
-          assistant: knownId(thread.assistantId),
-          metadata: toJson(thread.metadata),
-          created_at: thread.createdAt,
-          count: messages.length,
-          scratch: thread.scratch === true,
-          ...onceArguments(once)
-        })
-      }),
-
-    forkThread: ({ from, once, thread }) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const owner = toText(ownerId)
-        const id = newRowId(thread.id)
-        if (!(yield* openDraft("forkThread", owner, id))) return done
-        yield* copyMessages(
-          "forkThread",
-          { owner, from: from.threadId, thread: id, keeps: from.keeps, after: 0 },
-          from.keeps
-        )
-        return yield* act("forkThread", "fork_thread", {
-          owner,
-          from: knownId(from.threadId),
-          newest: from.newest,
-          count: from.keeps,
-          thread: id,
-          metadata: toJson(thread.metadata),
-          created_at: thread.createdAt,
-          forked_at: thread.forkedFrom?.messageId ?? null,
-          ...onceArguments(once)
-        })
-      }),
-
-    rewindThread: ({ at, followUps, keeps, keptAs, newest, once, threadId }) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const owner = toText(ownerId)
-        yield* fillKept(database, ownerId, threadId, { keeps, keptAs })
-        const outcome = yield* act("rewindThread", "rewind_thread", {
-          owner,
-          thread: knownId(threadId),
-          newest,
-          keeps,
-          kept_as: keptAs,
-          at,
-          follow_ups: followUpsArgument(followUps),
-          ...onceArguments(once)
-        })
-        histories.forget(ownerId, threadId)
-        return outcome
+          id,
+          after,
+          before,
+          rows.map((row) => row.message_id),
+          rows.map((row) => row.message_role),
+          rows.map((row) => row.message_status),
+          rows.map((row) => row.message_tokens),
+          rows.map((row) => row.message_at.toISOString()),
+          rows.map((row) => row.message_body),
+          rows.map((row) => row.message_results)
+        ])
+        // A database in this process answers within one turn of the event loop, so others would wait until the last portion.
+        yield* Effect.yieldNow
+        after += portion.length
+        before += portion.reduce((sum, { tokens }) => sum + tokens, 0)
+      }
+      return yield* act("importThread", "import_thread", {
+        owner,
+        thread: id,
+        assistant: knownId(thread.assistantId),
+        metadata: toJson(thread.metadata),
+        created_at: thread.createdAt,
+        count: messages.length,
+        scratch: thread.scratch === true,
+        ...onceArguments(once)
       })
+    }),
+
+    forkThread: Effect.fnUntraced(function* ({ from, once, thread }) {
+      const { ownerId } = yield* Principal
+      const owner = toText(ownerId)
+      const id = newRowId(thread.id)
+      if (!(yield* openDraft(database, "forkThread", owner, id))) return done
+      yield* copyMessages(
+        database,
+        "forkThread",
+        { owner, from: from.threadId, thread: id, keeps: from.keeps, after: 0 },
+        from.keeps
+      )
+      return yield* act("forkThread", "fork_thread", {
+        owner,
+        from: knownId(from.threadId),
+        newest: from.newest,
+        count: from.keeps,
+        thread: id,
+        metadata: toJson(thread.metadata),
+        created_at: thread.createdAt,
+        forked_at: thread.forkedFrom?.messageId ?? null,
+        ...onceArguments(once)
+      })
+    }),
+
+    rewindThread: Effect.fnUntraced(function* ({ at, followUps, keeps, keptAs, newest, once, threadId }) {
+      const { ownerId } = yield* Principal
+      const owner = toText(ownerId)
+      yield* fillKept(database, ownerId, threadId, { keeps, keptAs })
+      const outcome = yield* act("rewindThread", "rewind_thread", {
+        owner,
+        thread: knownId(threadId),
+        newest,
+        keeps,
+        kept_as: keptAs,
+        at,
+        follow_ups: followUpsArgument(followUps),
+        ...onceArguments(once)
+      })
+      histories.forget(ownerId, threadId)
+      return outcome
+    })
   }
 }
 
@@ -183,41 +180,41 @@ const located = ({ count, message, newest, question }: LocatedRow): Option.Optio
   return found === undefined ? Option.none() : Option.some({ message: found, question: asked, count, newest })
 }
 
-/** The statements of a draft: a thread that gets its messages in several statements, and that nobody sees before the last one. */
-export const drafts = (database: Database) => {
-  /** False: an earlier try of this call has made the thread. */
-  const openDraft = (operation: string, owner: string, thread: string) =>
-    Effect.map(
-      database.query<{ readonly opened: boolean }>(
-        `RunStore.${operation}`,
-        `select ${call(database, "open_draft", { owner, thread })} as opened`,
-        [owner, thread]
-      ),
-      ([row]) => row?.opened === true
-    )
+/**
+ * Begins a draft: a thread that gets its messages in several statements, and that nobody sees before the last one. False: an earlier try of this
+ * call has made the thread.
+ */
+export const openDraft = (database: Database, operation: string, owner: string, thread: string) =>
+  Effect.map(
+    database.query<{ readonly opened: boolean }>(
+      `RunStore.${operation}`,
+      `select ${call(database, "open_draft", { owner, thread })} as opened`,
+      [owner, thread]
+    ),
+    ([row]) => row?.opened === true
+  )
 
-  /** Copies messages to the draft, portion by portion. Returns the sequence of the last one. */
-  const copyMessages = Effect.fnUntraced(function* (
-    operation: string,
-    { after, from, keeps, owner, thread }: Copying,
-    through: number | null
-  ): Effect.fn.Return<number, StoreUnavailable> {
-    for (let last = after; ;) {
-      if (through !== null && last >= through) return last
-      const args = { owner, from: knownId(from), thread, after: last, keeps, through }
-      const [row] = yield* database.query<{ readonly last: number | null }>(
-        `RunStore.${operation}`,
-        `select ${call(database, "copy_to_draft", args)} as last`,
-        Object.values(args)
-      )
-      // There are no more messages, or the thread has become shorter meanwhile. The last statement detects the latter.
-      if (row === undefined || row.last === null) return last
-      last = row.last
-      yield* Effect.yieldNow
-    }
-  })
-  return { openDraft, copyMessages }
-}
+/** Copies messages to the draft, portion by portion. Returns the sequence of the last one. */
+const copyMessages = Effect.fnUntraced(function* (
+  database: Database,
+  operation: string,
+  { after, from, keeps, owner, thread }: Copying,
+  through: number | null
+): Effect.fn.Return<number, StoreUnavailable> {
+  for (let last = after; ;) {
+    if (through !== null && last >= through) return last
+    const args = { owner, from: knownId(from), thread, after: last, keeps, through }
+    const [row] = yield* database.query<{ readonly last: number | null }>(
+      `RunStore.${operation}`,
+      `select ${call(database, "copy_to_draft", args)} as last`,
+      Object.values(args)
+    )
+    // There are no more messages, or the thread has become shorter meanwhile. The last statement detects the latter.
+    if (row === undefined || row.last === null) return last
+    last = row.last
+    yield* Effect.yieldNow
+  }
+})
 
 interface Copying {
   readonly owner: string
@@ -236,12 +233,11 @@ export const fillKept = Effect.fnUntraced(function* (
   { keeps, keptAs }: { readonly keeps: number; readonly keptAs: ThreadId | null }
 ): Effect.fn.Return<void, StoreUnavailable> {
   if (keptAs === null) return
-  const { copyMessages, openDraft } = drafts(database)
   const [owner, thread] = [toText(ownerId), newRowId(keptAs)]
-  if (!(yield* openDraft("rewindThread", owner, thread))) return
+  if (!(yield* openDraft(database, "rewindThread", owner, thread))) return
   const copying = { owner, from, thread, keeps }
-  const last = yield* copyMessages("rewindThread", { ...copying, after: 0 }, keeps)
-  if (last === keeps) yield* copyMessages("rewindThread", { ...copying, after: keeps }, null)
+  const last = yield* copyMessages(database, "rewindThread", { ...copying, after: 0 }, keeps)
+  if (last === keeps) yield* copyMessages(database, "rewindThread", { ...copying, after: keeps }, null)
 })
 
 export const onceArguments = (once: AnsweredOnce | null) => ({

@@ -71,17 +71,16 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
       isDone === true ? Effect.void : Effect.andThen(Effect.yieldNow, cleanUp(operation, key))
     )
 
-  const putAtOnce = (key: Key, document: IndexedDocument, segment: SegmentArguments) =>
-    Effect.gen(function* () {
-      const operation = "ChunkIndex.put"
-      const isDone = yield* callFunction<boolean>(operation, "put_search_document", {
-        ...key,
-        language: document.language,
-        ...segment,
-        ...encodeVectors(keepsVectors ? document.vectors : null, 0, document.chunks.length)
-      })
-      if (isDone !== true) yield* cleanUp(operation, key)
+  const putAtOnce = Effect.fnUntraced(function* (key: Key, document: IndexedDocument, segment: SegmentArguments) {
+    const operation = "ChunkIndex.put"
+    const isDone = yield* callFunction<boolean>(operation, "put_search_document", {
+      ...key,
+      language: document.language,
+      ...segment,
+      ...encodeVectors(keepsVectors ? document.vectors : null, 0, document.chunks.length)
     })
+    if (isDone !== true) yield* cleanUp(operation, key)
+  })
 
   const putVectors = Effect.fnUntraced(function* (
     key: Key,
@@ -99,49 +98,53 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
     }
   })
 
-  const putInSegments = (key: Key, document: IndexedDocument) =>
-    Effect.gen(function* () {
-      const operation = "ChunkIndex.put"
-      const { language } = document
-      const opened = { ...key, language, chunks: document.chunks.length }
-      const entry = yield* callFunction<bigint>(operation, "open_search_entry", opened)
-      const { owner, scope } = key
-      // While the database writes one segment, this process encodes the next one.
-      yield* Effect.forEach(
-        splitSegments(document.chunks),
-        (chunks, segment) =>
-          Effect.gen(function* () {
-            for (const some of splitStatements(yield* runYielding(encodingSegment(chunks)))) {
-              const args = { owner, scope, entry, segment, ...some }
-              if ((yield* callFunction(operation, "add_search_segment", args)) === null) return yield* removedMeanwhile
-              // An embedded database answers at once, so other fibers would wait until the last segment.
-              yield* Effect.yieldNow
-            }
-            yield* putVectors(key, entry, document, segment)
-          }),
-        { concurrency: 2, discard: true }
-      )
-      const isShown = yield* callFunction<boolean>(operation, "publish_search_entry", { ...key, entry })
-      if (isShown !== true) return yield* removedMeanwhile
-      yield* callFunction(operation, "analyze_search", {})
-      yield* cleanUp(operation, key)
-    })
+  const putSegment = Effect.fnUntraced(function* (
+    key: Key,
+    entry: bigint | null,
+    document: IndexedDocument,
+    chunks: IndexedDocument["chunks"],
+    segment: number
+  ) {
+    const { owner, scope } = key
+    for (const some of splitStatements(yield* runYielding(encodingSegment(chunks)))) {
+      const args = { owner, scope, entry, segment, ...some }
+      if ((yield* callFunction("ChunkIndex.put", "add_search_segment", args)) === null) return yield* removedMeanwhile
+      // An embedded database answers at once, so other fibers would wait until the last segment.
+      yield* Effect.yieldNow
+    }
+    yield* putVectors(key, entry, document, segment)
+  })
+
+  const putInSegments = Effect.fnUntraced(function* (key: Key, document: IndexedDocument) {
+    const operation = "ChunkIndex.put"
+    const { language } = document
+    const opened = { ...key, language, chunks: document.chunks.length }
+    const entry = yield* callFunction<bigint>(operation, "open_search_entry", opened)
+    // While the database writes one segment, this process encodes the next one.
+    yield* Effect.forEach(
+      splitSegments(document.chunks),
+      (chunks, segment) => putSegment(key, entry, document, chunks, segment),
+      { concurrency: 2, discard: true }
+    )
+    const isShown = yield* callFunction<boolean>(operation, "publish_search_entry", { ...key, entry })
+    if (isShown !== true) return yield* removedMeanwhile
+    yield* callFunction(operation, "analyze_search", {})
+    yield* cleanUp(operation, key)
+  })
 
   return ChunkIndex.of({
     keepsVectors,
 
-    put: (document) =>
-      Principal.use(({ ownerId }) =>
-        Effect.gen(function* () {
-          const key = {
-            owner: toText(ownerId),
-            scope: toText(document.scope),
-            document: newRowId(document.documentId)
-          }
-          if (document.chunks.length > mostAtOnce) return yield* putInSegments(key, document)
-          yield* putAtOnce(key, document, yield* runYielding(encodingSegment(document.chunks)))
-        })
-      ),
+    put: Effect.fnUntraced(function* (document) {
+      const { ownerId } = yield* Principal
+      const key = {
+        owner: toText(ownerId),
+        scope: toText(document.scope),
+        document: newRowId(document.documentId)
+      }
+      if (document.chunks.length > mostAtOnce) return yield* putInSegments(key, document)
+      yield* putAtOnce(key, document, yield* runYielding(encodingSegment(document.chunks)))
+    }),
 
     setVectors: ({ model, revision, values, ...document }) =>
       Principal.use(({ ownerId }) =>
@@ -180,36 +183,30 @@ export const chunkIndex = (database: Database, keepsVectors: boolean): typeof Ch
             )
       ),
 
-    remove: (document) =>
-      Principal.use(({ ownerId }) =>
-        Effect.gen(function* () {
-          const key = keyArguments(ownerId, document)
-          if (key.document === null) return false
-          const isRetired = yield* callFunction<boolean>("ChunkIndex.remove", "retire_search_entries", key)
-          yield* cleanUp("ChunkIndex.remove", key)
-          return isRetired === true
-        })
-      ),
+    remove: Effect.fnUntraced(function* (document) {
+      const { ownerId } = yield* Principal
+      const key = keyArguments(ownerId, document)
+      if (key.document === null) return false
+      const isRetired = yield* callFunction<boolean>("ChunkIndex.remove", "retire_search_entries", key)
+      yield* cleanUp("ChunkIndex.remove", key)
+      return isRetired === true
+    }),
 
-    removeScope: (scope) =>
-      Principal.use(({ ownerId }) =>
-        Effect.gen(function* () {
-          const key = { owner: toText(ownerId), scope: toText(scope), document: null }
-          yield* callFunction("ChunkIndex.removeScope", "retire_search_entries", key)
-          yield* cleanUp("ChunkIndex.removeScope", key)
-        })
-      ),
+    removeScope: Effect.fnUntraced(function* (scope) {
+      const { ownerId } = yield* Principal
+      const key = { owner: toText(ownerId), scope: toText(scope), document: null }
+      yield* callFunction("ChunkIndex.removeScope", "retire_search_entries", key)
+      yield* cleanUp("ChunkIndex.removeScope", key)
+    }),
 
-    copy: (from, to) =>
-      Principal.use(({ ownerId }) =>
-        Effect.gen(function* () {
-          const target = { to_scope: toText(to.scope), to_document: newRowId(to.documentId) }
-          const args = { ...keyArguments(ownerId, from), ...target }
-          const isCopied = yield* callFunction<boolean>("ChunkIndex.copy", "copy_search_document", args)
-          yield* cleanUp("ChunkIndex.copy", { owner: args.owner, scope: target.to_scope, document: target.to_document })
-          return isCopied === true
-        })
-      ),
+    copy: Effect.fnUntraced(function* (from, to) {
+      const { ownerId } = yield* Principal
+      const target = { to_scope: toText(to.scope), to_document: newRowId(to.documentId) }
+      const args = { ...keyArguments(ownerId, from), ...target }
+      const isCopied = yield* callFunction<boolean>("ChunkIndex.copy", "copy_search_document", args)
+      yield* cleanUp("ChunkIndex.copy", { owner: args.owner, scope: target.to_scope, document: target.to_document })
+      return isCopied === true
+    }),
 
     chunks: (document, { limit, skip }) =>
       Principal.use(({ ownerId }) => {

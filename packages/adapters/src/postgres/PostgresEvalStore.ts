@@ -17,7 +17,7 @@ import * as Schema from "effect/Schema"
 import { call, type Database } from "./Database.ts"
 import { decodeRows } from "./DecodedRows.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
-import { drafts, onceArguments } from "./PostgresBranches.ts"
+import { openDraft, onceArguments } from "./PostgresBranches.ts"
 import { discardDraft } from "./Removals.ts"
 import { isCompleteCase } from "./schema/Evals.ts"
 import { ownedStatements } from "./OwnedStatements.ts"
@@ -58,42 +58,40 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
   const experiments = `${schema}.eval_experiments`
   const scores = `${schema}.eval_online_scores`
   const isComplete = isCompleteCase("c").replaceAll("{schema}", schema)
-  const openCaseDraft = (owner: string, id: string) =>
-    Effect.as(drafts(database).openDraft("insertCases", owner, id), id)
+  const openCaseDraft = (owner: string, id: string) => Effect.as(openDraft(database, "insertCases", owner, id), id)
 
   return EvalStore.of({
-    insertCases: (made, most, once) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const owner = toText(ownerId)
-        let rows: Array<CaseRow> = []
-        let [size, filled] = [0, 0]
-        let draft: string | null = null
-        for (const each of made) {
-          if (size >= mostCharacters || rows.length === mostRows) {
-            draft ??= yield* openCaseDraft(owner, newRowId(each.id))
-            const args = { owner, draft, ...caseColumns(rows) }
-            const fill = `select ${call(database, "fill_eval_cases", args)}`
-            yield* query("EvalStore.insertCases", fill, Object.values(args))
-            yield* Effect.yieldNow
-            filled += rows.length
-            rows = []
-            size = 0
-          }
-          const body = caseBody(each)
-          rows.push({ id: newRowId(each.id), tags: tagsText(each.tags), body })
-          size += body.length
+    insertCases: Effect.fnUntraced(function* (made, most, once) {
+      const { ownerId } = yield* Principal
+      const owner = toText(ownerId)
+      let rows: Array<CaseRow> = []
+      let [size, filled] = [0, 0]
+      let draft: string | null = null
+      for (const each of made) {
+        if (size >= mostCharacters || rows.length === mostRows) {
+          draft ??= yield* openCaseDraft(owner, newRowId(each.id))
+          const args = { owner, draft, ...caseColumns(rows) }
+          const fill = `select ${call(database, "fill_eval_cases", args)}`
+          yield* query("EvalStore.insertCases", fill, Object.values(args))
+          yield* Effect.yieldNow
+          filled += rows.length
+          rows = []
+          size = 0
         }
-        const args = { owner, ...caseColumns(rows), draft, filled, most, ...onceArguments(once) }
-        const [row] = yield* query<{ readonly outcome: EvalStored }>(
-          "EvalStore.insertCases",
-          `select ${call(database, "insert_eval_cases", args)} as outcome`,
-          Object.values(args)
-        )
-        const outcome = row?.outcome ?? "repeated"
-        if (draft !== null && outcome !== "stored") yield* discardDraft(database, "EvalStore.insertCases", draft)
-        return outcome
-      }),
+        const body = caseBody(each)
+        rows.push({ id: newRowId(each.id), tags: tagsText(each.tags), body })
+        size += body.length
+      }
+      const args = { owner, ...caseColumns(rows), draft, filled, most, ...onceArguments(once) }
+      const [row] = yield* query<{ readonly outcome: EvalStored }>(
+        "EvalStore.insertCases",
+        `select ${call(database, "insert_eval_cases", args)} as outcome`,
+        Object.values(args)
+      )
+      const outcome = row?.outcome ?? "repeated"
+      if (draft !== null && outcome !== "stored") yield* discardDraft(database, "EvalStore.insertCases", draft)
+      return outcome
+    }),
 
     getCase: (id) =>
       own.first(

@@ -1,5 +1,5 @@
 /** `MemoryStore` on PostgreSQL. Most methods send one statement. A search is a search in the index of chunks, joined with the memories. */
-import { type AssistantId, Principal, type StoreUnavailable } from "@colloquy/core"
+import { type AssistantId, Principal } from "@colloquy/core"
 import {
   candidates,
   type MemoryChange,
@@ -186,20 +186,21 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         removed === null ? { memories: 0, versions: 0 } : fromJson<RemovedMemories>(removed)
       ),
 
-    copyAll: (from, to) => {
-      /** Copies in pages, because one statement for all memories might exceed the timeout. */
-      const copyAfter = (after: bigint): Effect.Effect<number, StoreUnavailable, Principal> =>
-        Effect.gen(function* () {
-          const args = { from: knownId(from), to: knownId(to), after, limit: copiedAtOnce }
-          const stored = yield* own.call<string>("copyAll", "copy_memories", args)
-          if (stored === null) return 0
-          const { copied, last, seen } = fromJson<CopiedPage>(stored)
-          return copied + (seen < copiedAtOnce ? 0 : yield* copyAfter(BigInt(last)))
-        })
-      return copyAfter(0n)
-    },
+    /** Copies in pages, because one statement for all memories might exceed the timeout. */
+    copyAll: Effect.fnUntraced(function* (from, to) {
+      let total = 0
+      for (let after = 0n; ;) {
+        const args = { from: knownId(from), to: knownId(to), after, limit: copiedAtOnce }
+        const stored = yield* own.call<string>("copyAll", "copy_memories", args)
+        if (stored === null) return total
+        const { copied, last, seen } = fromJson<CopiedPage>(stored)
+        total += copied
+        if (seen < copiedAtOnce) return total
+        after = BigInt(last)
+      }
+    }),
 
-    search: ({ assistantId, limit, terms, trueAt, vector }) => {
+    search: Effect.fnUntraced(function* ({ assistantId, limit, terms, trueAt, vector }) {
       const scopes = [scopeOfMemories(assistantId)]
       /** The best `wanted` memories. Some of them may not be valid any more. */
       const best = (wanted: number) =>
@@ -219,12 +220,10 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         rows.filter(({ valid_until: until }) => trueAt === null || until === null || until > trueAt).slice(0, limit)
       // Few memories have expired, so asking for 8 more than `limit` is usually enough. Asking for all candidates takes half as long again.
       const few = limit + (trueAt === null ? 0 : 8)
-      return Effect.gen(function* () {
-        const first = yield* best(Math.min(few, candidates * 2))
-        const isEnough = liveHits(first).length === limit || first.length < few
-        return liveHits(isEnough ? first : yield* best(candidates * 2)).map(decodeHit)
-      })
-    },
+      const first = yield* best(Math.min(few, candidates * 2))
+      const isEnough = liveHits(first).length === limit || first.length < few
+      return liveHits(isEnough ? first : yield* best(candidates * 2)).map(decodeHit)
+    }),
 
     withoutVectors: (assistantId, model, limit) =>
       !keepsVectors

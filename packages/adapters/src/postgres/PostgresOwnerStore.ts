@@ -29,18 +29,17 @@ export const ownerStore = (database: Database): typeof OwnerStore.Service => {
   const erasures = `${schema}.erasures`
 
   return OwnerStore.of({
-    beginErasure: (id, at) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const [row] = yield* query<ErasureRow>(
-          "OwnerStore.beginErasure",
-          // The update changes nothing; it is there because only an updated row is returned.
-          `insert into ${erasures} as known (owner, id, created_at) values ($1, $2, $3)
+    beginErasure: Effect.fnUntraced(function* (id, at) {
+      const { ownerId } = yield* Principal
+      const [row] = yield* query<ErasureRow>(
+        "OwnerStore.beginErasure",
+        // The update changes nothing; it is there because only an updated row is returned.
+        `insert into ${erasures} as known (owner, id, created_at) values ($1, $2, $3)
            on conflict (owner) where status = 'IN_PROGRESS' do update set status = known.status returning ${columns}`,
-          [toText(ownerId), newRowId(id), at]
-        )
-        return row === undefined ? yield* Effect.die(new Error("An erasure was not stored.")) : decodeErasure(row)
-      }),
+        [toText(ownerId), newRowId(id), at]
+      )
+      return row === undefined ? yield* Effect.die(new Error("An erasure was not stored.")) : decodeErasure(row)
+    }),
 
     erasure: (id) =>
       own.first(

@@ -39,83 +39,79 @@ interface SealedRow {
 
 const pageOfKeys = 100
 
-export const providerKeys = (
+export const makeProviderKeys = Effect.fnUntraced(function* (
   database: Database,
   secret: Redacted.Redacted<string>,
   earlierSecrets: ReadonlyArray<Redacted.Redacted<string>>
-): Effect.Effect<Context.Context<ProviderKeyVault>> =>
-  Effect.map(makeSeal(secret, earlierSecrets), (seal) => {
-    const { query, schema } = database
-    const own = ownedStatements(database, "ProviderKeyVault")
-    const sealingContext = (owner: string, provider: string) => JSON.stringify([owner, provider])
+): Effect.fn.Return<Context.Context<ProviderKeyVault>> {
+  const seal = yield* makeSeal(secret, earlierSecrets)
+  const { query, schema } = database
+  const own = ownedStatements(database, "ProviderKeyVault")
+  const sealingContext = (owner: string, provider: string) => JSON.stringify([owner, provider])
 
-    /** A key that its owner has replaced meanwhile stays as it is. */
-    const resealOne = Effect.fnUntraced(function* ({ owner, provider, sealed }: SealedRow) {
-      const place = sealingContext(fromText(owner), fromText(provider))
-      const { isEarlier, text } = yield* seal.open(sealed, place)
-      if (!isEarlier) return 0
-      const updated = yield* query(
-        "ProviderKeyVault.reseal",
-        `update ${schema}.provider_keys set sealed = $3 where owner = $1 and provider = $2 and sealed = $4 returning provider`,
-        [owner, provider, yield* seal.seal(text, place), sealed]
-      )
-      return updated.length
-    })
-
-    const reseal = Effect.gen(function* () {
-      let count = 0
-      let last: SealedRow | undefined
-      do {
-        const rows: ReadonlyArray<SealedRow> = yield* query<SealedRow>(
-          "ProviderKeyVault.reseal",
-          `select owner, provider, sealed from ${schema}.provider_keys where (owner, provider) > ($1, $2) and provider not like '%:%'
-           order by owner, provider limit ${pageOfKeys}`,
-          [last?.owner ?? "", last?.provider ?? ""]
-        )
-        for (const row of rows) count += yield* resealOne(row)
-        last = rows.at(-1)
-      } while (last !== undefined)
-      return count
-    })
-
-    const find = (provider: string) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const [row] = yield* query<{ readonly sealed: Uint8Array }>(
-          "ProviderKeys.find",
-          `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
-          [toText(ownerId), toText(provider)]
-        )
-        return row === undefined ? null : (yield* seal.open(row.sealed, sealingContext(ownerId, provider))).text
-      })
-
-    const vault = ProviderKeyVault.of({
-      reseal,
-      find,
-      put: (provider, key) =>
-        Effect.gen(function* () {
-          const { ownerId } = yield* Principal
-          yield* query(
-            "ProviderKeyVault.put",
-            `insert into ${schema}.provider_keys (owner, provider, sealed) values ($1, $2, $3)
-             on conflict (owner, provider) do update set sealed = excluded.sealed`,
-            [toText(ownerId), toText(provider), yield* seal.seal(key, sealingContext(ownerId, provider))]
-          )
-        }),
-      remove: (provider) =>
-        own.finds(
-          "remove",
-          `delete from ${schema}.provider_keys where owner = $1 and provider = $2 returning provider`,
-          [toText(provider)]
-        ),
-      list: Effect.map(
-        own.rows<{ readonly provider: string }>(
-          "list",
-          `select provider from ${schema}.provider_keys where owner = $1 and provider not like '%:%' order by provider`
-        ),
-        (rows) => rows.map((row) => fromText(row.provider))
-      )
-    })
-
-    return Context.make(ProviderKeyVault, vault).pipe(Context.add(ProviderKeys, { find }))
+  /** A key that its owner has replaced meanwhile stays as it is. */
+  const resealOne = Effect.fnUntraced(function* ({ owner, provider, sealed }: SealedRow) {
+    const place = sealingContext(fromText(owner), fromText(provider))
+    const { isEarlier, text } = yield* seal.open(sealed, place)
+    if (!isEarlier) return 0
+    const updated = yield* query(
+      "ProviderKeyVault.reseal",
+      `update ${schema}.provider_keys set sealed = $3 where owner = $1 and provider = $2 and sealed = $4 returning provider`,
+      [owner, provider, yield* seal.seal(text, place), sealed]
+    )
+    return updated.length
   })
+
+  const reseal = Effect.gen(function* () {
+    let count = 0
+    let last: SealedRow | undefined
+    do {
+      const rows: ReadonlyArray<SealedRow> = yield* query<SealedRow>(
+        "ProviderKeyVault.reseal",
+        `select owner, provider, sealed from ${schema}.provider_keys where (owner, provider) > ($1, $2) and provider not like '%:%'
+           order by owner, provider limit ${pageOfKeys}`,
+        [last?.owner ?? "", last?.provider ?? ""]
+      )
+      for (const row of rows) count += yield* resealOne(row)
+      last = rows.at(-1)
+    } while (last !== undefined)
+    return count
+  })
+
+  const find = Effect.fnUntraced(function* (provider: string) {
+    const { ownerId } = yield* Principal
+    const [row] = yield* query<{ readonly sealed: Uint8Array }>(
+      "ProviderKeys.find",
+      `select sealed from ${schema}.provider_keys where owner = $1 and provider = $2`,
+      [toText(ownerId), toText(provider)]
+    )
+    return row === undefined ? null : (yield* seal.open(row.sealed, sealingContext(ownerId, provider))).text
+  })
+
+  const vault = ProviderKeyVault.of({
+    reseal,
+    find,
+    put: Effect.fnUntraced(function* (provider, key) {
+      const { ownerId } = yield* Principal
+      yield* query(
+        "ProviderKeyVault.put",
+        `insert into ${schema}.provider_keys (owner, provider, sealed) values ($1, $2, $3)
+             on conflict (owner, provider) do update set sealed = excluded.sealed`,
+        [toText(ownerId), toText(provider), yield* seal.seal(key, sealingContext(ownerId, provider))]
+      )
+    }),
+    remove: (provider) =>
+      own.finds("remove", `delete from ${schema}.provider_keys where owner = $1 and provider = $2 returning provider`, [
+        toText(provider)
+      ]),
+    list: Effect.map(
+      own.rows<{ readonly provider: string }>(
+        "list",
+        `select provider from ${schema}.provider_keys where owner = $1 and provider not like '%:%' order by provider`
+      ),
+      (rows) => rows.map((row) => fromText(row.provider))
+    )
+  })
+
+  return Context.make(ProviderKeyVault, vault).pipe(Context.add(ProviderKeys, { find }))
+})

@@ -27,17 +27,16 @@ export const rateLimiter = ({ query, schema }: Database): typeof RateLimiter.Ser
   let calls = 0
 
   return RateLimiter.of({
-    take: (key, { limit, window }) =>
-      Effect.gen(function* () {
-        const span = Duration.toMillis(window)
-        const parameters = [toKey(key), span / limit, span]
-        if (++calls % callsBetweenRemovals === 0) yield* query("RateLimiter.take", removeOld, [])
-        const taken = yield* query("RateLimiter.take", take, parameters)
-        if (taken.length > 0) return null
-        const [row] = yield* query<{ readonly millis: number }>("RateLimiter.take", wait, parameters)
-        // Only a row whose allowance has been full for an hour is deleted, so the next attempt will succeed.
-        return row?.millis ?? 1
-      })
+    take: Effect.fnUntraced(function* (key, { limit, window }) {
+      const span = Duration.toMillis(window)
+      const parameters = [toKey(key), span / limit, span]
+      if (++calls % callsBetweenRemovals === 0) yield* query("RateLimiter.take", removeOld, [])
+      const taken = yield* query("RateLimiter.take", take, parameters)
+      if (taken.length > 0) return null
+      const [row] = yield* query<{ readonly millis: number }>("RateLimiter.take", wait, parameters)
+      // Only a row whose allowance has been full for an hour is deleted, so the next attempt will succeed.
+      return row?.millis ?? 1
+    })
   })
 }
 

@@ -36,42 +36,41 @@ export const sessionStore = (database: Database, { holder }: Presence): typeof S
     )
 
   return SessionStore.of({
-    open: (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const args = {
-          owner: toText(ownerId),
-          thread: knownId(threadId),
-          session: newRowId(sessionId),
-          lease: Duration.toMillis(lease),
-          at,
-          at_once: sessionsAtOnce,
-          holder: holder()
-        }
-        const [row] = yield* query<{ readonly outcome: Outcome }>(
-          "SessionStore.open",
-          `select ${call(database, "open_session", args)} as outcome`,
-          Object.values(args)
-        )
-        switch (row?.outcome) {
-          case "Opened": {
-            const read = yield* readHistory(ownerId, threadId, messages)
-            return {
-              _tag: "Opened",
-              lease: { sessionId, threadId, ownerId },
-              messages: decodeMessages(read),
-              total: read[0]?.total ?? 0
-            }
+    open: Effect.fnUntraced(function* (threadId, sessionId, { at, lease, messages, sessionsAtOnce = null }) {
+      const { ownerId } = yield* Principal
+      const args = {
+        owner: toText(ownerId),
+        thread: knownId(threadId),
+        session: newRowId(sessionId),
+        lease: Duration.toMillis(lease),
+        at,
+        at_once: sessionsAtOnce,
+        holder: holder()
+      }
+      const [row] = yield* query<{ readonly outcome: Outcome }>(
+        "SessionStore.open",
+        `select ${call(database, "open_session", args)} as outcome`,
+        Object.values(args)
+      )
+      switch (row?.outcome) {
+        case "Opened": {
+          const read = yield* readHistory(ownerId, threadId, messages)
+          return {
+            _tag: "Opened",
+            lease: { sessionId, threadId, ownerId },
+            messages: decodeMessages(read),
+            total: read[0]?.total ?? 0
           }
-          case "session":
-          case "run":
-            return { _tag: "Conflict", by: row.outcome }
-          case "sessionsAtOnce":
-            return { _tag: "OverLimit", refusal: { limit: row.outcome, left: 0, waitMillis: reservationWait } }
-          default:
-            return { _tag: "ThreadMissing" }
         }
-      }),
+        case "session":
+        case "run":
+          return { _tag: "Conflict", by: row.outcome }
+        case "sessionsAtOnce":
+          return { _tag: "OverLimit", refusal: { limit: row.outcome, left: 0, waitMillis: reservationWait } }
+        default:
+          return { _tag: "ThreadMissing" }
+      }
+    }),
 
     write: ({ sessionId, threadId }, write, at) =>
       Effect.suspend(() =>

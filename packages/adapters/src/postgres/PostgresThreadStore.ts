@@ -158,28 +158,27 @@ const mergeMetadata = Effect.fnUntraced(function* (
  */
 const readAtOnce = { tokens: 1_000_000, messages: 1000 }
 
-const readMessages = <A>(
+const readMessages = Effect.fnUntraced(function* <A>(
   database: Database,
   ids: ReadonlyArray<ThreadId>,
   decode: (rows: ReadonlyArray<MessageRow>) => ReadonlyArray<A>
-): Effect.Effect<ReadonlyArray<A>, StoreUnavailable, Principal> =>
-  Effect.gen(function* () {
-    const { query, schema } = database
-    const owner = toText((yield* Principal).ownerId)
-    const known = ids.filter(isStoredId)
-    const read: Array<ReadonlyArray<A>> = []
-    for (const group of known.length > 1 ? yield* groupThreads(database, owner, known) : [known]) {
-      const [first] = group
-      if (first === undefined) continue
-      if (read.length > 0) yield* Effect.yieldNow
-      if (group.length > 1) {
-        read.push(decode(yield* query<MessageRow>("ThreadStore.messages", messagesOfThreads(schema), [owner, group])))
-      } else {
-        yield* readThread(database, owner, first, (rows) => void read.push(decode(rows)))
-      }
+): Effect.fn.Return<ReadonlyArray<A>, StoreUnavailable, Principal> {
+  const { query, schema } = database
+  const owner = toText((yield* Principal).ownerId)
+  const known = ids.filter(isStoredId)
+  const read: Array<ReadonlyArray<A>> = []
+  for (const group of known.length > 1 ? yield* groupThreads(database, owner, known) : [known]) {
+    const [first] = group
+    if (first === undefined) continue
+    if (read.length > 0) yield* Effect.yieldNow
+    if (group.length > 1) {
+      read.push(decode(yield* query<MessageRow>("ThreadStore.messages", messagesOfThreads(schema), [owner, group])))
+    } else {
+      yield* readThread(database, owner, first, (rows) => void read.push(decode(rows)))
     }
-    return read.length === 1 ? (read[0] ?? []) : read.flat()
-  })
+  }
+  return read.length === 1 ? (read[0] ?? []) : read.flat()
+})
 
 /** The threads in their order, in groups that one statement may read. A thread that is too large for that is a group of its own. */
 const groupThreads = Effect.fnUntraced(function* (

@@ -47,8 +47,8 @@ export const makePresence = (): Presence => {
   return {
     holder: () => (isLocked ? number : null),
     mayJudge: (now) => isLocked && now >= judgesFrom,
-    lockOn: (session) =>
-      Effect.gen(function* () {
+    lockOn: Effect.fnUntraced(
+      function* (session) {
         // A pooler has given its own process number, and may give the next statement to another connection.
         const attempt = session.query(
           "select case when pg_backend_pid() = $1 then pg_try_advisory_lock($2, $3) end as held",
@@ -66,7 +66,9 @@ export const makePresence = (): Presence => {
         if (wasLocked) judgesFrom = (yield* Clock.currentTimeMillis) + reopened
         wasLocked = true
         yield* Effect.addFinalizer(() => Effect.sync(() => (isLocked = false)))
-      }).pipe(Effect.ignore)
+      },
+      (locking) => Effect.ignore(locking)
+    )
   }
 }
 

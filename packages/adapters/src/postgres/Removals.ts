@@ -12,16 +12,18 @@ import { fromText, toText } from "./StoredText.ts"
 /** The largest number of rows that one statement deletes. It takes about ten milliseconds. */
 export const rowsAtOnce = 300
 
-const removeRest = (database: Database, operation: string): Effect.Effect<void, StoreUnavailable, Principal> =>
-  Effect.gen(function* () {
-    const args = { owner: toText((yield* Principal).ownerId), limit: rowsAtOnce }
-    const statement = `select ${call(database, "remove_some", args)} as rest`
-    while (true) {
-      const [row] = yield* database.query<{ readonly rest: boolean }>(operation, statement, Object.values(args))
-      if (row?.rest !== true) return
-      yield* Effect.yieldNow
-    }
-  })
+const removeRest = Effect.fnUntraced(function* (
+  database: Database,
+  operation: string
+): Effect.fn.Return<void, StoreUnavailable, Principal> {
+  const args = { owner: toText((yield* Principal).ownerId), limit: rowsAtOnce }
+  const statement = `select ${call(database, "remove_some", args)} as rest`
+  while (true) {
+    const [row] = yield* database.query<{ readonly rest: boolean }>(operation, statement, Object.values(args))
+    if (row?.rest !== true) return
+    yield* Effect.yieldNow
+  }
+})
 
 /** Returns whether something was removed; null: a voice session is writing to it. */
 export const removeWith = Effect.fnUntraced(function* (

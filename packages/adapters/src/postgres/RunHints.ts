@@ -53,32 +53,34 @@ const shortestPause = 100
 const longestPause = 5000
 
 /** Returns when the first attempt has succeeded or failed: with a good connection, no change after the start is missed. */
-const listenForHints = (tell: HintListener, listen: Listen): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const tried = yield* Deferred.make<void>()
-    let pause = shortestPause
-    const publish = (each: Notification) => Effect.map(decodeHint(each), tell)
-    const attempt = listen.pipe(
-      Effect.tap(() =>
-        Effect.sync(() => {
-          pause = shortestPause
-        })
-      ),
-      Effect.onExit(() => Deferred.succeed(tried, undefined)),
-      Effect.flatMap((queue) =>
-        Effect.forever(Effect.flatMap(Queue.take(queue), (each) => Effect.ignore(publish(each))))
-      ),
-      Effect.scoped,
-      Effect.ignore
-    )
-    const rest = Effect.suspend(() => {
-      const now = pause
-      pause = Math.min(pause * 2, longestPause)
-      return Effect.sleep(now)
-    })
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(attempt, rest)))
-    yield* Deferred.await(tried)
+const listenForHints = Effect.fnUntraced(function* (
+  tell: HintListener,
+  listen: Listen
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const tried = yield* Deferred.make<void>()
+  let pause = shortestPause
+  const publish = (each: Notification) => Effect.map(decodeHint(each), tell)
+  const attempt = listen.pipe(
+    Effect.tap(() =>
+      Effect.sync(() => {
+        pause = shortestPause
+      })
+    ),
+    Effect.onExit(() => Deferred.succeed(tried, undefined)),
+    Effect.flatMap((queue) =>
+      Effect.forever(Effect.flatMap(Queue.take(queue), (each) => Effect.ignore(publish(each))))
+    ),
+    Effect.scoped,
+    Effect.ignore
+  )
+  const rest = Effect.suspend(() => {
+    const now = pause
+    pause = Math.min(pause * 2, longestPause)
+    return Effect.sleep(now)
   })
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(attempt, rest)))
+  yield* Deferred.await(tried)
+})
 
 /** The schema's function `notify_change` writes a `RunSignal` as JSON. Other notifications on the channel are ignored. */
 const decodeHint = ({ payload }: Notification) =>

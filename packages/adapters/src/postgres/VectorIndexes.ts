@@ -21,37 +21,39 @@ export const buildVectorIndexes = (
 ): Effect.Effect<ReadonlyArray<number>, StoreUnavailable> =>
   guard("ChunkIndex.indexVectors")<ReadonlyArray<number>, never, never>(build(client, schemaName))
 
-const build = (client: PgClient, schemaName: string): Effect.Effect<ReadonlyArray<number>, SqlError> =>
-  Effect.gen(function* () {
-    const schema = quote(schemaName)
-    const [state] = yield* client.unsafe<{ readonly mine: boolean; readonly kept: boolean }>(
-      `select pg_try_advisory_lock(hashtextextended($1, 0)) as mine, to_regclass($2) is not null as kept`,
-      [`colloquy vectors ${schemaName}`, `${schema}.search_vectors`]
-    ).withoutTransform
-    if (state?.mine !== true || !state.kept) return []
-    const wanted = yield* client.unsafe<{ readonly dimensions: number; readonly extension: string }>(
-      `select distinct v.dimensions::int as dimensions, n.nspname::text as extension
+const build = Effect.fnUntraced(function* (
+  client: PgClient,
+  schemaName: string
+): Effect.fn.Return<ReadonlyArray<number>, SqlError> {
+  const schema = quote(schemaName)
+  const [state] = yield* client.unsafe<{ readonly mine: boolean; readonly kept: boolean }>(
+    `select pg_try_advisory_lock(hashtextextended($1, 0)) as mine, to_regclass($2) is not null as kept`,
+    [`colloquy vectors ${schemaName}`, `${schema}.search_vectors`]
+  ).withoutTransform
+  if (state?.mine !== true || !state.kept) return []
+  const wanted = yield* client.unsafe<{ readonly dimensions: number; readonly extension: string }>(
+    `select distinct v.dimensions::int as dimensions, n.nspname::text as extension
        from (select owner, scope from ${schema}.search_entries where state = 'ready'
              group by owner, scope having sum(chunks) > $1) s
        cross join lateral (select distinct dimensions from ${schema}.search_vectors
              where owner = s.owner and scope_key = hashtextextended(s.scope, 0)) v
        join pg_extension e on e.extname = 'vector' join pg_namespace n on n.oid = e.extnamespace
        order by 1`,
-      [exactLimit]
-    ).withoutTransform
-    for (const { dimensions, extension } of wanted) {
-      const name = `search_vectors_near_${dimensions}`
-      const half = `${quote(extension)}.halfvec`
-      const invalid = yield* client.unsafe(
-        `select 1 as found from pg_index where indexrelid = to_regclass($1) and not indisvalid`,
-        [`${schema}.${name}`]
-      )
-      // An interrupted build leaves an invalid index.
-      if (invalid.length > 0) yield* client.unsafe(`drop index ${schema}.${name}`).unprepared
-      yield* client.unsafe(
-        `create index concurrently if not exists ${name} on ${schema}.search_vectors
+    [exactLimit]
+  ).withoutTransform
+  for (const { dimensions, extension } of wanted) {
+    const name = `search_vectors_near_${dimensions}`
+    const half = `${quote(extension)}.halfvec`
+    const invalid = yield* client.unsafe(
+      `select 1 as found from pg_index where indexrelid = to_regclass($1) and not indisvalid`,
+      [`${schema}.${name}`]
+    )
+    // An interrupted build leaves an invalid index.
+    if (invalid.length > 0) yield* client.unsafe(`drop index ${schema}.${name}`).unprepared
+    yield* client.unsafe(
+      `create index concurrently if not exists ${name} on ${schema}.search_vectors
          using hnsw ((embedding::${half}(${dimensions})) ${half}_cosine_ops) where dimensions = ${dimensions}`
-      ).unprepared
-    }
-    return wanted.map(({ dimensions }) => dimensions)
-  })
+    ).unprepared
+  }
+  return wanted.map(({ dimensions }) => dimensions)
+})

@@ -28,23 +28,22 @@ export interface ModelPages {
   readonly models: { readonly [name: string]: Partial<ModelInfo> }
 }
 
-export const listPagedModels = (
+export const listPagedModels = Effect.fnUntraced(function* (
   pages: ModelPages,
   settings: TransportSettings
-): Effect.Effect<ReadonlyArray<ModelInfo>, ModelError> =>
-  Effect.gen(function* () {
-    const models: Array<ModelInfo> = []
-    let cursor: string | undefined
-    for (let number = 0; number < maximumPages; number++) {
-      const { id: provider, headers, secrets } = pages
-      const call = { provider, model: "", url: pages.url(cursor), headers, secrets, body: null }
-      const page = record(yield* fetchJson(call, pages.errors, settings))
-      for (const entry of pages.entries(page)) models.push(...readEntry(entry, pages))
-      cursor = pages.cursor(page)
-      if (cursor === undefined) break
-    }
-    return models
-  })
+): Effect.fn.Return<ReadonlyArray<ModelInfo>, ModelError> {
+  const models: Array<ModelInfo> = []
+  let cursor: string | undefined
+  for (let number = 0; number < maximumPages; number++) {
+    const { id: provider, headers, secrets } = pages
+    const call = { provider, model: "", url: pages.url(cursor), headers, secrets, body: null }
+    const page = record(yield* fetchJson(call, pages.errors, settings))
+    for (const entry of pages.entries(page)) models.push(...readEntry(entry, pages))
+    cursor = pages.cursor(page)
+    if (cursor === undefined) break
+  }
+  return models
+})
 
 /** Limits a list that never ends. */
 const maximumPages = 20

@@ -9,34 +9,31 @@ import type * as Schema from "effect/Schema"
 import { fetchModels, type ModelListSettings, type ReadEntry, readModels } from "./OpenAiModels.ts"
 import { finite, isRecord, json, list, lookUp, record, string, text, wholeNumber, type WireRecord } from "./Wire.ts"
 
-type Models = Effect.Effect<ReadonlyArray<ModelInfo>, ModelError>
+type Models = Effect.fn.Return<ReadonlyArray<ModelInfo>, ModelError>
 
 /** Adds the lists of video and image models to the list of all models. If one of the two cannot be read, its models have no special options. */
-export const listModels = (settings: ModelListSettings): Models =>
-  Effect.gen(function* () {
-    const models = yield* listPages(settings, 0)
-    const more = (path: string) =>
-      Effect.orElseSucceed(Effect.map(fetchModels(settings, path), entriesById), () => null)
-    const [videos, images] = yield* Effect.all([more("/videos/models"), more("/images/models")], {
-      concurrency: "unbounded"
-    })
-    return withImages(withVideos(models, videos ?? nothingListed, settings), images, settings)
+export const listModels = Effect.fnUntraced(function* (settings: ModelListSettings): Models {
+  const models = yield* listPages(settings, 0)
+  const more = (path: string) => Effect.orElseSucceed(Effect.map(fetchModels(settings, path), entriesById), () => null)
+  const [videos, images] = yield* Effect.all([more("/videos/models"), more("/images/models")], {
+    concurrency: "unbounded"
   })
+  return withImages(withVideos(models, videos ?? nothingListed, settings), images, settings)
+})
 
 /** Only the video models. The list of all models says what they accept as input; if it cannot be read, this stays unknown. */
-export const listVideoModels = (settings: ModelListSettings): Models =>
-  Effect.gen(function* () {
-    const videos = entriesById(yield* fetchModels(settings, "/videos/models"))
-    const models = yield* fetchModels(settings, `/models?output_modalities=video&limit=${pageSize}`).pipe(
-      Effect.map((body) => readModels(body, settings, readModel)),
-      Effect.catch(() => Effect.succeed([]))
-    )
-    return withVideos(
-      models.filter(({ modelType, name }) => modelType === "video" && videos.has(name)),
-      videos,
-      settings
-    )
-  })
+export const listVideoModels = Effect.fnUntraced(function* (settings: ModelListSettings): Models {
+  const videos = entriesById(yield* fetchModels(settings, "/videos/models"))
+  const models = yield* fetchModels(settings, `/models?output_modalities=video&limit=${pageSize}`).pipe(
+    Effect.map((body) => readModels(body, settings, readModel)),
+    Effect.catch(() => Effect.succeed([]))
+  )
+  return withVideos(
+    models.filter(({ modelType, name }) => modelType === "video" && videos.has(name)),
+    videos,
+    settings
+  )
+})
 
 // ------ models
 
@@ -44,13 +41,12 @@ const pageSize = 1000
 /** Limits a list that never ends. */
 const maximumModels = 20_000
 
-const listPages = (settings: ModelListSettings, offset: number): Models =>
-  Effect.gen(function* () {
-    const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
-    const models = [...readModels(body, settings, readModel), ...readModels(body, settings, readImageModel)]
-    const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
-    return isLast ? models : [...models, ...(yield* listPages(settings, offset + pageSize))]
-  })
+const listPages = Effect.fnUntraced(function* (settings: ModelListSettings, offset: number): Models {
+  const body = yield* fetchModels(settings, `/models?output_modalities=all&limit=${pageSize}&offset=${offset}`)
+  const models = [...readModels(body, settings, readModel), ...readModels(body, settings, readImageModel)]
+  const isLast = list(record(body).data).length < pageSize || offset + pageSize >= maximumModels
+  return isLast ? models : [...models, ...(yield* listPages(settings, offset + pageSize))]
+})
 
 export const readModel: ReadEntry = (entry) => {
   const { output_modalities: outputs } = record(entry.architecture)
@@ -243,14 +239,15 @@ const describeImage = (model: ModelInfo, image: WireRecord): ModelInfo => {
 // ------ upstreams
 
 /** Needs one request for the names and one for each chat model, because no list contains the prices. A model whose request fails is left out. */
-export const listUpstreams = (settings: ModelListSettings): Effect.Effect<ReadonlyArray<Upstream>, ModelError> =>
-  Effect.gen(function* () {
-    const names = list(record(yield* fetchModels(settings, "/providers")).data)
-    const models = yield* listPages(settings, 0)
-    const chatModels = models.filter((model) => model.modelType === "llm").slice(0, maximumPriced)
-    const offers = yield* Effect.forEach(chatModels, ({ name }) => listOffers(settings, name), { concurrency: 8 })
-    return gather(names, offers.flat())
-  })
+export const listUpstreams = Effect.fnUntraced(function* (
+  settings: ModelListSettings
+): Effect.fn.Return<ReadonlyArray<Upstream>, ModelError> {
+  const names = list(record(yield* fetchModels(settings, "/providers")).data)
+  const models = yield* listPages(settings, 0)
+  const chatModels = models.filter((model) => model.modelType === "llm").slice(0, maximumPriced)
+  const offers = yield* Effect.forEach(chatModels, ({ name }) => listOffers(settings, name), { concurrency: 8 })
+  return gather(names, offers.flat())
+})
 
 /** The largest number of models whose prices are requested. */
 const maximumPriced = 1000

@@ -99,22 +99,15 @@ export const fetchJson = (
 ): Effect.Effect<unknown, ModelError> => Effect.map(fetchPaced(call, dialect, settings), ({ body }) => body)
 
 /** Like `fetchJson`; also returns the pause that the provider asks for before the next request, or null. */
-export const fetchPaced = (
-  call: Call,
-  dialect: ErrorDialect,
-  settings: TransportSettings
-): Effect.Effect<{ readonly body: unknown; readonly retryAfterMillis: number | null }, ModelError> =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const answer = yield* open(call, dialect, settings, yield* Effect.scope)
-      const body = yield* Effect.mapError(readJson(answer, settings), (fault) =>
-        modelError(call, fault, readRequestId(answer, dialect))
-      )
-      const headers = { get: (name: string) => answer.exchange.header(name) }
-      const { retryAfterMillis = null } = retryHeaders(headers, yield* Clock.currentTimeMillis)
-      return { body, retryAfterMillis }
-    })
+export const fetchPaced = Effect.fnUntraced(function* (call: Call, dialect: ErrorDialect, settings: TransportSettings) {
+  const answer = yield* open(call, dialect, settings, yield* Effect.scope)
+  const body = yield* Effect.mapError(readJson(answer, settings), (fault) =>
+    modelError(call, fault, readRequestId(answer, dialect))
   )
+  const headers = { get: (name: string) => answer.exchange.header(name) }
+  const { retryAfterMillis = null } = retryHeaders(headers, yield* Clock.currentTimeMillis)
+  return { body, retryAfterMillis }
+}, Effect.scoped)
 
 /**
  * The bytes of a file as they arrive. Its content type must begin with one of `types` (`video/`), be unspecific, or be missing. A connection
@@ -253,22 +246,21 @@ const callHeaders = (call: Call): Record<string, string> => {
 const isForm = (body: Call["body"]): body is Multipart => typeof body === "object" && body !== null
 
 /** Fails with the error of a response whose status is not 2xx. A body that is too long, too slow or not JSON is ignored. */
-const readFailure = (
+const readFailure = Effect.fnUntraced(function* (
   answer: OpenResponse,
   call: Call,
   dialect: ErrorDialect,
   settings: TransportSettings
-): Effect.Effect<never, ModelError> =>
-  Effect.gen(function* () {
-    const body = yield* Effect.orElseSucceed(readJson(answer, { ...settings, maxAnswerBytes: 65_536 }), () => undefined)
-    const { exchange } = answer
-    const now = yield* Clock.currentTimeMillis
-    const headers = { get: (name: string) => exchange.header(name) }
-    const sentence = sentenceIn(body)
-    const said = sentence === "" ? {} : { forOperator: heard(call, sentence) }
-    const fault = { ...dialect.fault(exchange.status(), body), ...said, ...retryHeaders(headers, now) }
-    return yield* modelError(call, fault, readRequestId(answer, dialect))
-  })
+): Effect.fn.Return<never, ModelError> {
+  const body = yield* Effect.orElseSucceed(readJson(answer, { ...settings, maxAnswerBytes: 65_536 }), () => undefined)
+  const { exchange } = answer
+  const now = yield* Clock.currentTimeMillis
+  const headers = { get: (name: string) => exchange.header(name) }
+  const sentence = sentenceIn(body)
+  const said = sentence === "" ? {} : { forOperator: heard(call, sentence) }
+  const fault = { ...dialect.fault(exchange.status(), body), ...said, ...retryHeaders(headers, now) }
+  return yield* modelError(call, fault, readRequestId(answer, dialect))
+})
 
 /** Every vendor has its own form of error body; each has its sentence under one of these names. */
 const sentenceIn = (body: unknown): string => {
@@ -314,8 +306,8 @@ const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 const nextPiece = (read: ReadPiece): Effect.Effect<Piece> =>
   Effect.callback((resume) => read((piece) => resume(Effect.succeed(piece))))
 
-const readJson = (answer: OpenResponse, settings: TransportSettings): Effect.Effect<unknown, Fault> =>
-  Effect.gen(function* () {
+const readJson = Effect.fnUntraced(
+  function* (answer: OpenResponse, settings: TransportSettings): Effect.fn.Return<unknown, Fault> {
     const read = nextPiece(readPieces(answer, settings.maxAnswerBytes ?? defaultMaxAnswerBytes))
     const pieces: Array<string> = []
     let piece = yield* read
@@ -325,12 +317,13 @@ const readJson = (answer: OpenResponse, settings: TransportSettings): Effect.Eff
     }
     const json = piece === null ? parseJson(pieces.join("")) : undefined
     return json === undefined ? yield* Effect.fail(piece ?? malformed) : json
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: settings.bodyTimeout ?? "30 seconds",
+  },
+  (reading, _, { bodyTimeout = "30 seconds" }) =>
+    Effect.timeoutOrElse(reading, {
+      duration: bodyTimeout,
       orElse: () => Effect.fail<Fault>({ reason: "timeout" })
     })
-  )
+)
 
 const defaultMaxAnswerBytes = 64 * 1024 * 1024
 const defaultMaxEventCharacters = 32 * 1024 * 1024

@@ -477,22 +477,19 @@ const chatDriver =
     })
 
 /** The parts of the answer. If the consumer stops early, the request is aborted. */
-const open = (
+const open = Effect.fnUntraced(function* (
   settings: AiSdkSettings,
   modelOf: NonNullable<AiSdkSettings["languageModel"]>,
   request: ChatRequest
-): Stream.Stream<StreamPart, Thrown> =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const controller = new AbortController()
-      yield* Effect.addFinalizer(() => Effect.sync(() => controller.abort()))
-      const parts = yield* Effect.tryPromise({
-        try: () => startStream(modelOf(request.model, request.apiKey), request, settings, controller.signal),
-        catch: (error): Thrown => ({ error })
-      })
-      return Stream.fromReadableStream({ evaluate: () => parts, onError: (error): Thrown => ({ error, inBody: true }) })
-    })
-  )
+) {
+  const controller = new AbortController()
+  yield* Effect.addFinalizer(() => Effect.sync(() => controller.abort()))
+  const parts = yield* Effect.tryPromise({
+    try: () => startStream(modelOf(request.model, request.apiKey), request, settings, controller.signal),
+    catch: (error): Thrown => ({ error })
+  })
+  return Stream.fromReadableStream({ evaluate: () => parts, onError: (error): Thrown => ({ error, inBody: true }) })
+}, Stream.unwrap)
 
 const startStream = async (
   model: LanguageModel,

@@ -123,46 +123,50 @@ const cutOff: Fault = { reason: "cut_off" }
 const malformed: Fault = { reason: "malformed", code: "malformed_answer" }
 const oversized: Fault = { reason: "malformed", code: "oversized_answer", shouldRetry: false }
 
+const converse = Effect.fnUntraced(function* (
+  settings: LiveTranscriptionSettings,
+  request: ListeningRequest,
+  sound: Stream.Stream<Uint8Array>,
+  told: Parameters<typeof makeTurn>[2]
+) {
+  const dialect = dialects[settings.dialect ?? "openai"]
+  const socket = yield* openSocket(settings, request)
+  const turn = makeTurn(settings, request, told)
+  const send = (message: object) => socket.send(JSON.stringify(message))
+  socket.on("message", (data) => turn.receive(dialect.read, frameBytes(data)))
+  socket.on("close", () => turn.fail(cutOff))
+  for (const message of dialect.opening(request)) send(message)
+  socket.resume()
+  const resample = makeResampler(request.sampleRate, dialect.sampleRate)
+  yield* Stream.runForEachArray(sound, (pieces) => {
+    const audio = joinBytes(pieces)
+    turn.addSeconds(audio.length / 2 / request.sampleRate)
+    return sendAudio(socket, resample(audio))
+  })
+  turn.end()
+  send(dialect.ending)
+})
+
 const listenOver =
   (settings: LiveTranscriptionSettings): NonNullable<SpeechToText["listen"]> =>
   (asked, sound) => {
-    const dialect = dialects[settings.dialect ?? "openai"]
     const request = { ...asked, model: settings.model ?? asked.model }
-    return Stream.callback<TranscriptEvent, ModelError>((told) =>
-      Effect.gen(function* () {
-        const socket = yield* openSocket(settings, request)
-        const turn = makeTurn(settings, request, told)
-        const send = (message: object) => socket.send(JSON.stringify(message))
-        socket.on("message", (data) => turn.receive(dialect.read, frameBytes(data)))
-        socket.on("close", () => turn.fail(cutOff))
-        for (const message of dialect.opening(request)) send(message)
-        socket.resume()
-        const resample = makeResampler(request.sampleRate, dialect.sampleRate)
-        yield* Stream.runForEachArray(sound, (pieces) => {
-          const audio = joinBytes(pieces)
-          turn.addSeconds(audio.length / 2 / request.sampleRate)
-          return sendAudio(socket, resample(audio))
-        })
-        turn.end()
-        send(dialect.ending)
-      })
-    )
+    return Stream.callback<TranscriptEvent, ModelError>((told) => converse(settings, request, sound, told))
   }
 
-const openSocket = (
+const openSocket = Effect.fnUntraced(function* (
   settings: LiveTranscriptionSettings,
   request: ListeningRequest
-): Effect.Effect<VendorSocket, ModelError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const key = request.apiKey ?? settings.apiKey
-    const headers = key === undefined ? {} : { authorization: `Bearer ${Redacted.value(hidden(key))}` }
-    const now = yield* Clock.currentTimeMillis
-    const dialled = Effect.mapError(dial(settings.url, headers, settings), (failure) =>
-      modelError(request, dialFault(failure, now))
-    )
-    const close = (socket: VendorSocket) => Effect.sync(() => socket.close(1000))
-    return yield* Effect.acquireRelease(dialled, close, { interruptible: true })
-  })
+): Effect.fn.Return<VendorSocket, ModelError, Scope.Scope> {
+  const key = request.apiKey ?? settings.apiKey
+  const headers = key === undefined ? {} : { authorization: `Bearer ${Redacted.value(hidden(key))}` }
+  const now = yield* Clock.currentTimeMillis
+  const dialled = Effect.mapError(dial(settings.url, headers, settings), (failure) =>
+    modelError(request, dialFault(failure, now))
+  )
+  const close = (socket: VendorSocket) => Effect.sync(() => socket.close(1000))
+  return yield* Effect.acquireRelease(dialled, close, { interruptible: true })
+})
 
 const modelError = ({ model, provider }: ListeningRequest, fault: Fault): ModelError =>
   new ModelError({ ...fault, model, provider })

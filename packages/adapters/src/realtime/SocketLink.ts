@@ -31,111 +31,110 @@ export const overSocket = (session: MappedSession, settings: SocketSettings): Pr
   connect: (listener) => connect(session, listener, settings)
 })
 
-const connect = (
+const connect = Effect.fnUntraced(function* (
   session: MappedSession,
   listener: VendorListener,
   settings: SocketSettings
-): Effect.Effect<VendorLink, VendorUnavailable, Scope.Scope> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const now = () => clock.currentTimeMillisUnsafe()
-    const fork = Effect.runForkWith(yield* Effect.context<never>())
-    const withoutKey = makeRedaction(session.apiKey)
-    const tell = (event: VendorEvent): void => listener.event(withoutKey.event(event))
-    const dialled = Effect.mapError(dial(session.url, session.headers, settings), (failure) => {
-      const { code, reason } = unavailable(failure)
-      return new VendorUnavailable({ code, reason: withoutKey.text(reason) })
-    })
-    const first: VendorSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
-    let socket = first
-    let isPaused = false
-    let isOver = false
-    let next: VendorSocket | null = null
+): Effect.fn.Return<VendorLink, VendorUnavailable, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  const now = () => clock.currentTimeMillisUnsafe()
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  const withoutKey = makeRedaction(session.apiKey)
+  const tell = (event: VendorEvent): void => listener.event(withoutKey.event(event))
+  const dialled = Effect.mapError(dial(session.url, session.headers, settings), (failure) => {
+    const { code, reason } = unavailable(failure)
+    return new VendorUnavailable({ code, reason: withoutKey.text(reason) })
+  })
+  const first: VendorSocket = yield* Effect.acquireRelease(dialled, (each) => Effect.sync(() => each.close(1000)))
+  let socket = first
+  let isPaused = false
+  let isOver = false
+  let next: VendorSocket | null = null
 
-    const mapping: VendorMapping = session.makeMapping({
-      event: tell,
-      audio: listener.audio,
-      send: (message) => sendTo(socket, message),
-      redial: () => {
-        if (next === null && !isOver)
-          fork(Effect.ignore(Effect.map(dial(session.url, session.headers, settings), takeOver)))
-      }
-    })
-
-    /** The old connection stays in use until the new one is set up, and is then closed. */
-    const takeOver = (fresh: VendorSocket): void => {
-      if (isOver) return fresh.terminate()
-      next = fresh
-      for (const message of mapping.opening()) sendTo(fresh, message)
-      fresh.once("message", () => {
-        const old = socket
-        socket = fresh
-        next = null
-        old.removeAllListeners("message").removeAllListeners("close").close(1000)
-        attach(fresh)
-        if (isPaused) fresh.pause()
-      })
-      fresh.once("close", () => {
-        if (next === fresh) next = null
-      })
-      fresh.resume()
-    }
-
-    const attach = (each: WebSocket): void => {
-      let missed = 0
-      each.on("message", (data) => {
-        const message = frameBytes(data)
-        mapping.receive(message, now())
-        release(message)
-      })
-      each.on("pong", () => {
-        missed = 0
-      })
-      each.on("close", (code, reason) => {
-        if (each !== socket || isOver) return
-        isOver = true
-        tell({ _tag: "Closed", reason: closeReason(code, reason.toString("utf8")) })
-      })
-      const beat = Effect.sync(() => {
-        missed++
-        if (missed > 2) each.terminate()
-        else if (each.readyState === WebSocket.OPEN) each.ping()
-      })
-      const beating = fork(Effect.forever(Effect.andThen(Effect.sleep(pingEvery), beat)))
-      each.on("close", () => beating.interruptUnsafe())
-    }
-
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() => {
-        isOver = true
-        socket.close(1000)
-        next?.terminate()
-      })
-    )
-    attach(socket)
-    for (const message of mapping.opening()) sendTo(socket, message)
-    socket.resume()
-    yield* Effect.forkScoped(Effect.andThen(Effect.sleep(ackTimeout), Effect.sync(mapping.stopWaiting)))
-
-    return {
-      send: (command) => mapping.command(command, now()),
-      sendAudio: (audio, sent) => {
-        const message = mapping.audio(audio, now())
-        if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
-        socket.sendAudio(message, sent)
-      },
-      buffered: () => socket.bufferedAmount,
-      pause: () => {
-        isPaused = true
-        socket.pause()
-      },
-      resume: () => {
-        isPaused = false
-        if (socket.readyState === WebSocket.OPEN) socket.resume()
-      },
-      finish: mapping.finish
+  const mapping: VendorMapping = session.makeMapping({
+    event: tell,
+    audio: listener.audio,
+    send: (message) => sendTo(socket, message),
+    redial: () => {
+      if (next === null && !isOver)
+        fork(Effect.ignore(Effect.map(dial(session.url, session.headers, settings), takeOver)))
     }
   })
+
+  /** The old connection stays in use until the new one is set up, and is then closed. */
+  const takeOver = (fresh: VendorSocket): void => {
+    if (isOver) return fresh.terminate()
+    next = fresh
+    for (const message of mapping.opening()) sendTo(fresh, message)
+    fresh.once("message", () => {
+      const old = socket
+      socket = fresh
+      next = null
+      old.removeAllListeners("message").removeAllListeners("close").close(1000)
+      attach(fresh)
+      if (isPaused) fresh.pause()
+    })
+    fresh.once("close", () => {
+      if (next === fresh) next = null
+    })
+    fresh.resume()
+  }
+
+  const attach = (each: WebSocket): void => {
+    let missed = 0
+    each.on("message", (data) => {
+      const message = frameBytes(data)
+      mapping.receive(message, now())
+      release(message)
+    })
+    each.on("pong", () => {
+      missed = 0
+    })
+    each.on("close", (code, reason) => {
+      if (each !== socket || isOver) return
+      isOver = true
+      tell({ _tag: "Closed", reason: closeReason(code, reason.toString("utf8")) })
+    })
+    const beat = Effect.sync(() => {
+      missed++
+      if (missed > 2) each.terminate()
+      else if (each.readyState === WebSocket.OPEN) each.ping()
+    })
+    const beating = fork(Effect.forever(Effect.andThen(Effect.sleep(pingEvery), beat)))
+    each.on("close", () => beating.interruptUnsafe())
+  }
+
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      isOver = true
+      socket.close(1000)
+      next?.terminate()
+    })
+  )
+  attach(socket)
+  for (const message of mapping.opening()) sendTo(socket, message)
+  socket.resume()
+  yield* Effect.forkScoped(Effect.andThen(Effect.sleep(ackTimeout), Effect.sync(mapping.stopWaiting)))
+
+  return {
+    send: (command) => mapping.command(command, now()),
+    sendAudio: (audio, sent) => {
+      const message = mapping.audio(audio, now())
+      if (message === null || socket.readyState !== WebSocket.OPEN) return sent?.()
+      socket.sendAudio(message, sent)
+    },
+    buffered: () => socket.bufferedAmount,
+    pause: () => {
+      isPaused = true
+      socket.pause()
+    },
+    resume: () => {
+      isPaused = false
+      if (socket.readyState === WebSocket.OPEN) socket.resume()
+    },
+    finish: mapping.finish
+  }
+})
 
 /** Some vendors repeat the key in their refusals. It may also be in an address, so with its reserved characters encoded. */
 const makeRedaction = (apiKey: Redacted.Redacted<string> | null) => {

@@ -297,8 +297,7 @@ export class PartsSession {
   private converse(answer: Answer): Effect.Effect<void, ModelError> {
     const { policy, parts } = this.around
     const { driver } = parts.think
-    return Effect.gen({ self: this }, function* () {
-      const sentences = yield* Queue.make<string, Cause.Done>()
+    return Effect.flatMap(Queue.make<string, Cause.Done>(), (sentences) => {
       const spoken = makeSpokenText()
       const say = (texts: ReadonlyArray<string>) => {
         if (texts.length > 0 && answer.stages !== null) answer.stages.firstSentenceAt ??= this.around.now()
@@ -325,7 +324,7 @@ export class PartsSession {
         )
       )
       const said = Stream.runForEach(Stream.fromQueue(sentences), (text) => this.speak(answer, text))
-      yield* Effect.all([thought, said], { concurrency: 2, discard: true })
+      return Effect.all([thought, said], { concurrency: 2, discard: true })
     })
   }
 

@@ -115,26 +115,33 @@ const prepared = (
     canCancel: true,
     instructions,
     connect: (listener) =>
-      Effect.gen(function* () {
-        if (open !== undefined) yield* Effect.mapError(open, unavailable)
-        const clock = yield* Clock.Clock
-        const session = new PartsSession({
-          listener,
-          parts: voice === undefined ? parts : { ...parts, speak: { ...parts.speak, voice } },
-          setup: { ...setup, instructions },
-          detector: detection === null ? null : detector,
-          detected,
-          policy: policy ?? {},
-          conversationId: yield* newId(RunId),
-          run: Effect.runForkWith(yield* Effect.context<never>()),
-          now: () => clock.currentTimeMillisUnsafe()
-        })
-        yield* Effect.addFinalizer(() => Effect.sync(() => session.close()))
-        yield* Effect.forkScoped(Effect.sync(() => session.ready()))
-        return session.link
+      connect(open, {
+        listener,
+        parts: voice === undefined ? parts : { ...parts, speak: { ...parts.speak, voice } },
+        setup: { ...setup, instructions },
+        detector: detection === null ? null : detector,
+        detected,
+        policy: policy ?? {}
       })
   }
 }
+
+const connect = Effect.fnUntraced(function* (
+  open: VoicePartsSettings["open"],
+  around: Omit<ConstructorParameters<typeof PartsSession>[0], "conversationId" | "run" | "now">
+) {
+  if (open !== undefined) yield* Effect.mapError(open, unavailable)
+  const clock = yield* Clock.Clock
+  const session = new PartsSession({
+    ...around,
+    conversationId: yield* newId(RunId),
+    run: Effect.runForkWith(yield* Effect.context<never>()),
+    now: () => clock.currentTimeMillisUnsafe()
+  })
+  yield* Effect.addFinalizer(() => Effect.sync(() => session.close()))
+  yield* Effect.forkScoped(Effect.sync(() => session.ready()))
+  return session.link
+})
 
 const unavailable = ({ message }: ModelError) =>
   new VendorUnavailable({ code: "provider_unavailable", reason: message })

@@ -46,18 +46,17 @@ const asHostSees = (credentials: HostCredentials): HostCredentials<never> =>
   credentials as HostCredentials<never>
 
 /** Null: the host does not recognise the request. An exception in the host's function, and an answer that is no owner id, are defects. */
-export const askHost = (
+export const askHost = Effect.fnUntraced(function* (
   authenticate: Authenticate<never>,
   credentials: HostCredentials
-): Effect.Effect<typeof Principal.Service | null> =>
-  Effect.gen(function* () {
-    const answer = authenticate(asHostSees(credentials))
-    const owner = Effect.isEffect(answer) ? yield* answer : yield* Effect.promise(async () => answer)
-    if (owner === null || owner === undefined || owner === "") return null
-    return typeof owner === "object" && "scope" in owner
-      ? { ownerId: ownerNamed(owner.owner), scope: scopeNamed(owner.scope) }
-      : { ownerId: ownerNamed(owner) }
-  })
+): Effect.fn.Return<typeof Principal.Service | null> {
+  const answer = authenticate(asHostSees(credentials))
+  const owner = Effect.isEffect(answer) ? yield* answer : yield* Effect.promise(async () => answer)
+  if (owner === null || owner === undefined || owner === "") return null
+  return typeof owner === "object" && "scope" in owner
+    ? { ownerId: ownerNamed(owner.owner), scope: scopeNamed(owner.scope) }
+    : { ownerId: ownerNamed(owner) }
+})
 
 /** Throws where the host names none of the scopes: a session must not be able to do more than its host meant. */
 const scopeNamed = Schema.decodeUnknownSync(KeyScope)

@@ -157,28 +157,27 @@ const estimate = (prompt: string): Usage => ({
   estimated: true
 })
 
-const weighInRounds = (
+const weighInRounds = Effect.fnUntraced(function* (
   nextToken: NextTokenDriver,
   request: AnswerRequest,
   question: Question,
   labels: ReadonlyArray<OptionLabel>,
   settings: AnswerPolicy
-): Weighing =>
-  Effect.gen(function* () {
-    const again = (some: ReadonlyArray<OptionLabel>) => weigh(nextToken, request, question, withLetters(some), settings)
-    const groups = yield* Effect.forEach(toGroups(labels), again, { concurrency: settings.concurrency })
-    const final = yield* again(groups.flatMap(winningLabels))
-    const weights = groups.flatMap((group, index) => {
-      const highest = Math.max(...group.weights)
-      return group.weights.map((weight) => ((final.weights[index] ?? 0) * weight) / highest)
-    })
-    return {
-      labels,
-      weights: toSumOne(weights),
-      model: final.model,
-      usage: groups.map(({ usage }) => usage).reduce(addUsage, final.usage)
-    }
+) {
+  const again = (some: ReadonlyArray<OptionLabel>) => weigh(nextToken, request, question, withLetters(some), settings)
+  const groups = yield* Effect.forEach(toGroups(labels), again, { concurrency: settings.concurrency })
+  const final = yield* again(groups.flatMap(winningLabels))
+  const weights = groups.flatMap((group, index) => {
+    const highest = Math.max(...group.weights)
+    return group.weights.map((weight) => ((final.weights[index] ?? 0) * weight) / highest)
   })
+  return {
+    labels,
+    weights: toSumOne(weights),
+    model: final.model,
+    usage: groups.map(({ usage }) => usage).reduce(addUsage, final.usage)
+  }
+})
 
 /** Makes as few groups as possible, of nearly the same size. */
 const toGroups = (labels: ReadonlyArray<OptionLabel>): ReadonlyArray<ReadonlyArray<OptionLabel>> => {

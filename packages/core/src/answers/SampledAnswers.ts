@@ -3,15 +3,44 @@
  * coarse and expensive, but independent of what the model says about its own certainty. The reply is marked as an estimate.
  */
 import * as Effect from "effect/Effect"
-import type { AnswerDriver } from "../models/AnswerDriver.ts"
+import type { AnswerDriver, AnswerRequest } from "../models/AnswerDriver.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { addUsage, noUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
 import { byOption, demandLabel, labelIn, optionLabels, labelPrompt, rules, toSumOne } from "./Labels.ts"
+import type { Question } from "./Question.ts"
 import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
 
 /** Answers without a label do not count. If no answer has a label, there is no distribution. */
+const answerSampled = Effect.fnUntraced(function* (
+  chat: ChatDriver,
+  settings: AnswerPolicy,
+  request: AnswerRequest,
+  question: Question
+) {
+  const labels = optionLabels(question)
+  const asked = {
+    system: rules,
+    prompt: labelPrompt(request.state, question, labels, demandLabel(labels)),
+    jsonOutput: false
+  }
+  const samples = yield* Effect.forEach(
+    Array.from({ length: Math.max(1, settings.samples) }),
+    () => complete(chat, request, asked, settings),
+    { concurrency: settings.concurrency }
+  )
+  const usage = samples.map((each) => each.usage).reduce(addUsage, noUsage)
+  const said = samples.map(({ text }) => labelIn(text, labels))
+  const counts = labels.map((label) => said.filter((each) => each === label).length)
+  if (counts.every((count) => count === 0)) return yield* unreadable(request, usage)
+  return {
+    probabilities: byOption(labels, toSumOne(counts)),
+    model: samples.find(({ model }) => model !== null)?.model ?? null,
+    usage
+  }
+})
+
 export const sampledDriver =
   (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
   (request) =>
@@ -20,28 +49,6 @@ export const sampledDriver =
     answerEach(
       request,
       { method: "sampled", estimated: true, concurrency: 1 },
-      (question) =>
-        Effect.gen(function* () {
-          const labels = optionLabels(question)
-          const asked = {
-            system: rules,
-            prompt: labelPrompt(request.state, question, labels, demandLabel(labels)),
-            jsonOutput: false
-          }
-          const samples = yield* Effect.forEach(
-            Array.from({ length: Math.max(1, settings.samples) }),
-            () => complete(chat, request, asked, settings),
-            { concurrency: settings.concurrency }
-          )
-          const usage = samples.map((sample) => sample.usage).reduce(addUsage, noUsage)
-          const said = samples.map(({ text }) => labelIn(text, labels))
-          const counts = labels.map((label) => said.filter((each) => each === label).length)
-          if (counts.every((count) => count === 0)) return yield* unreadable(request, usage)
-          return {
-            probabilities: byOption(labels, toSumOne(counts)),
-            model: samples.find(({ model }) => model !== null)?.model ?? null,
-            usage
-          }
-        }),
+      (question) => answerSampled(chat, settings, request, question),
       withSpent
     )

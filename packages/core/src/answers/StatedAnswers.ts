@@ -1,12 +1,36 @@
 /** Typed answers from any chat model: it writes a distribution as one JSON object. The reply is marked as an estimate. */
 import * as Effect from "effect/Effect"
-import type { AnswerDriver } from "../models/AnswerDriver.ts"
+import type { AnswerDriver, AnswerRequest } from "../models/AnswerDriver.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import { noUsage, addUsage } from "../primitives/Usage.ts"
 import type { AnswerPolicy } from "./AnswerSettings.ts"
 import { complete } from "../models/Completion.ts"
 import { byOption, fold, type OptionLabel, optionLabels, labelPrompt, rules, toSumOne } from "./Labels.ts"
+import type { Question } from "./Question.ts"
 import { answerEach, unreadable, withSpent } from "./QuestionByQuestion.ts"
+
+const answerStated = Effect.fnUntraced(function* (
+  chat: ChatDriver,
+  settings: AnswerPolicy,
+  request: AnswerRequest,
+  question: Question
+) {
+  const labels = optionLabels(question)
+  const asked = {
+    system: rules,
+    prompt: labelPrompt(request.state, question, labels, demand(labels)),
+    jsonOutput: true
+  }
+  let spent = noUsage
+  for (let attempt = 0; attempt <= settings.retries; attempt++) {
+    const completion = complete(chat, request, asked, settings)
+    const { model, text, usage } = yield* Effect.mapError(completion, (error) => withSpent(error, spent))
+    spent = addUsage(spent, usage)
+    const weights = readStated(text, labels)
+    if (weights !== undefined) return { model, probabilities: byOption(labels, weights), usage: spent }
+  }
+  return yield* unreadable(request, spent)
+})
 
 export const statedDriver =
   (chat: ChatDriver, settings: AnswerPolicy): AnswerDriver =>
@@ -14,24 +38,7 @@ export const statedDriver =
     answerEach(
       request,
       { method: "stated", estimated: true, concurrency: settings.concurrency },
-      (question) =>
-        Effect.gen(function* () {
-          const labels = optionLabels(question)
-          const asked = {
-            system: rules,
-            prompt: labelPrompt(request.state, question, labels, demand(labels)),
-            jsonOutput: true
-          }
-          let spent = noUsage
-          for (let attempt = 0; attempt <= settings.retries; attempt++) {
-            const completion = complete(chat, request, asked, settings)
-            const { model, text, usage } = yield* Effect.mapError(completion, (error) => withSpent(error, spent))
-            spent = addUsage(spent, usage)
-            const weights = readStated(text, labels)
-            if (weights !== undefined) return { model, probabilities: byOption(labels, weights), usage: spent }
-          }
-          return yield* unreadable(request, spent)
-        }),
+      (question) => answerStated(chat, settings, request, question),
       withSpent
     )
 

@@ -49,6 +49,17 @@ export const makeCloning = Effect.gen(function* () {
     yield* followUps.add([{ ...work, delayMillis: discardDelayMillis }])
   })
 
+  const fillDraft = Effect.fnUntraced(function* (
+    source: Assistant,
+    clone: Assistant,
+    copiers: ReturnType<typeof copies.all>
+  ) {
+    yield* store.insertDraft(clone)
+    const counts = yield* Effect.forEach(copiers, ({ copy }) => copy(source.id, clone.id))
+    if (!(yield* store.publish(clone.id))) return yield* new AssistantNotFound({ assistantId: clone.id })
+    return Object.fromEntries(copiers.map(({ name }, index) => [name, counts[index] ?? 0]))
+  })
+
   /** Inserts the clone and runs the copiers. Returns how many records each copier copied. */
   const insert = Effect.fnUntraced(function* (source: Assistant, clone: Assistant, without: ReadonlyArray<string>) {
     const copiers = copies.all().filter(({ name }) => !without.includes(name))
@@ -57,14 +68,8 @@ export const makeCloning = Effect.gen(function* () {
       return {}
     }
     yield* discardLater(clone.id)
-    const filled = Effect.gen(function* () {
-      yield* store.insertDraft(clone)
-      const counts = yield* Effect.forEach(copiers, ({ copy }) => copy(source.id, clone.id))
-      if (!(yield* store.publish(clone.id))) return yield* new AssistantNotFound({ assistantId: clone.id })
-      return Object.fromEntries(copiers.map(({ name }, index) => [name, counts[index] ?? 0]))
-    })
     // If the draft cannot be removed now, the follow-up removes it.
-    return yield* Effect.onError(filled, () => Effect.ignore(discard(clone.id)))
+    return yield* Effect.onError(fillDraft(source, clone, copiers), () => Effect.ignore(discard(clone.id)))
   })
 
   return { insert }

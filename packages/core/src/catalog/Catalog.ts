@@ -133,14 +133,13 @@ export class Catalog extends Context.Service<
       const readVideos = (provider: Provider) => Effect.map(Cache.get(videoLists, provider), ({ items }) => items)
       const isVideo = ({ modelType }: ModelInfo) => modelType === "video"
       /** If a provider has a list of video models of its own, only that list counts for videos, and it counts for nothing else. */
-      const listByType = (provider: Provider, modelType: ModelType | undefined) =>
-        Effect.gen(function* () {
-          const own = provider.video?.listModels !== undefined
-          const others = own && modelType === "video" ? [] : catalogEntries(yield* Cache.get(lists, provider))
-          if (!own || (modelType !== undefined && modelType !== "video")) return others
-          const videos = yield* Effect.orElseSucceed(Cache.get(videoLists, provider), () => null)
-          return [...others.filter((entry) => !isVideo(entry)), ...(videos === null ? [] : catalogEntries(videos))]
-        })
+      const listByType = Effect.fnUntraced(function* (provider: Provider, modelType: ModelType | undefined) {
+        const own = provider.video?.listModels !== undefined
+        const others = own && modelType === "video" ? [] : catalogEntries(yield* Cache.get(lists, provider))
+        if (!own || (modelType !== undefined && modelType !== "video")) return others
+        const videos = yield* Effect.orElseSucceed(Cache.get(videoLists, provider), () => null)
+        return [...others.filter((entry) => !isVideo(entry)), ...(videos === null ? [] : catalogEntries(videos))]
+      })
       const entries = (modelType?: ModelType) =>
         Effect.map(
           Effect.forEach(all, (provider) => listByType(provider, modelType), { concurrency: "unbounded" }),
@@ -208,13 +207,12 @@ const makeListCache = <A>(
   })
 
 /** Fails, unlike the other lists: a failed request proves nothing about a video model. */
-const listVideos = (provider: Provider): Effect.Effect<Listed<ModelInfo>, ModelError> =>
-  Effect.gen(function* () {
-    const items = yield* provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
-    return { items, at: new Date(yield* Clock.currentTimeMillis) }
-  }).pipe(
-    inTime("20 seconds", () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" })))
-  )
+const listVideos = Effect.fnUntraced(function* (provider: Provider): Effect.fn.Return<Listed<ModelInfo>, ModelError> {
+  const list = provider.video?.listModels ?? provider.listModels ?? Effect.succeed([])
+  const late = () => Effect.fail(new ModelError({ reason: "timeout", provider: provider.id, model: "" }))
+  const items = yield* inTime("20 seconds", late)(list)
+  return { items, at: new Date(yield* Clock.currentTimeMillis) }
+})
 
 const listModels = (provider: Provider): Effect.Effect<Listed<ModelInfo>> =>
   ask(provider, provider.listModels, "20 seconds", "models")
@@ -225,22 +223,21 @@ const listUpstreams = (provider: Provider): Effect.Effect<Listed<RoutedUpstream>
     items: items.map((upstream) => ({ ...upstream, provider: provider.id }))
   }))
 
-const ask = <A>(
+const ask = Effect.fnUntraced(function* <A>(
   provider: Provider,
   list: Effect.Effect<ReadonlyArray<A>, ModelError> | undefined,
   longest: Duration.Input,
   what: string
-): Effect.Effect<Listed<A>> =>
-  Effect.gen(function* () {
-    const items =
-      list === undefined
-        ? []
-        : yield* list.pipe(
-            inTime(longest, () => Effect.fail(null)),
-            Effect.catch(() => Effect.as(Effect.logWarning(`The ${what} of ${provider.id} could not be listed`), []))
-          )
-    return { items, at: new Date(yield* Clock.currentTimeMillis) }
-  })
+): Effect.fn.Return<Listed<A>> {
+  const items =
+    list === undefined
+      ? []
+      : yield* list.pipe(
+          inTime(longest, () => Effect.fail(null)),
+          Effect.catch(() => Effect.as(Effect.logWarning(`The ${what} of ${provider.id} could not be listed`), []))
+        )
+  return { items, at: new Date(yield* Clock.currentTimeMillis) }
+})
 
 const catalogEntries = ({ at, items }: Listed<ModelInfo>): ReadonlyArray<CatalogEntry> =>
   items.map((model) => ({ ...model, lastUpdated: at }))

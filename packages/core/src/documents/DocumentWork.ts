@@ -50,11 +50,14 @@ export const newIndexing = (document: Document): Effect.Effect<NewFollowUp> =>
     isUrgent: document.scope._tag !== "Assistant"
   }))
 
-export const newWork = (kind: string, key: string, payload: Schema.Json): Effect.Effect<NewFollowUp> =>
-  Effect.gen(function* () {
-    const createdAt = new Date(yield* Clock.currentTimeMillis)
-    return { id: yield* newId(FollowUpId), kind, key, payload, sequence: null, delayMillis: 0, createdAt }
-  })
+export const newWork = Effect.fnUntraced(function* (
+  kind: string,
+  key: string,
+  payload: Schema.Json
+): Effect.fn.Return<NewFollowUp> {
+  const createdAt = new Date(yield* Clock.currentTimeMillis)
+  return { id: yield* newId(FollowUpId), kind, key, payload, sequence: null, delayMillis: 0, createdAt }
+})
 
 /** The name of this part of turns, of its options and of its supplements. */
 export const documentsPartName = "documents"

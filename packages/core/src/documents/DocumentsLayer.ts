@@ -106,17 +106,16 @@ export const documentsLayer: Layer.Layer<
     })
 
     /** Without its follow-up a record would stay in processing for ever, so both are stored together. */
-    const insert = (document: Document) =>
-      Effect.gen(function* () {
-        const { ownerId } = yield* Principal
-        const quota = findQuota(ownerId)
-        const work = document.status === "processing" ? [yield* newIndexing(document)] : []
-        const stored = yield* store.insert(document, work, quota)
-        if (stored === true) followUps.wake()
-        else yield* blobs.remove(document.blobId)
-        if (typeof stored === "boolean") return stored
-        return yield* overLimit(stored.refusal, quota, yield* Clock.currentTimeMillis)
-      }).pipe(Effect.uninterruptible)
+    const insert = Effect.fnUntraced(function* (document: Document) {
+      const { ownerId } = yield* Principal
+      const quota = findQuota(ownerId)
+      const work = document.status === "processing" ? [yield* newIndexing(document)] : []
+      const stored = yield* store.insert(document, work, quota)
+      if (stored === true) followUps.wake()
+      else yield* blobs.remove(document.blobId)
+      if (typeof stored === "boolean") return stored
+      return yield* overLimit(stored.refusal, quota, yield* Clock.currentTimeMillis)
+    }, Effect.uninterruptible)
 
     const get = tracedFn("Documents.get")(function* (id: DocumentId) {
       const found = yield* store.get(id)

@@ -21,7 +21,7 @@ import { assistantEmbedding } from "../retrieval/AssistantEmbedding.ts"
 import type { Retrieval } from "../retrieval/Retrieval.ts"
 import { RecalledTexts } from "../threads/RecalledTexts.ts"
 import type { FollowUps } from "../runs/FollowUps.ts"
-import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { PartDecision, TurnCase, TurnPart } from "../turns/TurnPart.ts"
@@ -150,31 +150,32 @@ const makePart = Effect.gen(function* () {
   const render: TurnPart<DocumentsPlan>["render"] = (supplement, _, reading) =>
     Effect.map(media.render(supplement, reading), (content) => ({ content }))
 
-  const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> => {
-    if (plan.excerpts !== "tool") return []
+  const searchAsTool = Effect.fnUntraced(function* (
+    plan: DocumentsPlan,
+    query: Schema.Json | undefined,
+    call: HostedCall
+  ) {
     const { cites = false } = plan
-    return [
-      {
-        definition: searchTool,
-        run: Effect.fnUntraced(function* ({ query }, call) {
-          if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
-          const excerpts = yield* Effect.mapError(
-            search(plan, call, query),
-            () => new HostedToolFailed({ message: "The documents could not be searched. Answer without them." })
-          )
-          if (excerpts.length === 0) return "Nothing was found."
-          const word = yield* newFrameWord
-          // What all calls of a run have found has one numbering, and is kept together.
-          const { all, places } = withExcerpts(readExcerpts(call.kept()), excerpts)
-          call.keep(keptExcerpts(all, cites))
-          const texts = excerpts.map((excerpt, place) =>
-            framedExcerpt({ excerpt, index: cites ? (places[place] ?? null) : null }, word)
-          )
-          return [framedIntro(word, cites), ...texts].join("\n\n")
-        })
-      }
-    ]
-  }
+    if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
+    const excerpts = yield* Effect.mapError(
+      search(plan, call, query),
+      () => new HostedToolFailed({ message: "The documents could not be searched. Answer without them." })
+    )
+    if (excerpts.length === 0) return "Nothing was found."
+    const word = yield* newFrameWord
+    // What all calls of a run have found has one numbering, and is kept together.
+    const { all, places } = withExcerpts(readExcerpts(call.kept()), excerpts)
+    call.keep(keptExcerpts(all, cites))
+    const texts = excerpts.map((excerpt, place) =>
+      framedExcerpt({ excerpt, index: cites ? (places[place] ?? null) : null }, word)
+    )
+    return [framedIntro(word, cites), ...texts].join("\n\n")
+  })
+
+  const tools = (plan: DocumentsPlan): ReadonlyArray<HostedTool> =>
+    plan.excerpts === "tool"
+      ? [{ definition: searchTool, run: ({ query }, call) => searchAsTool(plan, query, call) }]
+      : []
 
   const part: TurnPart<DocumentsPlan> = {
     name: documentsPartName,

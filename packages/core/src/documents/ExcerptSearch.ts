@@ -52,16 +52,19 @@ export const makeExcerptSearch = Effect.gen(function* () {
   })
 
   /** If the reranker fails or is late, the order of the search is kept. */
-  const rerank = (port: RerankerPort, turn: LiveTurn, query: string, hits: ReadonlyArray<ChunkHit>) =>
-    Effect.gen(function* () {
+  const rerank = Effect.fnUntraced(
+    function* (port: RerankerPort, turn: LiveTurn, query: string, hits: ReadonlyArray<ChunkHit>) {
       const texts = hits.map(({ chunk }) => ownText(chunk))
       return rescored(hits, yield* paidOrder(port, { query, texts }, turn.beginCharge))
-    }).pipe(
-      inTime(rerankTimeout, () => Effect.succeed(hits)),
-      Effect.catchCause((cause) =>
-        Effect.as(Effect.logWarning(`Excerpts of run ${turn.runId} were not reranked`, cause), hits)
+    },
+    (ranking, _port, { runId }, _query, hits) =>
+      ranking.pipe(
+        inTime(rerankTimeout, () => Effect.succeed(hits)),
+        Effect.catchCause((cause) =>
+          Effect.as(Effect.logWarning(`Excerpts of run ${runId} were not reranked`, cause), hits)
+        )
       )
-    )
+  )
 
   return Effect.fnUntraced(function* (plan: SearchPlan, turn: LiveTurn, query: string) {
     const { embedding, limit } = plan

@@ -75,15 +75,14 @@ export const makeForgetting = Effect.gen(function* () {
         : Effect.map(all(listing, skip + maximumLimit), (rest) => [...page, ...rest])
     )
 
-  const watcher: RemovalWatcher = (place) =>
-    Effect.gen(function* () {
-      const found = yield* all("threadId" in place ? place : { within: place.assistantId })
-      if (found.length === 0) return Effect.void
-      const traces = found.map(documentTrace)
-      const work = yield* newWork(clearKind, "", traces)
-      yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
-      return Effect.flatMap(findGone(traces), removeSome)
-    })
+  const watcher: RemovalWatcher = Effect.fnUntraced(function* (place) {
+    const found = yield* all("threadId" in place ? place : { within: place.assistantId })
+    if (found.length === 0) return Effect.void
+    const traces = found.map(documentTrace)
+    const work = yield* newWork(clearKind, "", traces)
+    yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
+    return Effect.flatMap(findGone(traces), removeSome)
+  })
 
   /** Documents that another thread has are there after the removal. */
   const findGone = Effect.fnUntraced(function* (traces: ReadonlyArray<DocumentTrace>) {

@@ -6,6 +6,7 @@ import { searchToolName } from "../documents/ExcerptOptions.ts"
 import { CaseId } from "../primitives/Ids.ts"
 import type { HostedTool } from "../tools/HostedTool.ts"
 import { HostedToolFailed } from "../tools/HostedTool.ts"
+import type { ToolCall } from "../tools/ToolCall.ts"
 import type { TurnPart } from "../turns/TurnPart.ts"
 import type { EvalStore } from "./EvalStore.ts"
 import { recordedOutputs } from "./Recorded.ts"
@@ -19,29 +20,27 @@ const Plan = Schema.Struct({
 })
 const readPlan = Schema.decodeUnknownOption(Plan)
 
+type Store = Pick<typeof EvalStore.Service, "getCase">
+type Answers = Map<CaseId, ReturnType<typeof recordedOutputs>>
+
+const recordedOutput = Effect.fnUntraced(
+  function* (store: Store, caseId: CaseId, answers: Answers, call: ToolCall) {
+    const found = Option.getOrUndefined(yield* store.getCase(caseId))
+    const known = answers.get(caseId) ?? recordedOutputs(found?.tools ?? [])
+    answers.set(caseId, known)
+    const outputs = known({ status: "REQUIRES_ACTION", toolCalls: [call] })
+    return outputs?.[0]?.output ?? (yield* new HostedToolFailed({ message: "the record has no result of this call." }))
+  },
+  Effect.catchTag("StoreUnavailable", () =>
+    Effect.fail(new HostedToolFailed({ message: "the record could not be read." }))
+  )
+)
+
 /** No person is asked about a call that does nothing. */
-const recordedTool = (
-  store: Pick<typeof EvalStore.Service, "getCase">,
-  caseId: CaseId,
-  answers: Map<CaseId, ReturnType<typeof recordedOutputs>>,
-  { definition }: HostedTool
-): HostedTool => ({
+const recordedTool = (store: Store, caseId: CaseId, answers: Answers, { definition }: HostedTool): HostedTool => ({
   definition,
   run: (args, { toolCallId: id }) =>
-    Effect.gen(function* () {
-      const found = Option.getOrUndefined(yield* store.getCase(caseId))
-      const known = answers.get(caseId) ?? recordedOutputs(found?.tools ?? [])
-      answers.set(caseId, known)
-      const call = { id, name: definition.name, arguments: JSON.stringify(args) }
-      const outputs = known({ status: "REQUIRES_ACTION", toolCalls: [call] })
-      return (
-        outputs?.[0]?.output ?? (yield* new HostedToolFailed({ message: "the record has no result of this call." }))
-      )
-    }).pipe(
-      Effect.catchTag("StoreUnavailable", () =>
-        Effect.fail(new HostedToolFailed({ message: "the record could not be read." }))
-      )
-    )
+    recordedOutput(store, caseId, answers, { id, name: definition.name, arguments: JSON.stringify(args) })
 })
 
 export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof Plan.Type> => ({

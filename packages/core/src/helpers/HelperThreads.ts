@@ -69,21 +69,18 @@ export const helperThreads = Effect.gen(function* () {
   })
 
   /** A thread that was copied names helpers of another thread, which stay. */
-  const removeChildren = (parent: Thread) =>
-    Effect.forEach(
-      Object.values(idsIn(parent)),
-      Effect.fnUntraced(function* (text) {
-        const id = ThreadId.make(text)
-        const found = yield* store.get(id)
-        if (Option.isNone(found) || found.value.metadata?.[parentField] !== parent.id) return
-        yield* Effect.catchTags(threads.remove(id), {
-          ThreadNotFound: () => Effect.void,
-          // While a voice session writes the helper's thread, the thread stays, as any other thread does.
-          ThreadInSession: () => Effect.void
-        })
-      }),
-      { discard: true }
-    )
+  const removeChildren = Effect.fnUntraced(function* (parent: Thread) {
+    for (const text of Object.values(idsIn(parent))) {
+      const id = ThreadId.make(text)
+      const found = yield* store.get(id)
+      if (Option.isNone(found) || found.value.metadata?.[parentField] !== parent.id) continue
+      yield* Effect.catchTags(threads.remove(id), {
+        ThreadNotFound: () => Effect.void,
+        // While a voice session writes the helper's thread, the thread stays, as any other thread does.
+        ThreadInSession: () => Effect.void
+      })
+    }
+  })
 
   const allThreads = Effect.fnUntraced(function* (assistantId: Thread["assistantId"]) {
     const { limit } = firstPage

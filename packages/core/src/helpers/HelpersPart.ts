@@ -84,11 +84,9 @@ export const makeHelpersPart = Effect.gen(function* () {
         helper_run_id: child.runId
       }
     })
-    const asking = Effect.gen(function* () {
-      const turn = yield* turns.start({ threadId: threadId.value, content: message, stream: false, child })
-      return yield* turn.reply
-    })
-    const reply = yield* asking.pipe(
+    const asked = turns.start({ threadId: threadId.value, content: message, stream: false, child })
+    const reply = yield* asked.pipe(
+      Effect.flatMap((turn) => turn.reply),
       Effect.onInterrupt(() => cancel(threadId.value, begun)),
       Effect.tapError(() => Effect.sync(() => end(nothing))),
       Effect.mapError(failure)
@@ -175,6 +173,19 @@ export const makeHelpersPart = Effect.gen(function* () {
 const takenOver = (reason: string): string =>
   `The conversation was handed over. From here on you are the assistant that it was handed to. Reason: ${reason} Answer the user now.`
 
+const handOver = Effect.fnUntraced(function* (
+  name: string,
+  to: Colleague["assistantId"] | null,
+  reason: Schema.Json | undefined,
+  call: HostedCall
+) {
+  const why = typeof reason === "string" && reason.trim() !== "" ? reason : "None was given."
+  const refusal = yield* Effect.mapError(call.handOver(to), failure)
+  if (refusal !== null) return yield* failed(`${refusal} Go on yourself.`)
+  call.tell({ type: "handed_over", data: { tool_call_id: call.toolCallId, name, reason: why } })
+  return takenOver(why)
+})
+
 const handOff = (name: string, description: string, to: Colleague["assistantId"] | null): HostedTool => ({
   definition: {
     name,
@@ -187,13 +198,7 @@ const handOff = (name: string, description: string, to: Colleague["assistantId"]
   },
   isNamedByOwner: true,
   staysInTurn: true,
-  run: Effect.fnUntraced(function* ({ reason }, call) {
-    const why = typeof reason === "string" && reason.trim() !== "" ? reason : "None was given."
-    const refusal = yield* Effect.mapError(call.handOver(to), failure)
-    if (refusal !== null) return yield* failed(`${refusal} Go on yourself.`)
-    call.tell({ type: "handed_over", data: { tool_call_id: call.toolCallId, name, reason: why } })
-    return takenOver(why)
-  })
+  run: ({ reason }, call) => handOver(name, to, reason, call)
 })
 
 const parameters = {

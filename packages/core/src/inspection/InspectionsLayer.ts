@@ -21,6 +21,8 @@ import { fromLog, type TurnEvent } from "../turns/TurnEvent.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
 import { decodePlan } from "../turns/TurnPlan.ts"
 
+type Child = Extract<TurnEvent, { readonly _tag: "ChildBegan" }>["child"]
+
 export const inspectionsLayer: Layer.Layer<
   Inspections,
   never,
@@ -44,14 +46,16 @@ export const inspectionsLayer: Layer.Layer<
       }
     })
 
+    const inspectChild = Effect.fnUntraced(function* ({ name, runId, threadId, toolCallId }: Child) {
+      const run = yield* store.get(runId)
+      const inspection: Inspection | null = Option.isSome(run) ? yield* inspectRun(run.value) : null
+      return { toolCallId, name, threadId, runId, inspection }
+    })
+
     const childrenIn = (events: ReadonlyArray<TurnEvent>) =>
       Effect.forEach(
         events.flatMap((event) => (event._tag === "ChildBegan" ? [event.child] : [])),
-        Effect.fnUntraced(function* ({ name, runId, threadId, toolCallId }) {
-          const run = yield* store.get(runId)
-          const inspection: Inspection | null = Option.isSome(run) ? yield* inspectRun(run.value) : null
-          return { toolCallId, name, threadId, runId, inspection }
-        })
+        inspectChild
       )
 
     const inspectRun: (run: Run) => Effect.Effect<Inspection, StoreUnavailable, Principal> = Effect.fnUntraced(

@@ -92,21 +92,22 @@ const makePart = Effect.gen(function* () {
     return { path: ["provider"], message }
   }
 
-  const readInput = (id: string, call: HostedCall) =>
-    Effect.gen(function* () {
+  const readInput = Effect.fnUntraced(
+    function* (id: string, call: HostedCall) {
       const document = yield* storage.find(id, call)
       if (!document.mimeType.startsWith("image/")) return yield* failed(`The document ${id} is no picture.`)
       if (document.size > maxInputSize) return yield* failed(`The picture ${id} is too large to begin with.`)
       const bytes = yield* Stream.mkUint8Array(storage.bytes(document))
       const input: InputImage = { mediaType: document.mimeType, bytes }
       return input
-    }).pipe(
-      Effect.catchTags({
+    },
+    (reading, id) =>
+      Effect.catchTags(reading, {
         BlobNotFound: () => failed(`The document ${id} is gone.`),
         DocumentNotFound: () => failed(`This conversation has no document ${id.slice(0, 100)}.`),
         StoreUnavailable: () => failed("The documents cannot be read at the moment.")
       })
-    )
+  )
 
   /** Makes the pictures. It succeeds if at least one of them could be stored. */
   const generate = Effect.fnUntraced(function* (plan: ImagePlan, order: ImageOrder, call: HostedCall) {
@@ -150,37 +151,41 @@ const makePart = Effect.gen(function* () {
       (made) => Effect.sync(() => shareMedia(turn, made))
     )
 
+  const runTool = Effect.fnUntraced(function* (plan: ImagePlan, args: Schema.JsonObject, call: HostedCall) {
+    const order = yield* Effect.mapError(
+      Effect.fromResult(readImageCall(args, plan.abilities, plan.config)),
+      (message) => new HostedToolFailed({ message })
+    )
+    return toolResult(yield* generate(plan, order, call), order.dropped)
+  })
+
   const tools = (plan: ImagePlan): ReadonlyArray<HostedTool> => [
     {
       definition: imageTool(plan.abilities, plan.config),
       // Besides the request, documents are read and stored.
       timeout: Duration.sum(Duration.fromInputUnsafe(imageTimeout), Duration.minutes(2)),
-      run: Effect.fnUntraced(function* (args, call) {
-        const order = yield* Effect.mapError(
-          Effect.fromResult(readImageCall(args, plan.abilities, plan.config)),
-          (message) => new HostedToolFailed({ message })
-        )
-        return toolResult(yield* generate(plan, order, call), order.dropped)
-      })
+      run: (args, call) => runTool(plan, args, call)
     }
   ]
 
   /** One after the other, so that pictures have the order in which the model made them. */
-  const receive = ({ media }: ModelOutput, turn: LiveTurn): Effect.Effect<boolean, never, Principal> =>
-    Effect.gen(function* () {
-      let hasKept = false
-      for (const { bytes, mediaType } of media) {
-        const metadata = { model: turn.model }
-        const isKept = yield* keep(turn, mediaFamily(mediaType), Stream.make(bytes), metadata).pipe(
-          Effect.as(true),
-          Effect.catch((error) =>
-            Effect.as(Effect.logWarning(`A medium of ${turn.provider} was not kept: ${error.message}`), false)
-          )
+  const receive = Effect.fnUntraced(function* (
+    { media }: ModelOutput,
+    turn: LiveTurn
+  ): Effect.fn.Return<boolean, never, Principal> {
+    let hasKept = false
+    for (const { bytes, mediaType } of media) {
+      const metadata = { model: turn.model }
+      const isKept = yield* keep(turn, mediaFamily(mediaType), Stream.make(bytes), metadata).pipe(
+        Effect.as(true),
+        Effect.catch((error) =>
+          Effect.as(Effect.logWarning(`A medium of ${turn.provider} was not kept: ${error.message}`), false)
         )
-        hasKept ||= isKept
-      }
-      return hasKept
-    })
+      )
+      hasKept ||= isKept
+    }
+    return hasKept
+  })
 
   const part: TurnPart<ImagePlan> = {
     name: imagePartName,

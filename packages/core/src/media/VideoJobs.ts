@@ -22,6 +22,7 @@ import { repeatWhileUnavailable } from "../primitives/StoreRetry.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { ThreadStore } from "../threads/ThreadStore.ts"
 import { HostedToolFailed, type HostedCall } from "../tools/HostedTool.ts"
+import type { Restore } from "../turns/Places.ts"
 import { shareMedia } from "./GeneratedMedia.ts"
 import { MediaStorage } from "./MediaStorage.ts"
 import { charge, keepLost, videoPurpose } from "./VideoBilling.ts"
@@ -92,26 +93,31 @@ export class VideoJobs extends Context.Service<
 
       // ------ order
 
+      const submit = Effect.fnUntraced(function* (
+        model: VideoModel,
+        order: VideoOrder,
+        call: HostedCall,
+        restore: Restore
+      ) {
+        const orderedAt = yield* Clock.currentTimeMillis
+        yield* noteOrder(call, order.model, "ordering")
+        const job = yield* Effect.tapError(restore(model.submit(order)), (error) =>
+          mayHaveBeenOrdered(error) ? noteOrder(call, order.model, "unknown") : forgetOrder(call)
+        )
+        const ordered = { job, orderedAt, account: pickAccount(order) }
+        // Handed over first: an entry with the id of its job never waits without a follow-up.
+        yield* handOver(ordered, call)
+        yield* journal(call, ordered)
+        return ordered
+      })
+
       /** Runs the order in the scope of the part: a cancelled turn does not wait for it, and its job is recorded all the same. */
       const orderOnce = (
         model: VideoModel,
         order: VideoOrder,
         call: HostedCall
       ): Effect.Effect<OrderedJob, HostedToolFailed, Principal> => {
-        const ordering = Effect.uninterruptibleMask((restore) =>
-          Effect.gen(function* () {
-            const orderedAt = yield* Clock.currentTimeMillis
-            yield* noteOrder(call, order.model, "ordering")
-            const job = yield* Effect.tapError(restore(model.submit(order)), (error) =>
-              mayHaveBeenOrdered(error) ? noteOrder(call, order.model, "unknown") : forgetOrder(call)
-            )
-            const ordered = { job, orderedAt, account: pickAccount(order) }
-            // Handed over first: an entry with the id of its job never waits without a follow-up.
-            yield* handOver(ordered, call)
-            yield* journal(call, ordered)
-            return ordered
-          })
-        )
+        const ordering = Effect.uninterruptibleMask((restore) => submit(model, order, call, restore))
         return Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(Effect.forkIn(ordering, scope, { startImmediately: true }), (fiber) =>
             restore(Fiber.join(fiber))

@@ -21,7 +21,7 @@ import { VideoOptions } from "../models/VideoModel.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ThreadStore } from "../threads/ThreadStore.ts"
-import { HostedToolFailed, type HostedTool } from "../tools/HostedTool.ts"
+import { type HostedCall, HostedToolFailed, type HostedTool } from "../tools/HostedTool.ts"
 import { TurnRefused } from "../turns/TurnErrors.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
@@ -99,27 +99,33 @@ const makePart = Effect.gen(function* () {
     return { model: entry, config: options }
   })
 
-  const videoTool = ({ config, model: info }: VideoPlan): HostedTool => {
-    const abilities = videoAbilities(info)
+  const runTool = Effect.fnUntraced(function* (
+    { config, model: info }: VideoPlan,
+    abilities: ReturnType<typeof videoAbilities>,
+    args: Schema.JsonObject,
+    call: HostedCall
+  ) {
+    const asked = readVideoCall(args, config, abilities)
+    if (Result.isFailure(asked)) return yield* new HostedToolFailed({ message: wordsOfProblems(asked.failure) })
+    const { dropped, inputs, options, prompt } = asked.success
+    const model = providers.find(({ id }) => id === info.provider)?.video
+    if (model === undefined) return yield* new HostedToolFailed({ message: "The provider is no longer registered." })
+    const found = yield* findInputs({ storage, links, settings }, inputs, abilities, call)
+    const apiKey = yield* Effect.catchTag(keys.find(info.provider), "StoreUnavailable", () =>
+      Effect.fail(
+        new HostedToolFailed({ message: "No video was ordered: the server's store is unavailable. Try later." })
+      )
+    )
+    const order = { provider: info.provider, model: info.name, apiKey, prompt, options, ...found }
+    return yield* jobs.make({ model, order, price: expectedPrice(options, abilities), dropped }, call)
+  })
+
+  const videoTool = (plan: VideoPlan): HostedTool => {
+    const abilities = videoAbilities(plan.model)
     return {
-      definition: videoToolFor(abilities, config),
+      definition: videoToolFor(abilities, plan.config),
       timeout: callTime(settings),
-      run: Effect.fnUntraced(function* (args, call) {
-        const asked = readVideoCall(args, config, abilities)
-        if (Result.isFailure(asked)) return yield* new HostedToolFailed({ message: wordsOfProblems(asked.failure) })
-        const { dropped, inputs, options, prompt } = asked.success
-        const model = providers.find(({ id }) => id === info.provider)?.video
-        if (model === undefined)
-          return yield* new HostedToolFailed({ message: "The provider is no longer registered." })
-        const found = yield* findInputs({ storage, links, settings }, inputs, abilities, call)
-        const apiKey = yield* Effect.catchTag(keys.find(info.provider), "StoreUnavailable", () =>
-          Effect.fail(
-            new HostedToolFailed({ message: "No video was ordered: the server's store is unavailable. Try later." })
-          )
-        )
-        const order = { provider: info.provider, model: info.name, apiKey, prompt, options, ...found }
-        return yield* jobs.make({ model, order, price: expectedPrice(options, abilities), dropped }, call)
-      })
+      run: (args, call) => runTool(plan, abilities, args, call)
     }
   }
 

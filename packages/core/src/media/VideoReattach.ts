@@ -56,31 +56,30 @@ type Work = typeof Work.Type
 /** The interval of the check whether the turn still lives and handles its jobs itself. */
 const pauseWhileTurnLives = 15_000
 
-export const reattachOrder = (
+export const reattachOrder = Effect.fnUntraced(function* (
   { account, job, orderedAt }: OrderedJob,
   { answerId, runId, threadId, toolCallId }: HostedCall
-): Effect.Effect<NewFollowUp> =>
-  Effect.gen(function* () {
-    const payload: Work = {
-      jobId: job.id,
-      threadId,
-      runId,
-      answerId,
-      toolCallId,
-      provider: account.provider,
-      model: account.model,
-      orderedAt
-    }
-    return {
-      id: yield* newId(FollowUpId),
-      kind: reattachKind,
-      key: `${account.provider} ${job.id}`,
-      payload,
-      sequence: null,
-      delayMillis: pauseWhileTurnLives,
-      createdAt: new Date(yield* Clock.currentTimeMillis)
-    }
-  })
+): Effect.fn.Return<NewFollowUp> {
+  const payload: Work = {
+    jobId: job.id,
+    threadId,
+    runId,
+    answerId,
+    toolCallId,
+    provider: account.provider,
+    model: account.model,
+    orderedAt
+  }
+  return {
+    id: yield* newId(FollowUpId),
+    kind: reattachKind,
+    key: `${account.provider} ${job.id}`,
+    payload,
+    sequence: null,
+    delayMillis: pauseWhileTurnLives,
+    createdAt: new Date(yield* Clock.currentTimeMillis)
+  }
+})
 
 export const makeReattachWorker = Effect.gen(function* () {
   const { all: providers } = yield* Providers

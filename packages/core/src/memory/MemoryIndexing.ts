@@ -202,18 +202,17 @@ const rebuildOutdated = Effect.fnUntraced(
 export const memorySequence = (assistantId: AssistantId): string => `memory:${assistantId}`
 
 /** `dimensions` is the wanted length of the vectors, if it is known. */
-export const embedLater = (
+export const embedLater = Effect.fnUntraced(function* (
   assistantId: AssistantId,
   { delayMillis, dimensions }: { readonly delayMillis: number; readonly dimensions: number | null }
-): Effect.Effect<NewFollowUp> =>
-  Effect.gen(function* () {
-    return {
-      id: yield* newId(FollowUpId),
-      kind: embedKind,
-      key: assistantId,
-      payload: { assistantId, dimensions },
-      sequence: memorySequence(assistantId),
-      delayMillis,
-      createdAt: new Date(yield* Clock.currentTimeMillis)
-    }
-  })
+): Effect.fn.Return<NewFollowUp> {
+  return {
+    id: yield* newId(FollowUpId),
+    kind: embedKind,
+    key: assistantId,
+    payload: { assistantId, dimensions },
+    sequence: memorySequence(assistantId),
+    delayMillis,
+    createdAt: new Date(yield* Clock.currentTimeMillis)
+  }
+})

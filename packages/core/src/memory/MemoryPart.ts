@@ -88,20 +88,20 @@ const makeMemoryPart = Effect.gen(function* () {
   const reranker = yield* Reranker
   const settings = yield* MemorySettings
 
-  const rerankerFor = (turn: LiveTurn) =>
-    reranker !== null
-      ? Effect.succeed(reranker)
-      : Effect.gen(function* (): Effect.fn.Return<RerankerPort | null, never, Principal> {
-          const found = yield* Effect.option(providers.resolve(turn.provider, turn.model))
-          if (Option.isNone(found)) return null
-          const { chat, info, model, provider } = found.value
-          const apiKey = yield* Effect.orElseSucceed(keys.find(provider), () => null)
-          return listwise(chat, { provider, model, info, apiKey, conversationId: turn.runId }, settings)
-        })
+  const rerankerFor = Effect.fnUntraced(function* (
+    turn: LiveTurn
+  ): Effect.fn.Return<RerankerPort | null, never, Principal> {
+    if (reranker !== null) return reranker
+    const found = yield* Effect.option(providers.resolve(turn.provider, turn.model))
+    if (Option.isNone(found)) return null
+    const { chat, info, model, provider } = found.value
+    const apiKey = yield* Effect.orElseSucceed(keys.find(provider), () => null)
+    return listwise(chat, { provider, model, info, apiKey, conversationId: turn.runId }, settings)
+  })
 
   /** If the reranker fails or is late, the order of the search is kept. */
-  const rerank = (turn: LiveTurn, query: string, hits: ReadonlyArray<MemoryHit>) =>
-    Effect.gen(function* () {
+  const rerank = Effect.fnUntraced(
+    function* (turn: LiveTurn, query: string, hits: ReadonlyArray<MemoryHit>) {
       const port = hits.length < 2 ? null : yield* rerankerFor(turn)
       if (port === null) return hits
       const texts = hits.map(({ memory }) => memory.content)
@@ -110,12 +110,15 @@ const makeMemoryPart = Effect.gen(function* () {
         hits,
         order.map(({ index }) => index)
       )
-    }).pipe(
-      inTime(settings.rerankTimeout, () => Effect.succeed(hits)),
-      Effect.catchCause((cause) =>
-        Effect.as(Effect.logWarning(`Memories of run ${turn.runId} were not reranked`, cause), hits)
+    },
+    (ranking, { runId }, _query, hits) =>
+      ranking.pipe(
+        inTime(settings.rerankTimeout, () => Effect.succeed(hits)),
+        Effect.catchCause((cause) =>
+          Effect.as(Effect.logWarning(`Memories of run ${runId} were not reranked`, cause), hits)
+        )
       )
-    )
+  )
 
   const part: TurnPart<Plan> = {
     name: memoryPartName,
@@ -137,42 +140,40 @@ const makeMemoryPart = Effect.gen(function* () {
       const ignored = decoded.citation === true && !mayCite ? [{ option: "memory_response_citation", because }] : []
       return Effect.succeed({ plan, ignored, ...(isSaved ? { supplement } : {}) })
     },
-    recall: ({ citation, embedding, mode, pro }, turn, history) =>
-      Effect.gen(function* () {
-        const query = memoryQuery(turn.content, history.messages)
-        const limit = pro ? settings.reranked : settings.recalled * 3
-        const trueAt = new Date(yield* Clock.currentTimeMillis)
-        const place = {
-          assistantId: turn.assistantId,
-          text: query,
-          target: embedding,
-          limit,
-          trueAt,
-          beginCharge: turn.beginCharge
-        }
-        const hits = yield* findMemories(finder, place)
-        const ranked = pro ? yield* rerank(turn, query, hits) : hits
-        // The scores of a search are not compared after reranking, because the reranker judges better.
-        const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
-        const retrieved = chosen.map((hit) => retrievedMemory(hit, citation ? false : null))
-        const kept = { retrieved, learns: mode === "Auto" }
-        if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
-        turn.keep(citation && retrieved.length > 0 ? withCited(kept, "") : kept)
-        return chosen.length === 0 ? [] : [promptOfHits(chosen, citation, yield* newFrameWord)]
-      }),
-    speak: ({ citation, mode }, turn, words) =>
-      Effect.gen(function* () {
-        const kept = readKept(turn.kept())
-        // What could not be recalled is kept as nothing.
-        if (kept === null) turn.keep({ retrieved: [], learns: mode === "Auto" })
-        if (!citation || kept === null || kept.retrieved.length === 0) return
-        const answer = yield* Stream.runFold(
-          words,
-          () => "",
-          (text, word) => text + word
-        )
-        turn.keep(withCited(kept, answer))
-      }),
+    recall: Effect.fnUntraced(function* ({ citation, embedding, mode, pro }, turn, history) {
+      const query = memoryQuery(turn.content, history.messages)
+      const limit = pro ? settings.reranked : settings.recalled * 3
+      const trueAt = new Date(yield* Clock.currentTimeMillis)
+      const place = {
+        assistantId: turn.assistantId,
+        text: query,
+        target: embedding,
+        limit,
+        trueAt,
+        beginCharge: turn.beginCharge
+      }
+      const hits = yield* findMemories(finder, place)
+      const ranked = pro ? yield* rerank(turn, query, hits) : hits
+      // The scores of a search are not compared after reranking, because the reranker judges better.
+      const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)
+      const retrieved = chosen.map((hit) => retrievedMemory(hit, citation ? false : null))
+      const kept = { retrieved, learns: mode === "Auto" }
+      if (retrieved.length > 0) turn.tell({ type: "retrieved", data: { memories: retrieved } })
+      turn.keep(citation && retrieved.length > 0 ? withCited(kept, "") : kept)
+      return chosen.length === 0 ? [] : [promptOfHits(chosen, citation, yield* newFrameWord)]
+    }),
+    speak: Effect.fnUntraced(function* ({ citation, mode }, turn, words) {
+      const kept = readKept(turn.kept())
+      // What could not be recalled is kept as nothing.
+      if (kept === null) turn.keep({ retrieved: [], learns: mode === "Auto" })
+      if (!citation || kept === null || kept.retrieved.length === 0) return
+      const answer = yield* Stream.runFold(
+        words,
+        () => "",
+        (text, word) => text + word
+      )
+      turn.keep(withCited(kept, answer))
+    }),
     followUps: ({ mode }, { assistantId, runId, status, threadId }) =>
       mode === "Auto" && (status === "COMPLETED" || status === "SAVED")
         ? [learnOrder({ assistantId, runId, threadId })]

@@ -4,10 +4,11 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { TokenCounterPort } from "../models/TokenCounter.ts"
 import { type FrameWord, newFrameWord } from "../prompts/Frame.ts"
 import type { AssistantId } from "../primitives/Ids.ts"
-import { type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
+import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { FollowUpOrder, SessionExchange, SessionShare } from "../turns/TurnPart.ts"
 import { findMemories, newestMemories } from "./MemoryIndexing.ts"
 import { readKept } from "./KeptMemories.ts"
@@ -35,32 +36,34 @@ export const makeMemorySession = (
     return sessionText(chooseHits(hits, settings, counter), yield* newFrameWord)
   })
 
+  const search = Effect.fnUntraced(function* (plan: SessionPlan, query: Schema.Json | undefined, call: HostedCall) {
+    if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
+    const trueAt = new Date(yield* Clock.currentTimeMillis)
+    const { assistantId } = call
+    const place = {
+      assistantId,
+      text: query,
+      target: plan.embedding,
+      limit: settings.recalled * 3,
+      trueAt,
+      beginCharge: call.beginCharge
+    }
+    const hits = yield* Effect.mapError(
+      findMemories(finder, place),
+      () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
+    )
+    const chosen = chooseHits(hits, settings, counter)
+    const before = readKept(call.kept())?.retrieved ?? []
+    // What was found is kept with the answer, so that it is shown only as long as its memories exist.
+    if (chosen.length > 0) {
+      call.keep({ retrieved: [...before, ...chosen.map((hit) => retrievedMemory(hit, null))], learns: false })
+    }
+    return sessionText(chosen, yield* newFrameWord) ?? "Nothing was found."
+  })
+
   const tool = (plan: SessionPlan): HostedTool => ({
     definition: searchTool,
-    run: Effect.fnUntraced(function* ({ query }, call) {
-      if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
-      const trueAt = new Date(yield* Clock.currentTimeMillis)
-      const { assistantId } = call
-      const place = {
-        assistantId,
-        text: query,
-        target: plan.embedding,
-        limit: settings.recalled * 3,
-        trueAt,
-        beginCharge: call.beginCharge
-      }
-      const hits = yield* Effect.mapError(
-        findMemories(finder, place),
-        () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
-      )
-      const chosen = chooseHits(hits, settings, counter)
-      const before = readKept(call.kept())?.retrieved ?? []
-      // What was found is kept with the answer, so that it is shown only as long as its memories exist.
-      if (chosen.length > 0) {
-        call.keep({ retrieved: [...before, ...chosen.map((hit) => retrievedMemory(hit, null))], learns: false })
-      }
-      return sessionText(chosen, yield* newFrameWord) ?? "Nothing was found."
-    })
+    run: ({ query }, call) => search(plan, query, call)
   })
 
   return Effect.fnUntraced(function* (plan: SessionPlan, assistantId: AssistantId) {

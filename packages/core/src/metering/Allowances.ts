@@ -54,27 +54,27 @@ export class Allowances extends Context.Service<
       const requests = new RecentlyUsed<TakenAhead>(keptOwners)
       const scope = yield* Effect.scope
 
+      const take = Effect.fnUntraced(function* (entry: TakenAhead, perMinute: number) {
+        const { taken, waitMillis } = yield* store.takeRequests(perMinute, mostAhead(perMinute))
+        const now = yield* Clock.currentTimeMillis
+        const fullUntil = taken === 0 ? now + Math.max(waitMillis, 1) : 0
+        const left = (entry.until > now ? entry.left : 0) + taken
+        Object.assign(entry, { left, atOnce: left, until: now + Math.min(keptMillis, waitMillis), fullUntil })
+      })
+
       /** Takes the next requests, in the kernel's scope: callers that come meanwhile wait for the same answer. */
       const takeMore = (entry: TakenAhead, perMinute: number): Effect.Effect<void, StoreUnavailable, Principal> =>
         Effect.suspend(() => {
           if (entry.taking !== null) return Deferred.await(entry.taking)
           const taking = Deferred.makeUnsafe<void, StoreUnavailable>()
           entry.taking = taking
-          const take = Effect.gen(function* () {
-            const { taken, waitMillis } = yield* store.takeRequests(perMinute, mostAhead(perMinute))
-            const now = yield* Clock.currentTimeMillis
-            const fullUntil = taken === 0 ? now + Math.max(waitMillis, 1) : 0
-            const left = (entry.until > now ? entry.left : 0) + taken
-            Object.assign(entry, { left, atOnce: left, until: now + Math.min(keptMillis, waitMillis), fullUntil })
-          }).pipe(
-            Effect.onExit((exit) =>
-              Effect.sync(() => {
-                entry.taking = null
-                Deferred.doneUnsafe(taking, exit)
-              })
-            )
+          const taken = Effect.onExit(take(entry, perMinute), (exit) =>
+            Effect.sync(() => {
+              entry.taking = null
+              Deferred.doneUnsafe(taking, exit)
+            })
           )
-          return Effect.andThen(Effect.forkIn(take, scope), Deferred.await(taking))
+          return Effect.andThen(Effect.forkIn(taken, scope), Deferred.await(taking))
         })
 
       const takeFrom = (

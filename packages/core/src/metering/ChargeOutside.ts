@@ -31,12 +31,11 @@ export interface SpentFor {
 export const beginOutside =
   (to: Account, spentFor: SpentFor): BeginCharge<StoreUnavailable> =>
   (payee) =>
-    Effect.gen(function* () {
-      const id = yield* newId(ChargeId)
+    Effect.flatMap(newId(ChargeId), (id) => {
       const { assistantId } = spentFor
-      yield* to.ledger.begin(id, [unknownCharge(payee)], assistantId)
-      return (charges) =>
+      return Effect.as(to.ledger.begin(id, [unknownCharge(payee)], assistantId), (charges) =>
         charges.length === 0 ? to.ledger.add(id, charges, assistantId) : chargeOutside(to, spentFor, charges, id)
+      )
     })
 
 /** Longer than any call of a vendor takes. */

@@ -45,20 +45,15 @@ export const paid = <A, E, R, E2>(
   { call, charges, chargesOfFailure, payee }: PaidCall<A, E, R>
 ): Effect.Effect<A, E | E2, R | Principal> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const end = yield* restore(begin(payee))
-      const exit = yield* Effect.exit(restore(call))
-      if (Exit.isSuccess(exit)) {
-        yield* end(charges(exit.value))
-        return exit.value
-      }
-      const error = Exit.hasInterrupts(exit) ? Option.none() : Cause.findErrorOption(exit.cause)
-      yield* end(
-        Option.match(error, {
+    Effect.flatMap(restore(begin(payee)), (end) =>
+      Effect.flatMap(Effect.exit(restore(call)), (exit) => {
+        if (Exit.isSuccess(exit)) return Effect.as(end(charges(exit.value)), exit.value)
+        const error = Exit.hasInterrupts(exit) ? Option.none() : Cause.findErrorOption(exit.cause)
+        const spent = Option.match(error, {
           onNone: () => [unknownCharge(payee)],
           onSome: (failure) => chargesOfFailure?.(failure) ?? []
         })
-      )
-      return yield* exit
-    })
+        return Effect.andThen(end(spent), exit)
+      })
+    )
   )

@@ -61,13 +61,8 @@ const tickAll = (open: ReadonlySet<OpenSession>, now: number): number => {
   return next
 }
 
-/** Three attempts before a lease expires. */
-const keepLeases = (
-  store: typeof SessionStore.Service,
-  open: ReadonlySet<OpenSession>,
-  lease: Duration.Duration
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
+const renewLeases = Effect.fnUntraced(
+  function* (store: typeof SessionStore.Service, open: ReadonlySet<OpenSession>, lease: Duration.Duration) {
     if (open.size === 0) return
     const lost = new Set(
       yield* store.renew(
@@ -76,8 +71,10 @@ const keepLeases = (
       )
     )
     for (const session of open) if (lost.has(session.lease.sessionId)) session.relay.input(lostLease)
-  }).pipe(
-    Effect.catchTag("StoreUnavailable", () => Effect.logWarning("The leases of voice sessions could not be renewed")),
-    Effect.repeat(Schedule.spaced(Duration.millis(Duration.toMillis(lease) / 3))),
-    Effect.asVoid
-  )
+  },
+  Effect.catchTag("StoreUnavailable", () => Effect.logWarning("The leases of voice sessions could not be renewed"))
+)
+
+/** Three attempts before a lease expires. */
+const keepLeases = (store: typeof SessionStore.Service, open: ReadonlySet<OpenSession>, lease: Duration.Duration) =>
+  Effect.repeat(renewLeases(store, open, lease), Schedule.spaced(Duration.millis(Duration.toMillis(lease) / 3)))

@@ -155,19 +155,19 @@ export class RealtimeSession extends Context.Service<
           Effect.andThen(Effect.sync(() => relay.input(lostLease))),
           Effect.forkScoped({ startImmediately: true })
         )
-        const talk = Effect.gen(function* () {
-          relay.attach(yield* prepared.connect(relay.vendor))
-          return yield* Deferred.await(over)
-        })
+        const talk = Effect.suspend(() => prepared.connect(relay.vendor)).pipe(
+          Effect.map((link) => relay.attach(link)),
+          Effect.andThen(Deferred.await(over))
+        )
         return yield* Effect.uninterruptibleMask((restore) =>
-          Effect.gen(function* () {
-            const exit = yield* Effect.exit(restore(Effect.raceFirst(Effect.scoped(talk), Deferred.await(over))))
-            const ending = yield* endingFromExit(exit)
-            relay.input({ _tag: "Ended", ending, atOnce: true })
-            yield* tools.stopAll
-            yield* Fiber.interrupt(keeping)
-            return yield* farewell(opening, relay, keeper, ending)
-          })
+          Effect.exit(restore(Effect.raceFirst(Effect.scoped(talk), Deferred.await(over)))).pipe(
+            Effect.flatMap(endingFromExit),
+            Effect.tap((ending) => {
+              relay.input({ _tag: "Ended", ending, atOnce: true })
+              return Effect.andThen(tools.stopAll, Fiber.interrupt(keeping))
+            }),
+            Effect.flatMap((ending) => farewell(opening, relay, keeper, ending))
+          )
         )
       })
 

@@ -121,18 +121,18 @@ const makeSessions = (
 
 const shutDown: Ending = { error: null, close: "shutdown" }
 
-const reportCharges = (store: typeof SessionStore.Service, metering: MeteringPort): Effect.Effect<void> =>
-  Effect.gen(function* () {
+const reportCharges = Effect.fnUntraced(
+  function* (store: typeof SessionStore.Service, metering: MeteringPort) {
     const now = yield* Clock.currentTimeMillis
     for (const charge of yield* store.unreported(new Date(now - Duration.toMillis(reportAfter)), 100)) {
       yield* report(metering, charge)
       yield* store.reported([charge])
     }
-  }).pipe(
-    Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be reported yet", cause)),
-    Effect.repeat(Schedule.spaced("30 seconds")),
-    Effect.asVoid
-  )
+  },
+  Effect.catchCause((cause) => Effect.logWarning("Charges of voice sessions could not be reported yet", cause)),
+  Effect.repeat(Schedule.spaced("30 seconds")),
+  Effect.asVoid
+)
 
 const report = (metering: MeteringPort, { number, ownerId, sessionId, threadId, ...charge }: SessionCharge) =>
   Effect.provideService(metering.record(sessionReport({ sessionId, threadId }, number, charge)), Principal, { ownerId })

@@ -36,7 +36,7 @@ import {
 } from "./RealtimeModel.ts"
 import type { SessionDoor } from "./SessionDoor.ts"
 import { refuse, type SessionRefused } from "./SessionErrors.ts"
-import { sessionFeatures } from "./SessionFeatures.ts"
+import { makeSessionFeatures } from "./SessionFeatures.ts"
 import { audioPurpose } from "./SessionKeeper.ts"
 import { millis, SessionLimits } from "./SessionLimits.ts"
 import { SessionPlaces } from "./SessionPlace.ts"
@@ -114,7 +114,7 @@ export class SessionAdmission extends Context.Service<
       const findQuota = yield* Quotas
       const limits = yield* SessionLimits
       const waiting = new WaitingSockets(limits.waitingOfOwner)
-      const features = sessionFeatures({ hostTools: (yield* HostedTools).all, parts: (yield* TurnParts).all })
+      const features = makeSessionFeatures({ hostTools: (yield* HostedTools).all, parts: (yield* TurnParts).all })
 
       const authorize = ({ origin, principal, ticket }: Credentials) => {
         if (ticket !== null) {
@@ -136,29 +136,27 @@ export class SessionAdmission extends Context.Service<
         )
       }
 
-      const firstFrame = (door: SessionDoor, { ownerId }: Caller, connectedAt: number) =>
-        waiting.hold(
-          ownerId,
-          Effect.gen(function* () {
-            door.open()
-            const left = connectedAt + millis(limits.firstFrame) - (yield* Clock.currentTimeMillis)
-            const late = () => Effect.fail(refuse("first_frame_timeout", "The first frame did not come in time."))
-            return yield* deadlines.within(Math.max(0, left), door.firstFrame, late)
-          })
-        )
+      const awaitFirstFrame = Effect.fnUntraced(function* (door: SessionDoor, connectedAt: number) {
+        door.open()
+        const left = connectedAt + millis(limits.firstFrame) - (yield* Clock.currentTimeMillis)
+        const late = () => Effect.fail(refuse("first_frame_timeout", "The first frame did not come in time."))
+        return yield* deadlines.within(Math.max(0, left), door.firstFrame, late)
+      })
 
-      const findModel = (request: SessionRequest) =>
-        Effect.gen(function* () {
-          const model = models.find(request.provider)
-          if (model === undefined) {
-            return yield* models.known.has(request.provider)
-              ? refuse("provider_unavailable", "This provider is not configured on this service.")
-              : refuse("invalid_first_frame", `provider must be one of ${[...models.known].join(", ")}.`)
-          }
-          const names = model.models.map(({ name }) => name)
-          if (names.includes(request.model)) return model
-          return yield* refuse("model_mismatch", `This provider has the models ${names.join(", ") || "(none)"}.`)
-        })
+      const firstFrame = (door: SessionDoor, { ownerId }: Caller, connectedAt: number) =>
+        waiting.hold(ownerId, awaitFirstFrame(door, connectedAt))
+
+      const findModel = Effect.fnUntraced(function* (request: SessionRequest) {
+        const model = models.find(request.provider)
+        if (model === undefined) {
+          return yield* models.known.has(request.provider)
+            ? refuse("provider_unavailable", "This provider is not configured on this service.")
+            : refuse("invalid_first_frame", `provider must be one of ${[...models.known].join(", ")}.`)
+        }
+        const names = model.models.map(({ name }) => name)
+        if (names.includes(request.model)) return model
+        return yield* refuse("model_mismatch", `This provider has the models ${names.join(", ") || "(none)"}.`)
+      })
 
       const findPlace = (request: SessionRequest, { threadId }: Caller) => {
         if (threadId !== null && request.threadId !== null && request.threadId !== threadId) {

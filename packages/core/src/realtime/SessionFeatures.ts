@@ -47,7 +47,7 @@ export interface FeatureSources {
   readonly parts: () => ReadonlyArray<RegisteredPart>
 }
 
-export const sessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFeatures => ({
+export const makeSessionFeatures = ({ hostTools, parts }: FeatureSources): SessionFeatures => ({
   prepare: Effect.fnUntraced(function* (request, place, info) {
     const { assistant, hasDocuments, isNewThread, summary, thread } = place
     const options = selectedOptions(request.selection)

@@ -120,14 +120,14 @@ export class Threads extends Context.Service<
               Effect.flatMap(store.get(id), (made) => (Option.isSome(made) ? Effect.succeed(made) : Effect.die(defect)))
           )
         }),
-        get: getWith(store, messages),
-        list: listWith(store, messages),
+        get: makeGet(store, messages),
+        list: makeList(store, messages),
         messages: (id, skip, limit) =>
           Effect.flatMap(store.messagesBefore(id, skip + limit + 1, limit), (found) =>
             shown(found.filter(({ sequence }) => sequence > skip))
           ),
-        show: getWith(store, listed),
-        showAll: listWith(store, listed),
+        show: makeGet(store, listed),
+        showAll: makeList(store, listed),
         update: tracedFn("Threads.update")(function* (id: ThreadId, metadata: Metadata) {
           yield* store.mergeMetadata(id, metadata)
           const found = yield* store.get(id)
@@ -148,14 +148,14 @@ const afterAll = 2_147_483_647
 /** Reads the messages of threads. */
 type Ask<Each> = (ids: ReadonlyArray<ThreadId>) => Effect.Effect<ReadonlyArray<Each>, StoreUnavailable, Principal>
 
-const getWith = <Each>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>
+const makeGet = <Each>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>
   tracedFn("Threads.get")(function* (id: ThreadId) {
     const [found, messages] = yield* Effect.all([store.get(id), ask([id])], { concurrency: 2 })
     if (Option.isNone(found)) return yield* new ThreadNotFound({ threadId: id })
     return { thread: found.value, messages }
   })
 
-const listWith = <Each extends { readonly threadId: ThreadId }>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>
+const makeList = <Each extends { readonly threadId: ThreadId }>(store: typeof ThreadStore.Service, ask: Ask<Each>) =>
   tracedFn("Threads.list")(function* ({ page, assistantId, includeMessages }: ThreadListing) {
     const threads = yield* store.list(page, assistantId)
     if (!includeMessages || threads.length === 0) return threads.map((thread) => ({ thread, messages: [] }))

@@ -26,6 +26,7 @@ import { genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
+import type { Restore } from "../turns/Places.ts"
 import { makeLiveSound } from "./LiveSound.ts"
 import { makeSpeechAudio, vendorFormat } from "./SpeechAudio.ts"
 import { makeSpeechRecordings, type SpeechRecording } from "./SpeechRecording.ts"
@@ -53,6 +54,14 @@ interface SpeechProgress {
   bytes: number
   /** Begun with the first sound. */
   recording: SpeechRecording | null
+}
+
+interface Speech {
+  readonly audio: ReturnType<typeof makeSpeechAudio>
+  readonly chosen: Chosen<TextToSpeech>
+  readonly live: ReturnType<typeof makeLiveSound>
+  readonly progress: SpeechProgress
+  readonly turn: LiveTurn
 }
 
 /** The speech ended before the text. */
@@ -91,69 +100,70 @@ export const makeSpeak = (models: VoiceModels): Effect.Effect<Speak, never, Blob
         )
     })
 
-    return (chosen, wish, turn, words) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
-          const audio = makeSpeechAudio(wish.format, chosenFormat(chosen, wish), chosen.driver)
-          const live = makeLiveSound(turn)
-          const progress: SpeechProgress = { characters: 0, bytes: 0, recording: null }
+    const hear = Effect.fnUntraced(function* ({ audio, chosen, live, progress, turn }: Speech, heard: Heard) {
+      if (heard._tag === "EndOfText") {
+        live.flush()
+        return audio.endFile() ? undefined : yield* noSound(chosen)
+      }
+      const sound = audio.feed(heard.bytes)
+      if (sound === null) return yield* noSound(chosen)
+      if (sound.stored.length === 0) return undefined
+      progress.bytes += sound.stored.length
+      if (progress.bytes > settings.maxSpeechBytes) return yield* new SpeechEnded({ message: tooLong })
+      // A piece is recorded before it is told, so a turn that ends at this moment keeps everything that was heard.
+      progress.recording ??= yield* beginRecording(turn, audio)
+      yield* progress.recording.add(sound.stored)
+      return live.add(sound.live, audio.contentType)
+    })
 
-          const hear = Effect.fnUntraced(function* (heard: Heard) {
-            if (heard._tag === "EndOfText") {
-              live.flush()
-              return audio.endFile() ? undefined : yield* noSound(chosen)
-            }
-            const sound = audio.feed(heard.bytes)
-            if (sound === null) return yield* noSound(chosen)
-            if (sound.stored.length === 0) return undefined
-            progress.bytes += sound.stored.length
-            if (progress.bytes > settings.maxSpeechBytes) return yield* new SpeechEnded({ message: tooLong })
-            // A piece is recorded before it is told, so a turn that ends at this moment keeps everything that was heard.
-            progress.recording ??= yield* beginRecording(turn, audio)
-            yield* progress.recording.add(sound.stored)
-            return live.add(sound.live, audio.contentType)
-          })
-
-          const lastWord = yield* Deferred.make<void>()
-          const allWords = Stream.ensuring(words, Deferred.succeed(lastWord, undefined))
-          const texts = Stream.tap(textsToSpeak(allWords, chosen.driver.maxCharacters), (text) =>
-            Effect.sync(() => {
-              progress.characters += text.length
-            })
-          )
-          const talk = Effect.gen(function* () {
-            yield* turn.ensureCredit({ purpose: "tts", amountUsd: null })
-            const say = yield* sayBy(chosen, wish, turn)
-            yield* Stream.runForEach(speakTexts(texts, say), hear)
-          })
-          const late = Deferred.await(lastWord).pipe(
-            Effect.andThen(Effect.sleep(settings.speechTimeout)),
-            Effect.andThen(Effect.fail(new SpeechEnded({ message: tooSlow })))
-          )
-          const exit = yield* Effect.exit(restore(Effect.raceFirst(talk, late)))
-          // An error is told after the last word, so the rest of the words is read to the end.
-          if (Exit.isFailure(exit) && !Exit.hasInterrupts(exit))
-            yield* restore(Stream.runDrain(words)).pipe(Effect.exit)
-          live.flush()
-          const documentId = progress.recording === null ? null : yield* progress.recording.finish
-          const isLost = progress.recording !== null && documentId === null
-          const error = (yield* faultFromExit(exit)) ?? (isLost ? notStored : null)
-          if (error === null && !live.hasBegun()) return
-          const record: SpokenRecord = {
-            documentId,
-            mimeType: fileTypeForExtension(audio.extension)?.mimeType ?? "audio/mpeg",
-            seconds: audio.seconds(),
-            characters: progress.characters,
-            provider: chosen.provider,
-            model: chosen.model,
-            voice: wish.voice,
-            error
-          }
-          turn.keep({ tts: record })
-          if (error === null) turn.tell({ type: voiceEvents.spoken, data: { documentId } })
-          else turn.tell({ type: voiceEvents.failed, data: { error } })
+    const speakWith = Effect.fnUntraced(function* (
+      restore: Restore,
+      ...[chosen, wish, turn, words]: Parameters<Speak>
+    ) {
+      const audio = makeSpeechAudio(wish.format, chosenFormat(chosen, wish), chosen.driver)
+      const live = makeLiveSound(turn)
+      const progress: SpeechProgress = { characters: 0, bytes: 0, recording: null }
+      const speech = { audio, chosen, live, progress, turn }
+      const lastWord = yield* Deferred.make<void>()
+      const allWords = Stream.ensuring(words, Deferred.succeed(lastWord, undefined))
+      const texts = Stream.tap(textsToSpeak(allWords, chosen.driver.maxCharacters), (text) =>
+        Effect.sync(() => {
+          progress.characters += text.length
         })
-      ).pipe(
+      )
+      const talk = turn.ensureCredit({ purpose: "tts", amountUsd: null }).pipe(
+        Effect.andThen(sayBy(chosen, wish, turn)),
+        Effect.flatMap((say) => Stream.runForEach(speakTexts(texts, say), (heard) => hear(speech, heard)))
+      )
+      const late = Deferred.await(lastWord).pipe(
+        Effect.andThen(Effect.sleep(settings.speechTimeout)),
+        Effect.andThen(Effect.fail(new SpeechEnded({ message: tooSlow })))
+      )
+      const exit = yield* Effect.exit(restore(Effect.raceFirst(talk, late)))
+      // An error is told after the last word, so the rest of the words is read to the end.
+      if (Exit.isFailure(exit) && !Exit.hasInterrupts(exit)) yield* restore(Stream.runDrain(words)).pipe(Effect.exit)
+      live.flush()
+      const documentId = progress.recording === null ? null : yield* progress.recording.finish
+      const isLost = progress.recording !== null && documentId === null
+      const error = (yield* faultFromExit(exit)) ?? (isLost ? notStored : null)
+      if (error === null && !live.hasBegun()) return
+      const record: SpokenRecord = {
+        documentId,
+        mimeType: fileTypeForExtension(audio.extension)?.mimeType ?? "audio/mpeg",
+        seconds: audio.seconds(),
+        characters: progress.characters,
+        provider: chosen.provider,
+        model: chosen.model,
+        voice: wish.voice,
+        error
+      }
+      turn.keep({ tts: record })
+      if (error === null) turn.tell({ type: voiceEvents.spoken, data: { documentId } })
+      else turn.tell({ type: voiceEvents.failed, data: { error } })
+    })
+
+    return (chosen, wish, turn, words) =>
+      Effect.uninterruptibleMask((restore) => speakWith(restore, chosen, wish, turn, words)).pipe(
         traced(`speak ${chosen.model}`, {
           kind: "client",
           attributes: {

@@ -76,40 +76,40 @@ export const makeSpeechRecordings: Effect.Effect<BeginRecording, never, BlobStor
       return null
     })
 
-    return (turn, { extension, header }) =>
-      Effect.gen(function* () {
-        const blobId = yield* newId(BlobId)
-        const pieces = yield* Queue.bounded<Uint8Array, Cause.Done>(waitingPieces)
-        // In a detached fiber, so that a cancelled turn ends the recording properly instead of interrupting it.
-        const storing = yield* Effect.forkDetach(
-          Effect.onExit(blobs.put(blobId, Stream.fromQueue(pieces)), () => Queue.shutdown(pieces)),
-          { startImmediately: true }
+    /** In separate fibers, because the turn that waits for them may have been interrupted. */
+    const finishInTime = Effect.fnUntraced(function* (
+      work: Effect.Effect<DocumentId | null, never, Principal>,
+      storing: Fiber.Fiber<unknown, unknown>
+    ) {
+      const outcome = yield* Deferred.make<DocumentId | null>()
+      const working = yield* Effect.forkDetach(Effect.flatMap(work, (id) => Deferred.succeed(outcome, id)))
+      const waiting = yield* Effect.forkDetach(
+        Effect.andThen(Effect.sleep(storeTimeout), Deferred.succeed(outcome, null))
+      )
+      const id = yield* Deferred.await(outcome)
+      for (const fiber of [working, waiting, storing]) fiber.interruptUnsafe()
+      return id
+    })
+
+    return Effect.fnUntraced(function* (turn, { extension, header }) {
+      const blobId = yield* newId(BlobId)
+      const pieces = yield* Queue.bounded<Uint8Array, Cause.Done>(waitingPieces)
+      // In a detached fiber, so that a cancelled turn ends the recording properly instead of interrupting it.
+      const storing = yield* Effect.forkDetach(
+        Effect.onExit(blobs.put(blobId, Stream.fromQueue(pieces)), () => Queue.shutdown(pieces)),
+        { startImmediately: true }
+      )
+      const work = Queue.end(pieces).pipe(
+        Effect.andThen(Fiber.join(storing)),
+        Effect.flatMap((stored) => withHeader(blobId, stored, header(stored.size))),
+        Effect.flatMap((file) => insert(turn, extension, file)),
+        Effect.catchCause((cause) =>
+          Effect.as(Effect.logWarning(`The speech of run ${turn.runId} could not be stored`, cause), null)
         )
-        const work = Effect.gen(function* () {
-          yield* Queue.end(pieces)
-          const stored = yield* Fiber.join(storing)
-          return yield* insert(turn, extension, yield* withHeader(blobId, stored, header(stored.size)))
-        })
-        const context = yield* Effect.context<Principal>()
-        const finish = Effect.gen(function* () {
-          // In separate fibers, because the turn that waits for them may have been interrupted.
-          const outcome = yield* Deferred.make<DocumentId | null>()
-          const working = yield* Effect.forkDetach(
-            Effect.flatMap(
-              Effect.catchCause(work, (cause) =>
-                Effect.as(Effect.logWarning(`The speech of run ${turn.runId} could not be stored`, cause), null)
-              ),
-              (id) => Deferred.succeed(outcome, id)
-            )
-          )
-          const waiting = yield* Effect.forkDetach(
-            Effect.andThen(Effect.sleep(storeTimeout), Deferred.succeed(outcome, null))
-          )
-          const id = yield* Deferred.await(outcome)
-          for (const fiber of [working, waiting, storing]) fiber.interruptUnsafe()
-          return id
-        }).pipe(Effect.provideContext(context))
-        return { add: (bytes) => Effect.asVoid(Queue.offer(pieces, bytes)), finish }
-      })
+      )
+      const context = yield* Effect.context<Principal>()
+      const finish = Effect.provideContext(finishInTime(work, storing), context)
+      return { add: (bytes) => Effect.asVoid(Queue.offer(pieces, bytes)), finish }
+    })
   }
 )

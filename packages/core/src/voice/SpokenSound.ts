@@ -82,6 +82,21 @@ const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
 
 export type Heard = { readonly _tag: "Piece"; readonly bytes: Uint8Array } | { readonly _tag: "EndOfText" }
 
+const beginText = Effect.fnUntraced(function* <R>(
+  places: Semaphore.Semaphore,
+  speak: (text: string) => Stream.Stream<Uint8Array, ModelError, R>,
+  text: string
+) {
+  yield* Semaphore.take(places, 1)
+  const pieces = yield* Queue.bounded<Heard, ModelError | Cause.Done>(waitingPieces)
+  const answer = Stream.map(speak(text), (bytes): Heard => ({ _tag: "Piece", bytes }))
+  yield* Effect.forkScoped(Stream.runIntoQueue(answer, pieces), { startImmediately: true })
+  return Stream.fromQueue(pieces).pipe(
+    Stream.concat(Stream.make<[Heard]>({ _tag: "EndOfText" })),
+    Stream.ensuring(Semaphore.release(places, 1))
+  )
+})
+
 /** `speak` begins for the next text while the sound of the one before is still read; its pieces wait. */
 export const speakTexts = <R>(
   texts: Stream.Stream<string>,
@@ -90,18 +105,7 @@ export const speakTexts = <R>(
   Stream.unwrap(
     Effect.map(Semaphore.make(requestsAtOnce), (places) =>
       texts.pipe(
-        Stream.mapEffect((text) =>
-          Effect.gen(function* () {
-            yield* Semaphore.take(places, 1)
-            const pieces = yield* Queue.bounded<Heard, ModelError | Cause.Done>(waitingPieces)
-            const answer = Stream.map(speak(text), (bytes): Heard => ({ _tag: "Piece", bytes }))
-            yield* Effect.forkScoped(Stream.runIntoQueue(answer, pieces), { startImmediately: true })
-            return Stream.fromQueue(pieces).pipe(
-              Stream.concat(Stream.make<[Heard]>({ _tag: "EndOfText" })),
-              Stream.ensuring(Semaphore.release(places, 1))
-            )
-          })
-        ),
+        Stream.mapEffect((text) => beginText(places, speak, text)),
         Stream.buffer({ capacity: requestsAtOnce }),
         Stream.flatMap((sound) => sound),
         Stream.scoped

@@ -82,8 +82,48 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
       return charge
     })
 
-    return (hearing, listening) =>
-      Effect.gen(function* () {
+    /** All events of the provider as one stream, told as they arrive. For a provider without streaming, the text is one piece. */
+    const ask = Effect.fnUntraced(function* (
+      driver: SpeechToText,
+      request: TranscriptionRequest,
+      isStreamed: boolean,
+      { tell }: Listening
+    ) {
+      const whole = Stream.fromEffect(
+        Effect.map(driver.transcribe(request), (transcript): TranscriptEvent => ({ _tag: "Transcribed", transcript }))
+      )
+      const answer = isStreamed ? (driver.stream?.(request) ?? whole) : whole
+      const told = { hasBegun: false, waiting: "" }
+      // Blank pieces are held back: if no other piece comes, nothing was heard, and that is a refusal and not a stream.
+      const tellPiece = (piece: string): void => {
+        told.waiting += piece
+        if (told.waiting.trim() === "") return
+        if (!told.hasBegun) tell({ type: voiceEvents.hearing, data: {} })
+        tell({ type: voiceEvents.heard, data: { delta: told.waiting } })
+        told.hasBegun = true
+        told.waiting = ""
+      }
+      const last = yield* Stream.runLast(
+        Stream.tap(withRetries(answer, request, settings), (event) =>
+          Effect.sync(() => {
+            if (isStreamed && event._tag === "TranscriptDelta") tellPiece(event.text)
+          })
+        )
+      )
+      if (Option.isNone(last) || last.value._tag !== "Transcribed") {
+        return yield* new ModelError({ reason: "cut_off", provider: request.provider, model: request.model })
+      }
+      const { transcript } = last.value
+      const text = transcript.text.trim()
+      if (isStreamed && text !== "") {
+        if (!told.hasBegun) tellPiece(text)
+        tell({ type: voiceEvents.transcript, data: { transcript: text } })
+      }
+      return transcript
+    })
+
+    return Effect.fnUntraced(
+      function* (hearing, listening) {
         const { chosen, isStreamed, options, recorded, rewrite } = hearing
         const { driver, model, provider } = chosen
         const bytes = yield* read(recorded, driver.maxBytes)
@@ -102,13 +142,17 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         const payee = { provider, model, purpose: "stt" }
         const { seconds, transcript } = yield* paid(listening.beginCharge, {
           payee,
-          call: Effect.gen(function* () {
-            const heard = yield* ask(driver, request, isStreamed && rewrite === null, listening).pipe(
-              inTime(settings.transcriptionTimeout, () => Effect.fail(timedOut(request)))
-            )
-            const length = heard.seconds ?? ownSeconds
-            return { transcript: heard, seconds: length, charge: yield* chargeFor(chosen, heard, length) }
-          }),
+          call: ask(driver, request, isStreamed && rewrite === null, listening).pipe(
+            inTime(settings.transcriptionTimeout, () => Effect.fail(timedOut(request))),
+            Effect.flatMap((heard) => {
+              const length = heard.seconds ?? ownSeconds
+              return Effect.map(chargeFor(chosen, heard, length), (charge) => ({
+                transcript: heard,
+                seconds: length,
+                charge
+              }))
+            })
+          ),
           charges: (heard) => [heard.charge],
           chargesOfFailure: ({ usage }) => (usage === undefined ? [] : [{ ...payee, usage }])
         }).pipe(Effect.catchTag("ModelError", refusalFromModel))
@@ -118,53 +162,17 @@ export const makeTranscribe = (models: VoiceModels): Effect.Effect<Transcribe, n
         if (isStreamed && rewrite !== null) tellAtOnce(text, listening)
         const { language } = transcript
         return { transcript: text, seconds, language, provider, model, documentId: recorded.documentId }
-      }).pipe(
-        traced(`transcribe ${hearing.chosen.model}`, {
+      },
+      (transcribing, { chosen: { model, provider } }) =>
+        traced(`transcribe ${model}`, {
           kind: "client",
           attributes: {
             [genAi.operation]: "transcribe",
-            [genAi.provider]: hearing.chosen.provider,
-            [genAi.requestModel]: hearing.chosen.model
+            [genAi.provider]: provider,
+            [genAi.requestModel]: model
           }
-        })
-      )
-
-    /** All events of the provider as one stream, told as they arrive. For a provider without streaming, the text is one piece. */
-    function ask(driver: SpeechToText, request: TranscriptionRequest, isStreamed: boolean, { tell }: Listening) {
-      return Effect.gen(function* () {
-        const whole = Stream.fromEffect(
-          Effect.map(driver.transcribe(request), (transcript): TranscriptEvent => ({ _tag: "Transcribed", transcript }))
-        )
-        const answer = isStreamed ? (driver.stream?.(request) ?? whole) : whole
-        const told = { hasBegun: false, waiting: "" }
-        // Blank pieces are held back: if no other piece comes, nothing was heard, and that is a refusal and not a stream.
-        const tellPiece = (piece: string): void => {
-          told.waiting += piece
-          if (told.waiting.trim() === "") return
-          if (!told.hasBegun) tell({ type: voiceEvents.hearing, data: {} })
-          tell({ type: voiceEvents.heard, data: { delta: told.waiting } })
-          told.hasBegun = true
-          told.waiting = ""
-        }
-        const last = yield* Stream.runLast(
-          Stream.tap(withRetries(answer, request, settings), (event) =>
-            Effect.sync(() => {
-              if (isStreamed && event._tag === "TranscriptDelta") tellPiece(event.text)
-            })
-          )
-        )
-        if (Option.isNone(last) || last.value._tag !== "Transcribed") {
-          return yield* new ModelError({ reason: "cut_off", provider: request.provider, model: request.model })
-        }
-        const { transcript } = last.value
-        const text = transcript.text.trim()
-        if (isStreamed && text !== "") {
-          if (!told.hasBegun) tellPiece(text)
-          tell({ type: voiceEvents.transcript, data: { transcript: text } })
-        }
-        return transcript
-      })
-    }
+        })(transcribing)
+    )
   })
 
 const tellAtOnce = (text: string, { tell }: Listening): void => {

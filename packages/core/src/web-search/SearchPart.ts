@@ -101,24 +101,30 @@ const makePart = Effect.fnUntraced(function* (engine: WebSearchPort | null) {
   return part
 })
 
+const search = Effect.fnUntraced(function* (
+  engine: WebSearchPort,
+  settings: SearchSettings,
+  text: string,
+  call: HostedCall
+) {
+  const need = { purpose: searchPartName, amountUsd: engine.priceUsd }
+  yield* Effect.mapError(call.ensureCredit(need), creditFailure)
+  const payee = { provider: engine.id, model: engine.id, purpose: searchPartName }
+  const { results } = yield* paid(call.beginCharge, {
+    payee,
+    call: engine.search({ text, limit: settings.results }),
+    charges: ({ costUsd }) => [chargeOfCost(payee, costUsd)]
+  }).pipe(Effect.mapError(({ message }) => new HostedToolFailed({ message })))
+  const shown = results.filter(isShown).slice(0, settings.results)
+  const before = sourcesIn(call.kept())
+  const sources = addSources(before, shown)
+  if (sources.length > before.length) call.keep({ sources })
+  return textOfResults(sources, shown, settings.maxText, yield* newFrameWord)
+})
+
 const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool => {
   // Counted per leg: the tools are made for each leg.
   let searched = 0
-  const search = Effect.fnUntraced(function* (text: string, call: HostedCall) {
-    const need = { purpose: searchPartName, amountUsd: engine.priceUsd }
-    yield* Effect.mapError(call.ensureCredit(need), creditFailure)
-    const payee = { provider: engine.id, model: engine.id, purpose: searchPartName }
-    const { results } = yield* paid(call.beginCharge, {
-      payee,
-      call: engine.search({ text, limit: settings.results }),
-      charges: ({ costUsd }) => [chargeOfCost(payee, costUsd)]
-    }).pipe(Effect.mapError(({ message }) => new HostedToolFailed({ message })))
-    const shown = results.filter(isShown).slice(0, settings.results)
-    const before = sourcesIn(call.kept())
-    const sources = addSources(before, shown)
-    if (sources.length > before.length) call.keep({ sources })
-    return textOfResults(sources, shown, settings.maxText, yield* newFrameWord)
-  })
   return {
     definition,
     timeout: settings.timeout,
@@ -126,7 +132,7 @@ const searchTool = (engine: WebSearchPort, settings: SearchSettings): HostedTool
       const text = typeof query === "string" ? query.trim().slice(0, longestQuery) : ""
       if (text === "") return failed("Give a query: a few words.")
       if (++searched > settings.searches) return failed("The web was searched often enough. Answer with what you have.")
-      return search(text, call)
+      return search(engine, settings, text, call)
     }
   }
 }

@@ -168,21 +168,20 @@ export const layerWebhooks: Layer.Layer<
       )
 
     /** Of two changes at once the later one is made to what the other has left. */
-    const changed = <E, R>(
+    const changed = Effect.fnUntraced(function* <E, R>(
       id: WebhookId,
       change: (webhook: Webhook, at: Date) => Effect.Effect<Webhook, E, R>,
       idempotency?: IdempotencyKey
-    ) =>
-      Effect.gen(function* () {
-        while (true) {
-          const before = yield* find(id)
-          const at = yield* now
-          const made = yield* change(before, at)
-          const after = { ...made, revision: before.revision + 1, updatedAt: at }
-          const stored = yield* store.replace(after, keptAnswer(idempotency, encodeWebhook(after)))
-          if (stored !== "changed") return { after, isRepeated: stored === "repeated" }
-        }
-      })
+    ) {
+      while (true) {
+        const before = yield* find(id)
+        const at = yield* now
+        const made = yield* change(before, at)
+        const after = { ...made, revision: before.revision + 1, updatedAt: at }
+        const stored = yield* store.replace(after, keptAnswer(idempotency, encodeWebhook(after)))
+        if (stored !== "changed") return { after, isRepeated: stored === "repeated" }
+      }
+    })
 
     return Webhooks.of({
       problems,

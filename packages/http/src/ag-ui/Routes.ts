@@ -103,8 +103,9 @@ const handlers = HttpApiBuilder.group(
         return HttpServerResponse.stream(bytes, asStream)
       })
 
-    return group.handleRaw("run", (raw) =>
-      Effect.gen(function* () {
+    return group.handleRaw(
+      "run",
+      Effect.fnUntraced(function* (raw) {
         const { raw: sent, value: input } = yield* read(runBody, raw)
         const wanted = yield* Effect.fromResult(wantedBy(input))
         yield* takePlace

@@ -27,6 +27,7 @@ import {
   type Ending,
   instructionsIn,
   mediaIn,
+  type Medium,
   outputIn,
   readEnding,
   type Resume,
@@ -88,21 +89,16 @@ export const makeAgUiTurns = Effect.gen(function* () {
     return { ...found, assistant }
   })
 
-  const received = Effect.fnUntraced(function* (ending: Ending) {
-    const media = ending.users.flatMap(({ content }) => mediaIn(content))
-    return yield* Effect.forEach(media, ({ source }, index) =>
-      Effect.gen(function* () {
-        if (documents === null) return yield* refuse("invalid_media", "This server keeps no files.")
-        if (source.type !== "data") return yield* refuse("invalid_media", "Send the bytes of files, as data.")
-        const mimeType = source.mimeType ?? "application/octet-stream"
-        const bytes = yield* decodeInPieces(source.value)
-        if (bytes === null) return yield* refuse("invalid_media", "The value of a source is no base64.")
-        const filename = inlineName(mimeType, index)
-        const file = documents.receive({ filename, bytes: Stream.fromIterable(bytes), purpose: "attachment" })
-        return yield* Effect.mapError(file, (error) =>
-          error._tag === "StoreUnavailable" ? error : refuse("invalid_media", error.message)
-        )
-      })
+  const receive = Effect.fnUntraced(function* ({ source }: Medium, index: number) {
+    if (documents === null) return yield* refuse("invalid_media", "This server keeps no files.")
+    if (source.type !== "data") return yield* refuse("invalid_media", "Send the bytes of files, as data.")
+    const mimeType = source.mimeType ?? "application/octet-stream"
+    const bytes = yield* decodeInPieces(source.value)
+    if (bytes === null) return yield* refuse("invalid_media", "The value of a source is no base64.")
+    const filename = inlineName(mimeType, index)
+    const file = documents.receive({ filename, bytes: Stream.fromIterable(bytes), purpose: "attachment" })
+    return yield* Effect.mapError(file, (error) =>
+      error._tag === "StoreUnavailable" ? error : refuse("invalid_media", error.message)
     )
   })
 
@@ -125,7 +121,8 @@ export const makeAgUiTurns = Effect.gen(function* () {
     if (again !== null)
       return yield* turns.start({ ...request, content: "", instead: { messageId: again.id, in: "place" } })
     const ending = withoutKnown(readEnding(input.messages), at.messages)
-    const files = yield* received(ending)
+    const media = ending.users.flatMap(({ content }) => mediaIn(content))
+    const files = yield* Effect.forEach(media, receive)
     const id = ending.users.at(-1)?.id
     const message: TurnRequest = {
       ...request,

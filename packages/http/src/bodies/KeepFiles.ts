@@ -50,21 +50,23 @@ export const fileKeeper = Effect.fnUntraced(function* (
   let received: Scope.Closeable | null = null
   let discardRecordings: Effect.Effect<void, unknown, Principal> = Effect.void
 
-  const receive = Effect.fnUntraced(function* (use: typeof Documents.Service, { as }: FileField, file: FileOfForm) {
-    received ??= yield* Scope.fork(request)
+  const scopeOfFiles = Effect.suspend(() =>
+    received === null ? Effect.map(Scope.fork(request), (made) => (received = made)) : Effect.succeed(received)
+  )
+
+  const receive = (use: typeof Documents.Service, { as }: FileField, file: FileOfForm) => {
     const purpose: "document" | "attachment" = as === "document" ? "document" : "attachment"
     const incoming = { filename: file.name, bytes: file.bytes, purpose }
-    const kept = yield* use.receive(incoming).pipe(Effect.provideService(Scope.Scope, received))
-    const outcome: Outcome = { _tag: "Kept", file: kept }
-    return outcome
-  })
+    return Effect.flatMap(scopeOfFiles, (scope) =>
+      Effect.provideService(use.receive(incoming), Scope.Scope, scope)
+    ).pipe(Effect.map((kept): Outcome => ({ _tag: "Kept", file: kept })))
+  }
 
-  const record = Effect.fnUntraced(function* (use: typeof Recordings.Service, file: FileOfForm) {
-    const recorded = yield* use.put({ filename: file.name, bytes: file.bytes })
-    discardRecordings = Effect.andThen(discardRecordings, use.discard(recorded))
-    const outcome: Outcome = { _tag: "Recorded", recorded }
-    return outcome
-  })
+  const record = (use: typeof Recordings.Service, file: FileOfForm) =>
+    Effect.map(use.put({ filename: file.name, bytes: file.bytes }), (recorded): Outcome => {
+      discardRecordings = Effect.andThen(discardRecordings, use.discard(recorded))
+      return { _tag: "Recorded", recorded }
+    })
 
   type Taken = Effect.Effect<Outcome, BodyFault | FileRefused | StoreUnavailable, Principal>
 

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type { HttpServerError } from "effect/http/HttpServerError"
 import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { BadRequest, RequestTimeout } from "../wire/Errors.ts"
 import type { Bounds } from "../HttpSettings.ts"
@@ -23,18 +24,17 @@ export interface MultipartForm {
 /** The client has stopped sending before the end. */
 export const tooSlow = () => new RequestTimeout({ detail: "The rest of the body did not come in time" })
 
-export const readMultipart = (
+export const readMultipart = Effect.fnUntraced(function* (
   headers: Readonly<Record<string, string>>,
   body: Stream.Stream<Uint8Array, HttpServerError>,
   { bodyTimeout, limits }: Bounds,
   keep: KeepFile
-): Effect.Effect<MultipartForm, BodyFault> =>
-  Effect.gen(function* () {
-    const parts = new FormParts(headers, limits)
-    if (Number(headers["content-length"] ?? 0) > limits.upload) parts.refuseSize()
-    const pull = yield* Stream.toPull(Stream.mapError(body, malformed))
-    return yield* readForm(formParts(parts, pull, bodyTimeout), keep)
-  }).pipe(Effect.scoped)
+): Effect.fn.Return<MultipartForm, BodyFault, Scope.Scope> {
+  const parts = new FormParts(headers, limits)
+  if (Number(headers["content-length"] ?? 0) > limits.upload) parts.refuseSize()
+  const pull = yield* Stream.toPull(Stream.mapError(body, malformed))
+  return yield* readForm(formParts(parts, pull, bodyTimeout), keep)
+}, Effect.scoped)
 
 type NextPart = Effect.Effect<FormPart | null, BodyFault>
 

@@ -12,6 +12,14 @@ import { type RawBody, readJson, tooLarge, unreadable } from "./RequestBody.ts"
 /** Larger pieces come from hosts that have read the body already. In bytes. */
 const pieceSize = 128 * 1024
 
+const write = Effect.fnUntraced(function* (lifter: MediaLifter, piece: Uint8Array) {
+  for (let at = 0; at < piece.length; at += pieceSize) {
+    lifter.write(piece.subarray(at, at + pieceSize))
+    if (lifter.isTooLarge) return yield* tooLarge()
+    if (at + pieceSize < piece.length) yield* Effect.yieldNow
+  }
+})
+
 /** JSON without its media. They stand in it by marks, and are handed to `lifted`. */
 export const readLifted = (
   request: HttpServerRequest,
@@ -20,14 +28,7 @@ export const readLifted = (
 ): Effect.Effect<RawBody, BadRequest | PayloadTooLarge | RequestTimeout> =>
   Effect.suspend(() => {
     const lifter = new MediaLifter({ text: limits.body, media: limits.file })
-    const write = Effect.fnUntraced(function* (piece: Uint8Array) {
-      for (let at = 0; at < piece.length; at += pieceSize) {
-        lifter.write(piece.subarray(at, at + pieceSize))
-        if (lifter.isTooLarge) return yield* tooLarge()
-        if (at + pieceSize < piece.length) yield* Effect.yieldNow
-      }
-    })
-    const read = Stream.runForEach(Stream.mapError(request.stream, unreadable), write)
+    const read = Stream.runForEach(Stream.mapError(request.stream, unreadable), (piece) => write(lifter, piece))
     return Effect.flatMap(
       limitedTo(bodyTimeout, read, () => Effect.fail(tooSlow())),
       () => {

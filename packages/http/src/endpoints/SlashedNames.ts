@@ -21,16 +21,15 @@ export const inOneSegment = (url: string): string | null => {
 }
 
 /** The new address has no slash left in the name, so it is not rewritten twice. */
-export const withSlashedNames = (
+export const withSlashedNames = Effect.fnUntraced(function* (
   router: HttpRouter.HttpRouter,
   otherwise: Effect.Effect<HttpServerResponse, never, HttpServerRequest>
-) =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest
-    const url = inOneSegment(request.url)
-    if (url === null) return yield* otherwise
-    const { route } = yield* HttpRouter.RouteContext
-    const prefix = Option.getOrElse(route.prefix, () => "")
-    const known = request.modify({ url: prefix + url })
-    return yield* Effect.orDie(Effect.provideService(router.asHttpEffect(), HttpServerRequest, known))
-  })
+) {
+  const request = yield* HttpServerRequest
+  const url = inOneSegment(request.url)
+  if (url === null) return yield* otherwise
+  const { route } = yield* HttpRouter.RouteContext
+  const prefix = Option.getOrElse(route.prefix, () => "")
+  const known = request.modify({ url: prefix + url })
+  return yield* Effect.orDie(Effect.provideService(router.asHttpEffect(), HttpServerRequest, known))
+})

@@ -24,8 +24,9 @@ export const layer = HttpApiBuilder.group(
     })
 
     return handlers
-      .handleRaw("recordOutcome", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "recordOutcome",
+        Effect.fnUntraced(function* (raw) {
           const { recordOfTurn } = yield* answers
           const { outcome, question } = (yield* read(answersBodies.recordOutcome, raw)).value
           const { message_id, thread_id } = raw.params
@@ -34,14 +35,16 @@ export const layer = HttpApiBuilder.group(
           return { message: "The outcome was recorded.", thread_id, message_id, question }
         })
       )
-      .handle("listOutcomes", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listOutcomes",
+        Effect.fnUntraced(function* ({ params }) {
           const { outcomesOfThread } = yield* answers
           return outcomesToWire(yield* Effect.mapError(outcomesOfThread(ThreadId.make(params.thread_id)), toWireError))
         })
       )
-      .handle("report", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "report",
+        Effect.fnUntraced(function* ({ params }) {
           const { report } = yield* answers
           const { id } = yield* Effect.mapError(assistants.get(AssistantId.make(params.assistant_id)), toWireError)
           return reportToWire(yield* Effect.mapError(report(id), toWireError))

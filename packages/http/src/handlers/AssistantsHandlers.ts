@@ -29,8 +29,9 @@ export const layer = HttpApiBuilder.group(
     const lists = yield* ThreadLists
     const read = yield* bodyReader
     return handlers
-      .handleRaw("create", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "create",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(assistantBodies.create, raw)
           const created = yield* assistants.create(toNewAssistant(value)).pipe(Effect.mapError(toWireError))
           const notes = notesOn(value)
@@ -49,8 +50,9 @@ export const layer = HttpApiBuilder.group(
           Effect.mapError(toWireError)
         )
       )
-      .handleRaw("update", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "update",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(assistantBodies.update, raw)
           const wanted = versionsIn(raw.headers["if-match"])
           const updated = assistants.update(AssistantId.make(raw.params.assistant_id), toUpdate(value), wanted)
@@ -72,8 +74,9 @@ export const layer = HttpApiBuilder.group(
           Effect.mapError(toWireError)
         )
       )
-      .handle("restore", (sent) =>
-        Effect.gen(function* () {
+      .handle(
+        "restore",
+        Effect.fnUntraced(function* (sent) {
           const { headers, params } = sent
           const [id, wanted] = [AssistantId.make(params.assistant_id), versionsIn(headers["if-match"])]
           const { idempotency } = yield* readIdempotency(sent, () => ({ wanted: wanted ?? null }))
@@ -81,15 +84,17 @@ export const layer = HttpApiBuilder.group(
           return tagged(yield* Effect.mapError(restored, toWireError))
         })
       )
-      .handle("remove", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
           yield* assistants.remove(AssistantId.make(params.assistant_id)).pipe(Effect.mapError(toWireError))
           const deleted_at = writeTimestamp(new Date(yield* Clock.currentTimeMillis))
           return { message: "The assistant was deleted.", assistant_id: params.assistant_id, deleted_at }
         })
       )
-      .handleRaw("clone", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "clone",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(assistantBodies.clone, raw)
           const request = compact({ name: given(value?.name), systemPrompt: given(value?.system_prompt) })
           const without = [
@@ -106,8 +111,9 @@ export const layer = HttpApiBuilder.group(
           }
         })
       )
-      .handleRaw("createThread", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "createThread",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(assistantBodies.createThread, raw)
           const thread = yield* assistants
             .createThread(AssistantId.make(raw.params.assistant_id), value?.metadata ?? null, value?.assistant_version)
@@ -115,13 +121,14 @@ export const layer = HttpApiBuilder.group(
           return threadToWire({ thread, messages: [] }, wings)
         })
       )
-      .handle("listThreads", ({ params, query }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listThreads",
+        Effect.fnUntraced(function* ({ params, query }) {
           const assistantId = AssistantId.make(params.assistant_id)
           yield* assistants.get(assistantId)
           const list = threads.showAll({ page: readPage(query), assistantId, includeMessages: true })
           return yield* lists.inTurn(Effect.flatMap(list, (found) => writeThreads(found, wings)))
-        }).pipe(Effect.mapError(toWireError))
+        }, Effect.mapError(toWireError))
       )
   })
 )

@@ -48,7 +48,7 @@ export const layer = HttpApiBuilder.group(
         Effect.mapError(toWireError)
       )
 
-    const again = (
+    const again = Effect.fnUntraced(function* (
       sent: Parameters<typeof readIdempotency>[0],
       params: { readonly thread_id: string; readonly message_id: string },
       {
@@ -56,29 +56,29 @@ export const layer = HttpApiBuilder.group(
         value
       }: { readonly raw: RawBody; readonly value: (MessageBody & { readonly in?: "place" | "fork" | null }) | null },
       edited?: string
-    ) =>
-      Effect.gen(function* () {
-        const body = value ?? {}
-        const request: TurnRequest = {
-          ...wholeRequest(wings, body, raw),
-          threadId: ThreadId.make(params.thread_id),
-          instead: {
-            messageId: MessageId.make(params.message_id),
-            in: body.in ?? "place",
-            without: wings.named(raw.value),
-            ...compact({ edited })
-          }
+    ) {
+      const body = value ?? {}
+      const request: TurnRequest = {
+        ...wholeRequest(wings, body, raw),
+        threadId: ThreadId.make(params.thread_id),
+        instead: {
+          messageId: MessageId.make(params.message_id),
+          in: body.in ?? "place",
+          without: wings.named(raw.value),
+          ...compact({ edited })
         }
-        const repeat = yield* readIdempotency(sent, () =>
-          body.background === true ? { ...request, background: true } : request
-        )
-        const started = turns.start({ ...request, ...repeat })
-        return body.background === true ? yield* accept(started) : yield* deliver(started, body.stream === true)
-      })
+      }
+      const repeat = yield* readIdempotency(sent, () =>
+        body.background === true ? { ...request, background: true } : request
+      )
+      const started = turns.start({ ...request, ...repeat })
+      return body.background === true ? yield* accept(started) : yield* deliver(started, body.stream === true)
+    })
 
     return handlers
-      .handleRaw("import", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "import",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(conversationBodies.import, raw)
           const messages = yield* runYielding(value.messages())
           const { metadata, scratch } = value
@@ -90,8 +90,9 @@ export const layer = HttpApiBuilder.group(
           return yield* written(yield* Effect.mapError(made, toWireError), 201)
         })
       )
-      .handleRaw("fork", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "fork",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(conversationBodies.fork, raw)
           const asked = compact({ messageId: messageIdOrNone(value?.message_id), metadata: given(value?.metadata) })
           const repeat = yield* readIdempotency(raw, () => asked)
@@ -99,8 +100,9 @@ export const layer = HttpApiBuilder.group(
           return yield* written(yield* Effect.mapError(fork, toWireError), 201)
         })
       )
-      .handleRaw("rewind", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "rewind",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(conversationBodies.rewind, raw)
           const { forget, keep, message_id } = value
           const asked = { messageId: MessageId.make(message_id), keep: keep !== false, forget: forget === true }

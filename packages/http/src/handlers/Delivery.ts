@@ -41,21 +41,20 @@ export const delivery = Effect.map(
  * A turn whose caller does not wait: the run, and its state at this moment. A repeat is accepted as the first request was, also when the run
  * has been deleted since.
  */
-export const acceptance = Effect.map(
-  Effect.all([Turns, Wings]),
-  ([turns, wings]) =>
-    <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>) =>
-      Effect.gen(function* () {
-        const begun = yield* Effect.result(start)
-        if (Result.isFailure(begun)) {
-          const first = acceptedBefore(begun.failure)
-          return first === null ? yield* Effect.fail(toWireError(begun.failure, wings.bodyPath)) : accepted(first)
-        }
-        const { runId, threadId } = begun.success
-        const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
-        return accepted({ thread_id: threadId, run_id: runId, status: run.status })
-      })
-)
+export const acceptance = Effect.gen(function* () {
+  const turns = yield* Turns
+  const wings = yield* Wings
+  return Effect.fnUntraced(function* <E extends KernelError>(start: Effect.Effect<StartedTurn, E, Principal>) {
+    const begun = yield* Effect.result(start)
+    if (Result.isFailure(begun)) {
+      const first = acceptedBefore(begun.failure)
+      return first === null ? yield* Effect.fail(toWireError(begun.failure, wings.bodyPath)) : accepted(first)
+    }
+    const { runId, threadId } = begun.success
+    const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
+    return accepted({ thread_id: threadId, run_id: runId, status: run.status })
+  })
+})
 
 /** Nothing of this answer is a text of the deleted conversation. */
 const acceptedBefore = (error: KernelError): RunAccepted | null =>

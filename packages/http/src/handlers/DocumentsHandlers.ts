@@ -103,8 +103,9 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("searchAssistant", (raw) => search(raw, placeFromScope(assistantScope(raw.params))))
       .handleRaw("searchThread", (raw) => search(raw, placeFromScope(threadScope(raw.params))))
       .handle("status", ({ params }) => Effect.map(found(params.document_id), statusToWire))
-      .handle("remove", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
           const { remove } = yield* documents
           const { extension, filename, id } = yield* Effect.mapError(
             remove(DocumentId.make(params.document_id)),
@@ -115,8 +116,9 @@ export const layer = HttpApiBuilder.group(
           return { message, document_id: id, filename, document_type: extension, deleted_at }
         })
       )
-      .handle("chunks", ({ params, query }) =>
-        Effect.gen(function* () {
+      .handle(
+        "chunks",
+        Effect.fnUntraced(function* ({ params, query }) {
           const use = yield* documents
           const page = use.chunks(DocumentId.make(params.document_id), readPage(query))
           const { chunks, total } = yield* Effect.mapError(page, toWireError)
@@ -131,8 +133,9 @@ export const layer = HttpApiBuilder.group(
       )
       .handle("revokeUrl", ({ params }) => revoke(DocumentId.make(params.document_id)))
       .handle("revokeUrls", () => revoke(null))
-      .handleRaw("url", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "url",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(documentBodies.url, raw)
           const { id } = yield* found(raw.params.document_id)
           const seconds = value?.expires_in

@@ -64,8 +64,9 @@ export const layer = HttpApiBuilder.group(
     })
 
     return handlers
-      .handleRaw("createCase", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "createCase",
+        Effect.fnUntraced(function* (raw) {
           const { createCase } = yield* evals
           const { value } = yield* read(evalBodies.create, raw)
           const { idempotency } = yield* readIdempotency(raw, () => value)
@@ -83,8 +84,9 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(caseToWire(made), { status: 201 })
         })
       )
-      .handleRaw("importCases", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "importCases",
+        Effect.fnUntraced(function* (raw) {
           const { importCases } = yield* evals
           const { value } = yield* read(evalBodies.import, raw)
           const cases = yield* runYielding(value.cases())
@@ -96,22 +98,25 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe({ imported: case_ids.length, case_ids }, { status: 201 })
         })
       )
-      .handle("listCases", ({ query: { cursor, limit = 20, tag } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listCases",
+        Effect.fnUntraced(function* ({ query: { cursor, limit = 20, tag } }) {
           const { listCases } = yield* evals
           const after = cursor === undefined ? undefined : CaseId.make(cursor)
           const { cases, next } = yield* Effect.mapError(listCases({ limit, ...compact({ after, tag }) }), toWireError)
           return yield* writePage("cases", cases.map(caseToWire), { next_cursor: next })
         })
       )
-      .handle("getCase", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "getCase",
+        Effect.fnUntraced(function* ({ params }) {
           const { getCase } = yield* evals
           return caseToWire(yield* Effect.mapError(getCase(CaseId.make(params.case_id)), toWireError))
         })
       )
-      .handleRaw("updateCase", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "updateCase",
+        Effect.fnUntraced(function* (raw) {
           const { updateCase } = yield* evals
           const { value } = yield* read(evalBodies.update, raw)
           const { expectations, name, tags } = value
@@ -120,16 +125,18 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(caseToWire(changed))
         })
       )
-      .handle("removeCase", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "removeCase",
+        Effect.fnUntraced(function* ({ params }) {
           const { removeCase } = yield* evals
           yield* Effect.mapError(removeCase(CaseId.make(params.case_id)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
           return { message: "The case was deleted.", case_id: params.case_id, deleted_at }
         })
       )
-      .handleRaw("createExperiment", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "createExperiment",
+        Effect.fnUntraced(function* (raw) {
           const { createExperiment } = yield* evals
           const { value } = yield* read(evalBodies.experiment, raw)
           const { idempotency } = yield* readIdempotency(raw, () => value)
@@ -138,28 +145,32 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(record, { status: 201 })
         })
       )
-      .handle("listExperiments", ({ query: { cursor, limit = 20 } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listExperiments",
+        Effect.fnUntraced(function* ({ query: { cursor, limit = 20 } }) {
           const { listExperiments } = yield* evals
           const after = cursor === undefined ? undefined : ExperimentId.make(cursor)
           const found = yield* Effect.mapError(listExperiments({ limit, ...compact({ after }) }), toWireError)
           return yield* writePage("experiments", found.experiments.map(experimentToWire), { next_cursor: found.next })
         })
       )
-      .handle("getExperiment", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "getExperiment",
+        Effect.fnUntraced(function* ({ params }) {
           const { getExperiment } = yield* evals
           return experimentToWire(yield* Effect.mapError(getExperiment(idFrom(params)), toWireError))
         })
       )
-      .handle("cancelExperiment", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "cancelExperiment",
+        Effect.fnUntraced(function* ({ params }) {
           const { cancelExperiment } = yield* evals
           return experimentToWire(yield* Effect.mapError(cancelExperiment(idFrom(params)), toWireError))
         })
       )
-      .handleRaw("resumeExperiment", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "resumeExperiment",
+        Effect.fnUntraced(function* (raw) {
           const { resumeExperiment } = yield* evals
           const { value } = yield* read(evalBodies.resume, raw)
           const change = compact({ budgetUsd: value?.budget_usd })
@@ -168,8 +179,9 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(experimentToWire(yield* Effect.mapError(resumed, toWireError)))
         })
       )
-      .handleRaw("listResults", ({ params, query: { cursor, format, limit = 20 } }) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "listResults",
+        Effect.fnUntraced(function* ({ params, query: { cursor, format, limit = 20 } }) {
           const { listResults } = yield* evals
           const principal = yield* Principal
           const experimentId = idFrom(params)
@@ -196,8 +208,9 @@ export const layer = HttpApiBuilder.group(
           })
         })
       )
-      .handle("summarizeExperiment", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "summarizeExperiment",
+        Effect.fnUntraced(function* ({ params }) {
           const { calibrateExperiment, summarizeExperiment } = yield* evals
           const id = idFrom(params)
           const variants = yield* Effect.mapError(summarizeExperiment(id), toWireError)
@@ -205,16 +218,18 @@ export const layer = HttpApiBuilder.group(
           return { variants: variants.map(variantRecord), judges: judges.map(judgeToWire) }
         })
       )
-      .handle("compareVariants", ({ params, query: { a, b } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "compareVariants",
+        Effect.fnUntraced(function* ({ params, query: { a, b } }) {
           const { compareVariants } = yield* evals
           return comparisonRecord(
             yield* Effect.mapError(compareVariants(idFrom(params), { before: a, after: b }), toWireError)
           )
         })
       )
-      .handleRaw("giveFeedback", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "giveFeedback",
+        Effect.fnUntraced(function* (raw) {
           const { giveFeedback } = yield* evals
           const { value } = yield* read(evalBodies.feedback, raw)
           const { idempotency } = yield* readIdempotency(raw, () => value)
@@ -228,15 +243,17 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(feedbackToWire(kept))
         })
       )
-      .handle("copyTurn", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "copyTurn",
+        Effect.fnUntraced(function* ({ params }) {
           const { copyTurn } = yield* evals
           const copied = copyTurn(ThreadId.make(params.thread_id), MessageId.make(params.message_id))
           return yield* Effect.mapError(copied, toWireError)
         })
       )
-      .handle("listFeedback", ({ query: { assistant_id, cursor, limit = 20, thread_id } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listFeedback",
+        Effect.fnUntraced(function* ({ query: { assistant_id, cursor, limit = 20, thread_id } }) {
           const { listFeedback } = yield* evals
           const page = compact({
             after: cursor === undefined ? undefined : MessageId.make(cursor),
@@ -257,8 +274,9 @@ export const layer = HttpApiBuilder.group(
         listOutcomes({ experimentId: idFrom(params), number: params.number })
       )
       .handle("listScoreOutcomes", ({ params }) => listOutcomes({ runId: RunId.make(params.run_id) }))
-      .handle("onlineReport", ({ query: { assistant_id, from, to } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "onlineReport",
+        Effect.fnUntraced(function* ({ query: { assistant_id, from, to } }) {
           const { onlineReport } = yield* evals
           const range = compact({
             from: from === undefined ? undefined : new Date(from),
@@ -268,8 +286,9 @@ export const layer = HttpApiBuilder.group(
           return onlineReportToWire(yield* Effect.mapError(onlineReport(range), toWireError))
         })
       )
-      .handle("listOnlineScores", ({ query: { assistant_id, cursor, limit = 20, rated } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "listOnlineScores",
+        Effect.fnUntraced(function* ({ query: { assistant_id, cursor, limit = 20, rated } }) {
           const { listOnlineScores } = yield* evals
           const page = compact({
             after: cursor === undefined ? undefined : RunId.make(cursor),
@@ -280,8 +299,9 @@ export const layer = HttpApiBuilder.group(
           return { scores: scores.map(onlineScoreToWire), next_cursor: next }
         })
       )
-      .handle("removeExperiment", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "removeExperiment",
+        Effect.fnUntraced(function* ({ params }) {
           const { removeExperiment } = yield* evals
           yield* Effect.mapError(removeExperiment(idFrom(params)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()

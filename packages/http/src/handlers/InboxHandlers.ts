@@ -43,8 +43,9 @@ export const layer = HttpApiBuilder.group(
             Effect.mapError(toWireError)
           )
       )
-      .handle("events", ({ headers }) =>
-        Effect.gen(function* () {
+      .handle(
+        "events",
+        Effect.fnUntraced(function* ({ headers }) {
           yield* takePlace
           const last = headers["last-event-id"]
           const events = yield* Effect.mapError(inbox.events(last === undefined ? null : Number(last)), toWireError)

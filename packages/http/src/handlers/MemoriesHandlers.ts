@@ -26,8 +26,9 @@ export const layer = HttpApiBuilder.group(
     })
 
     return handlers
-      .handle("list", ({ params, query }) =>
-        Effect.gen(function* () {
+      .handle(
+        "list",
+        Effect.fnUntraced(function* ({ params, query }) {
           const { list } = yield* memories
           const paged = readPage(query)
           const found = yield* Effect.mapError(list(assistantIdFrom(params), paged?.window ?? null), toWireError)
@@ -39,8 +40,9 @@ export const layer = HttpApiBuilder.group(
           return yield* writePage("memories", all, { total_count, page, page_size, total_pages })
         })
       )
-      .handleRaw("add", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "add",
+        Effect.fnUntraced(function* (raw) {
           const { add } = yield* memories
           const { value } = yield* read(memoryBodies.add, raw)
           const { content, id } = yield* Effect.mapError(
@@ -50,8 +52,9 @@ export const layer = HttpApiBuilder.group(
           return { success: true as const, memory_id: id, content }
         })
       )
-      .handle("forgetAll", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "forgetAll",
+        Effect.fnUntraced(function* ({ params }) {
           const { forgetAll } = yield* memories
           const gone = yield* Effect.mapError(forgetAll(assistantIdFrom(params)), toWireError)
           return {
@@ -63,15 +66,17 @@ export const layer = HttpApiBuilder.group(
       .handle("export", ({ params }) =>
         Effect.flatMap(memories, ({ export: write }) => Effect.mapError(write(assistantIdFrom(params)), toWireError))
       )
-      .handleRaw("import", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "import",
+        Effect.fnUntraced(function* (raw) {
           const { import: take } = yield* memories
           const { value } = yield* read(memoryBodies.import, raw)
           return yield* Effect.mapError(take(assistantIdFrom(raw.params), value), toWireError)
         })
       )
-      .handle("stats", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "stats",
+        Effect.fnUntraced(function* ({ params }) {
           const { stats } = yield* memories
           const { lastUpdated, total } = yield* Effect.mapError(stats(assistantIdFrom(params)), toWireError)
           return {
@@ -81,8 +86,9 @@ export const layer = HttpApiBuilder.group(
           }
         })
       )
-      .handleRaw("search", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "search",
+        Effect.fnUntraced(function* (raw) {
           const { noteOn, search } = yield* memories
           const { at, limit, query } = (yield* read(memoryBodies.search, raw)).value
           const found = search(assistantIdFrom(raw.params), query, limit ?? 5, readDate(at))
@@ -102,16 +108,18 @@ export const layer = HttpApiBuilder.group(
           )
         )
       )
-      .handleRaw("update", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "update",
+        Effect.fnUntraced(function* (raw) {
           const { update } = yield* memories
           const { value } = yield* read(memoryBodies.update, raw)
           const changed = update(assistantIdFrom(raw.params), memoryIdFrom(raw.params), memoryFromBody(value))
           return memoryToWire(yield* Effect.mapError(changed, toWireError))
         })
       )
-      .handle("remove", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
           const { remove } = yield* memories
           const gone = yield* Effect.mapError(remove(assistantIdFrom(params), memoryIdFrom(params)), toWireError)
           return {
@@ -120,15 +128,17 @@ export const layer = HttpApiBuilder.group(
           }
         })
       )
-      .handle("history", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "history",
+        Effect.fnUntraced(function* ({ params }) {
           const { history } = yield* memories
           const versions = yield* Effect.mapError(history(assistantIdFrom(params), memoryIdFrom(params)), toWireError)
           return { versions: versions.map(versionToWire), total_count: versions.length }
         })
       )
-      .handle("operation", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "operation",
+        Effect.fnUntraced(function* ({ params }) {
           const { operation } = yield* memories
           const found = yield* Effect.mapError(operation(RunId.make(params.operation_id)), toWireError)
           return Option.isSome(found)

@@ -84,23 +84,21 @@ export const ownerExport = Effect.gen(function* () {
   const allAssistants: Stream.Stream<Assistant, StoreUnavailable, Principal> = pages((skip) =>
     assistants.list({ skip, limit: atOnce })
   )
+  const versionsBefore = Effect.fnUntraced(
+    function* (id: Assistant["id"], before: number) {
+      const { next, versions } = yield* assistants.versions(id, { limit: atOnce, before })
+      const found = yield* Effect.forEach(versions, (each) => assistants.version(id, each.version))
+      return [found.map((each) => ({ id, ...each })), Option.fromNullishOr(next)] as const
+    },
+    // An assistant that was deleted meanwhile has none.
+    Effect.catchIf(
+      (error) => error._tag !== "StoreUnavailable",
+      () => Effect.succeed([[], Option.none<number>()] as const)
+    )
+  )
   /** All versions of an assistant that has more than the first one. */
   const earlierVersions = ({ id, version }: Assistant): Stream.Stream<VersionOf, StoreUnavailable, Principal> =>
-    version === 1
-      ? Stream.empty
-      : Stream.paginate(version + 1, (before: number) =>
-          Effect.gen(function* () {
-            const { next, versions } = yield* assistants.versions(id, { limit: atOnce, before })
-            const found = yield* Effect.forEach(versions, (each) => assistants.version(id, each.version))
-            return [found.map((each) => ({ id, ...each })), Option.fromNullishOr(next)] as const
-          }).pipe(
-            // An assistant that was deleted meanwhile has none.
-            Effect.catchIf(
-              (error) => error._tag !== "StoreUnavailable",
-              () => Effect.succeed([[], Option.none<number>()] as const)
-            )
-          )
-        )
+    version === 1 ? Stream.empty : Stream.paginate(version + 1, (before: number) => versionsBefore(id, before))
   const allThreads: Stream.Stream<Thread, StoreUnavailable, Principal> = pages((skip) =>
     Effect.map(threads.list({ page: { skip, limit: atOnce }, includeMessages: false }), (found) =>
       found.map(({ thread }) => thread)

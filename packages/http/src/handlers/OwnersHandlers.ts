@@ -34,8 +34,9 @@ export const layer = HttpApiBuilder.group(
     const archive = yield* ownerExport
     const keys = yield* Keys
     return handlers
-      .handle("keys", ({ query: { cursor, limit = 20 } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "keys",
+        Effect.fnUntraced(function* ({ query: { cursor, limit = 20 } }) {
           const { keyId } = yield* Principal
           const all = (yield* Effect.mapError(keys.list, toWireError)).toReversed()
           const rest =
@@ -55,8 +56,9 @@ export const layer = HttpApiBuilder.group(
           }
         })
       )
-      .handle("revokeKey", ({ params: { key_id } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "revokeKey",
+        Effect.fnUntraced(function* ({ params: { key_id } }) {
           const revoked = Effect.andThen(keys.revoke(KeyId.make(key_id)), keys.list)
           const found = (yield* Effect.mapError(revoked, toWireError)).find(({ id }) => id === key_id)
           // A key that was revoked earlier keeps the time of its revocation.
@@ -64,8 +66,9 @@ export const layer = HttpApiBuilder.group(
           return { message: "The key is revoked.", key_id, revoked_at: writeTimestamp(at) }
         })
       )
-      .handle("export", () =>
-        Effect.gen(function* () {
+      .handle(
+        "export",
+        Effect.fnUntraced(function* () {
           const principal = yield* Principal
           yield* Effect.mapError(audit.record("owner_exported", principal.ownerId), toWireError)
           const at = new Date(yield* Clock.currentTimeMillis)

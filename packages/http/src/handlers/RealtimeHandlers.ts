@@ -18,8 +18,9 @@ export const layer = HttpApiBuilder.group(
     const installed = yield* Effect.serviceOption(Tickets)
     const read = yield* bodyReader
 
-    return handlers.handleRaw("issueTicket", (raw) =>
-      Effect.gen(function* () {
+    return handlers.handleRaw(
+      "issueTicket",
+      Effect.fnUntraced(function* (raw) {
         if (Option.isNone(installed)) return yield* new NotImplemented({ detail: realtimeAbsent })
         const wanted = (yield* read(realtimeBodies.issueTicket, raw)).value
         const issued = yield* installed.value

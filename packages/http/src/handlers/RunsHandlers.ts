@@ -35,8 +35,9 @@ export const layer = HttpApiBuilder.group(
     const takePlace = yield* makeStreamPlace
 
     return handlers
-      .handleRaw("submitToolOutputs", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "submitToolOutputs",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(runBodies.submit, raw)
           const stream = raw.query.stream ?? value.stream === true
           const request = { ...readToolOutputs(value, stream), ...runPlace(raw.params) }
@@ -44,8 +45,9 @@ export const layer = HttpApiBuilder.group(
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
-      .handleRaw("submitToolOutputsToThread", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "submitToolOutputsToThread",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(runBodies.submitToThread, raw)
           const stream = value.stream === true
           const request = { ...readToolOutputs(value, stream), threadId: ThreadId.make(value.thread_id) }
@@ -53,8 +55,9 @@ export const layer = HttpApiBuilder.group(
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
       )
-      .handleRaw("decide", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "decide",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(runBodies.decide, raw)
           const stream = raw.query.stream ?? value.stream === true
           const request = { decisions: value.approvals.map(decisionFromWire), stream, ...runPlace(raw.params) }
@@ -79,16 +82,18 @@ export const layer = HttpApiBuilder.group(
         const { runId, threadId } = runPlace(params)
         return turns.report(threadId, runId).pipe(Effect.map(runToWire), Effect.mapError(toWireError))
       })
-      .handle("inspect", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "inspect",
+        Effect.fnUntraced(function* ({ params }) {
           if (Option.isNone(installed)) return yield* new NotImplemented({ detail })
           const { runId, threadId } = runPlace(params)
           const found = yield* Effect.mapError(installed.value.inspect(threadId, runId), toWireError)
           return inspectionToWire(runId, found)
         })
       )
-      .handle("events", ({ headers, params, query }) =>
-        Effect.gen(function* () {
+      .handle(
+        "events",
+        Effect.fnUntraced(function* ({ headers, params, query }) {
           const { runId, threadId } = runPlace(params)
           const after = yield* firstSequence(headers["last-event-id"], query.after, params.run_id)
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)

@@ -41,8 +41,9 @@ export const layer = HttpApiBuilder.group(
       )
 
     return handlers
-      .handleRaw("create", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "create",
+        Effect.fnUntraced(function* (raw) {
           const { create } = yield* schedules
           const assistantId = AssistantId.make(raw.params.assistant_id)
           const value = yield* read(scheduleBodies.create, scheduleBodies.update, raw, yield* problems(assistantId))
@@ -54,22 +55,25 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(record, { status: 201 })
         })
       )
-      .handle("list", ({ params, query: { cursor, limit = 20 } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "list",
+        Effect.fnUntraced(function* ({ params, query: { cursor, limit = 20 } }) {
           const { list } = yield* schedules
           const page = { limit, ...compact({ after: cursor === undefined ? undefined : ScheduleId.make(cursor) }) }
           const found = yield* Effect.mapError(list(AssistantId.make(params.assistant_id), page), toWireError)
           return yield* writePage("schedules", found.schedules.map(scheduleRecord), { next_cursor: found.next })
         })
       )
-      .handle("get", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "get",
+        Effect.fnUntraced(function* ({ params }) {
           const { get } = yield* schedules
           return scheduleRecord(yield* Effect.mapError(get(...toPlace(params)), toWireError))
         })
       )
-      .handleRaw("update", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "update",
+        Effect.fnUntraced(function* (raw) {
           const { update } = yield* schedules
           const place = toPlace(raw.params)
           const value = yield* read(scheduleBodies.update, scheduleBodies.update, raw, yield* problems(place[0]))
@@ -77,16 +81,18 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(scheduleRecord(yield* Effect.mapError(changed, toWireError)))
         })
       )
-      .handle("remove", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
           const { remove } = yield* schedules
           yield* Effect.mapError(remove(...toPlace(params)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
           return { message: "The schedule was deleted.", schedule_id: params.schedule_id, deleted_at }
         })
       )
-      .handle("run", ({ headers, params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "run",
+        Effect.fnUntraced(function* ({ headers, params }) {
           const { run } = yield* schedules
           const key = headers["idempotency-key"]
           const fingerprint = yield* sha256(`schedule ${params.schedule_id}`)

@@ -37,8 +37,9 @@ export const layer = HttpApiBuilder.group(
           Effect.mapError(toWireError)
         )
       )
-      .handleRaw("update", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "update",
+        Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(threadBodies.update, raw)
           const id = ThreadId.make(raw.params.thread_id)
           const { assistant_version: version, metadata } = value
@@ -51,8 +52,9 @@ export const layer = HttpApiBuilder.group(
           return threadToWire({ thread, messages: [] }, wings)
         })
       )
-      .handle("remove", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
           yield* threads.remove(ThreadId.make(params.thread_id)).pipe(Effect.mapError(toWireError))
           const deleted_at = writeTimestamp(new Date(yield* Clock.currentTimeMillis))
           return { message: "The thread was deleted.", thread_id: params.thread_id, deleted_at }

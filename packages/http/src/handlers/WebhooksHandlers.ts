@@ -33,8 +33,9 @@ export const layer = HttpApiBuilder.group(
     )
 
     return handlers
-      .handleRaw("create", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "create",
+        Effect.fnUntraced(function* (raw) {
           const { create } = yield* webhooks
           const asked = yield* read(webhookBodies.create, webhookBodies.update, raw, yield* problems)
           const { description, events, include_content, url } = asked
@@ -44,53 +45,60 @@ export const layer = HttpApiBuilder.group(
           return HttpServerResponse.jsonUnsafe(withSecret(made), { status: 201 })
         })
       )
-      .handle("list", ({ query: { cursor, limit = 20 } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "list",
+        Effect.fnUntraced(function* ({ query: { cursor, limit = 20 } }) {
           const { list } = yield* webhooks
           const after = cursor === undefined ? undefined : WebhookId.make(cursor)
           const found = yield* Effect.mapError(list({ limit, ...compact({ after }) }), toWireError)
           return { webhooks: found.webhooks.map(webhookToWire), next_cursor: found.next }
         })
       )
-      .handle("get", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "get",
+        Effect.fnUntraced(function* ({ params }) {
           const { get } = yield* webhooks
           return webhookToWire(yield* Effect.mapError(get(toId(params)), toWireError))
         })
       )
-      .handleRaw("update", (raw) =>
-        Effect.gen(function* () {
+      .handleRaw(
+        "update",
+        Effect.fnUntraced(function* (raw) {
           const { update } = yield* webhooks
           const asked = yield* read(webhookBodies.update, webhookBodies.update, raw, yield* problems)
           const changed = yield* Effect.mapError(update(toId(raw.params), toFields(asked)), toWireError)
           return HttpServerResponse.jsonUnsafe(webhookToWire(changed))
         })
       )
-      .handle("remove", ({ params }) =>
-        Effect.gen(function* () {
+      .handle(
+        "remove",
+        Effect.fnUntraced(function* ({ params }) {
           const { remove } = yield* webhooks
           yield* Effect.mapError(remove(toId(params)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
           return { message: "The webhook was deleted.", webhook_id: params.webhook_id, deleted_at }
         })
       )
-      .handle("rotate", (sent) =>
-        Effect.gen(function* () {
+      .handle(
+        "rotate",
+        Effect.fnUntraced(function* (sent) {
           const { rotate } = yield* webhooks
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
           return withSecret(yield* Effect.mapError(rotate(toId(sent.params), idempotency), toWireError))
         })
       )
-      .handle("deliveries", ({ params, query: { cursor, limit = 20 } }) =>
-        Effect.gen(function* () {
+      .handle(
+        "deliveries",
+        Effect.fnUntraced(function* ({ params, query: { cursor, limit = 20 } }) {
           const { deliveries } = yield* webhooks
           const after = cursor === undefined ? undefined : DeliveryId.make(cursor)
           const found = yield* Effect.mapError(deliveries(toId(params), { limit, ...compact({ after }) }), toWireError)
           return { deliveries: found.deliveries.map(deliveryToWire), next_cursor: found.next }
         })
       )
-      .handle("retry", (sent) =>
-        Effect.gen(function* () {
+      .handle(
+        "retry",
+        Effect.fnUntraced(function* (sent) {
           const { retry } = yield* webhooks
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
           const again = retry(toId(sent.params), DeliveryId.make(sent.params.delivery_id), idempotency)

@@ -138,8 +138,8 @@ export const makeAssistantTools = Effect.gen(function* () {
     return yield* turns.decide({ threadId: thread, runId: run, decisions, stream: true })
   })
 
-  const call = (asked: Asked): Effect.Effect<Answer | null, never, Principal> =>
-    Effect.gen(function* () {
+  const call: (asked: Asked) => Effect.Effect<Answer | null, never, Principal> = Effect.fnUntraced(
+    function* (asked) {
       const id = idIn(asked.name)
       const found = id === null ? Effect.succeed(null) : assistants.get(id)
       const assistant = yield* Effect.catchTag(found, "AssistantNotFound", () => Effect.succeed(null))
@@ -152,12 +152,12 @@ export const makeAssistantTools = Effect.gen(function* () {
         Effect.onInterrupt(() => Effect.ignore(turns.cancel(turn.threadId, turn.runId)))
       )
       return toResult(reply, asked.canAsk)
-    }).pipe(
-      Effect.catch((error) => {
-        const { detail } = toWireError(error)
-        return Effect.succeed(refused(typeof detail === "string" ? detail : detail.map(inWords).join(" ")))
-      })
-    )
+    },
+    Effect.catch((error) => {
+      const { detail } = toWireError(error)
+      return Effect.succeed(refused(typeof detail === "string" ? detail : detail.map(inWords).join(" ")))
+    })
+  )
 
   return { list, call }
 })

@@ -111,8 +111,9 @@ const handlers = HttpApiBuilder.group(
     const bounds = yield* HttpSettings
     const server = yield* makeServer
 
-    return group.handleRaw("call", (raw) =>
-      Effect.gen(function* () {
+    return group.handleRaw(
+      "call",
+      Effect.fnUntraced(function* (raw) {
         const { value: parsedBody } = yield* readBody(raw.request, raw.endpoint.payload, bounds, noFiles)
         const { idempotency = null } = yield* readIdempotency(raw, () => ({ parsedBody }))
         const context = yield* Effect.context<Principal>()

@@ -122,20 +122,22 @@ const noPictures = new TurnRefused({
   problems: [{ path: [], message: "This model does not take pictures. Choose one that does, or leave them out." }]
 })
 
+const rewrittenItem = Effect.fnUntraced(function* (
+  item: Item,
+  rewrite: Rewrite
+): Effect.fn.Return<Item, Effect.Error<ReturnType<Rewrite>>, Principal> {
+  if (item.role === "tool") return { ...item, output: yield* rewrite(item.output) }
+  if (item.role === "assistant") return { ...item, content: yield* rewrite(item.content) }
+  const content: Array<(typeof item.content)[number]> = []
+  for (const part of item.content) {
+    content.push(part.type === "text" ? { ...part, text: yield* rewrite(part.text) } : part)
+  }
+  return { ...item, content }
+})
+
 /** The texts of a conversation that the client sent are rewritten as the message itself is. */
 const rewritten = (transcript: Transcript, rewrite: Rewrite) => {
-  const items = (list: ReadonlyArray<Item>) =>
-    Effect.forEach(list, (item) =>
-      Effect.gen(function* (): Effect.fn.Return<Item, Effect.Error<ReturnType<Rewrite>>, Principal> {
-        if (item.role === "tool") return { ...item, output: yield* rewrite(item.output) }
-        if (item.role === "assistant") return { ...item, content: yield* rewrite(item.content) }
-        const content: Array<(typeof item.content)[number]> = []
-        for (const part of item.content) {
-          content.push(part.type === "text" ? { ...part, text: yield* rewrite(part.text) } : part)
-        }
-        return { ...item, content }
-      })
-    )
+  const items = (list: ReadonlyArray<Item>) => Effect.forEach(list, (item) => rewrittenItem(item, rewrite))
   return Effect.map(Effect.all([items(transcript.before), items(transcript.after)]), ([before, after]) => ({
     ...transcript,
     before,
@@ -143,7 +145,7 @@ const rewritten = (transcript: Transcript, rewrite: Rewrite) => {
   }))
 }
 
-const partWith = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.Type> => ({
+const makePart = (counter: TokenCounterPort, held: Held): TurnPart<typeof Plan.Type> => ({
   name: transcriptPart,
   plan: Plan,
   concerns: ({ options }) => options !== undefined,
@@ -209,6 +211,6 @@ export const layer: Layer.Layer<never, never, TurnParts | FollowUps | Threads | 
       const parts = yield* TurnParts
       const followUps = yield* FollowUps
       yield* followUps.register(yield* removalWorker)
-      yield* parts.register(partWith(yield* TokenCounter, yield* HeldMedia))
+      yield* parts.register(makePart(yield* TokenCounter, yield* HeldMedia))
     })
   )

@@ -55,37 +55,34 @@ const tellings = new WeakMap<object, Telling>()
 export const findTelling = (stream: object): Telling | undefined => tellings.get(stream)
 
 export const withHeartbeat = <A>(heartbeat: Heartbeat<A>): Stream.Stream<Uint8Array, StoreUnavailable> => {
-  const telling = tell(heartbeat)
+  const telling: Telling = (sink) => tell(heartbeat, sink)
   const stream = byteStream(telling)
   tellings.set(stream, telling)
   return stream
 }
 
-const tell =
-  <A>({ clock, encode, events, interval }: Heartbeat<A>): Telling =>
-  (sink) =>
-    Effect.gen(function* () {
-      const pulse = new Pulse(sink, clock, Duration.toMillis(interval))
-      yield* sink.room
-      pulse.write(ping)
-      const timer = Effect.runForkWith(yield* Effect.context())(pulse.beats)
-      const streams = yield* OpenStreams
-      /** Among many streams: others first, and a pause after the piece. */
-      const writeAmongMany = (batch: ReadonlyArray<A>) =>
-        Effect.andThen(
-          Effect.andThen(
-            Effect.yieldNow,
-            Effect.suspend(() => writeBatch(batch, 0, encode, pulse))
-          ),
-          Effect.suspend(() => clock.sleep(Duration.millis(streams.pause)))
-        )
-      yield* Effect.onExit(
-        Stream.runForEachArray(events, (batch) =>
-          streams.pause === 0 ? writeBatch(batch, 0, encode, pulse) : writeAmongMany(batch)
-        ),
-        () => Effect.sync(() => timer.interruptUnsafe())
-      )
-    })
+const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }: Heartbeat<A>, sink: Sink) {
+  const pulse = new Pulse(sink, clock, Duration.toMillis(interval))
+  yield* sink.room
+  pulse.write(ping)
+  const timer = Effect.runForkWith(yield* Effect.context())(pulse.beats)
+  const streams = yield* OpenStreams
+  /** Among many streams: others first, and a pause after the piece. */
+  const writeAmongMany = (batch: ReadonlyArray<A>) =>
+    Effect.andThen(
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.suspend(() => writeBatch(batch, 0, encode, pulse))
+      ),
+      Effect.suspend(() => clock.sleep(Duration.millis(streams.pause)))
+    )
+  yield* Effect.onExit(
+    Stream.runForEachArray(events, (batch) =>
+      streams.pause === 0 ? writeBatch(batch, 0, encode, pulse) : writeAmongMany(batch)
+    ),
+    () => Effect.sync(() => timer.interruptUnsafe())
+  )
+})
 
 /** Begins at the event of that place, and goes on when there is room. */
 const writeBatch = <A>(
@@ -138,14 +135,11 @@ class Pulse {
   )
 }
 
-const byteStream = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable> =>
-  Stream.unwrap(
-    Effect.gen(function* () {
-      const pieces = new Pieces(telling, yield* Effect.context())
-      yield* Effect.addFinalizer(() => pieces.close)
-      return Stream.fromPull(Effect.succeed(pieces.pull))
-    })
-  )
+const byteStream = Effect.fnUntraced(function* (telling: Telling) {
+  const pieces = new Pieces(telling, yield* Effect.context())
+  yield* Effect.addFinalizer(() => pieces.close)
+  return Stream.fromPull(Effect.succeed(pieces.pull))
+}, Stream.unwrap)
 
 type PiecePull = Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, StoreUnavailable>
 

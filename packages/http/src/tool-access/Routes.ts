@@ -134,8 +134,9 @@ const handlers = HttpApiBuilder.group(
         )
       )
       .handle("get", ({ params }) => mapped(({ get }) => Effect.map(get(params.server), toRecord)))
-      .handle("begin", (sent) =>
-        Effect.gen(function* () {
+      .handle(
+        "begin",
+        Effect.fnUntraced(function* (sent) {
           const { begin } = yield* installed
           const { idempotency } = yield* readIdempotency(sent, () => ({}))
           const { expiresAt, url } = yield* begin(sent.params.server, idempotency?.key).pipe(
@@ -165,21 +166,21 @@ const callbackHandlers = HttpApiBuilder.group(
         Effect.orElseSucceed(() => null)
       )
 
-    return group.handleRaw("callback", ({ query, request }) =>
-      // A look at the head uses up nothing.
-      request.method === "HEAD"
-        ? Effect.succeed(HttpServerResponse.empty())
-        : Effect.gen(function* () {
-            const { finish } = yield* installed
-            const { code, error, iss, state } = query
-            const done = yield* Effect.result(finish({ state, code, error, iss }, yield* asking(request)))
-            if (done._tag === "Success")
-              return answer(request, 200, `Access to ${done.success.server} is granted.`, done.success)
-            const { failure } = done
-            if (failure._tag === "StoreUnavailable") return yield* toWireError(failure)
-            const { status } = toWireError(failure)
-            return answer(request, status, failure.message, { detail: failure.message })
-          })
+    return group.handleRaw(
+      "callback",
+      Effect.fnUntraced(function* ({ query, request }) {
+        // A look at the head uses up nothing.
+        if (request.method === "HEAD") return HttpServerResponse.empty()
+        const { finish } = yield* installed
+        const { code, error, iss, state } = query
+        const done = yield* Effect.result(finish({ state, code, error, iss }, yield* asking(request)))
+        if (done._tag === "Success")
+          return answer(request, 200, `Access to ${done.success.server} is granted.`, done.success)
+        const { failure } = done
+        if (failure._tag === "StoreUnavailable") return yield* toWireError(failure)
+        const { status } = toWireError(failure)
+        return answer(request, status, failure.message, { detail: failure.message })
+      })
     )
   })
 )

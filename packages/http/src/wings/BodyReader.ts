@@ -49,29 +49,27 @@ const partNames = (parts: ReturnType<typeof TurnParts.Service.all>): ReadonlySet
  * The same for a body whose values the kernel checks as well: what does not fit the schema is listed together with what `check` says about the
  * fields that fit. `partial` decodes some of the fields.
  */
-export const checkedBodyReader = Effect.map(
-  bodyContext,
-  (found) =>
-    <A, B, E, R>(
-      body: Body<A>,
-      partial: Body<B>,
-      { endpoint, request }: RawRequest,
-      check: (fields: B) => Effect.Effect<ReadonlyArray<ValidationError>, E, R>
-    ) =>
-      Effect.gen(function* () {
-        const both: Body<ReturnType<Body<A>["decode"]>> = {
-          ...body,
-          decode: (raw, server) => Result.succeed(body.decode(raw, server))
-        }
-        const { raw, value: decoded } = yield* decodeBody(both, request, endpoint.payload, found)
-        if (Result.isSuccess(decoded)) return decoded.success
-        const wrong = new Set(decoded.failure.map(({ loc }) => loc[1]))
-        const rest = Object.entries(isRecord(raw.value) ? raw.value : {}).filter(([name]) => !wrong.has(name))
-        const fields = partial.decode({ ...raw, value: Object.fromEntries(rest), problems: [] }, found.parts())
-        const more = Result.isSuccess(fields) ? yield* check(fields.success) : []
-        return yield* new HTTPValidationError({ detail: [...decoded.failure, ...more] })
-      })
-)
+export const checkedBodyReader = Effect.gen(function* () {
+  const found = yield* bodyContext
+  return Effect.fnUntraced(function* <A, B, E, R>(
+    body: Body<A>,
+    partial: Body<B>,
+    { endpoint, request }: RawRequest,
+    check: (fields: B) => Effect.Effect<ReadonlyArray<ValidationError>, E, R>
+  ) {
+    const both: Body<ReturnType<Body<A>["decode"]>> = {
+      ...body,
+      decode: (raw, server) => Result.succeed(body.decode(raw, server))
+    }
+    const { raw, value: decoded } = yield* decodeBody(both, request, endpoint.payload, found)
+    if (Result.isSuccess(decoded)) return decoded.success
+    const wrong = new Set(decoded.failure.map(({ loc }) => loc[1]))
+    const rest = Object.entries(isRecord(raw.value) ? raw.value : {}).filter(([name]) => !wrong.has(name))
+    const fields = partial.decode({ ...raw, value: Object.fromEntries(rest), problems: [] }, found.parts())
+    const more = Result.isSuccess(fields) ? yield* check(fields.success) : []
+    return yield* new HTTPValidationError({ detail: [...decoded.failure, ...more] })
+  })
+})
 
 export const bodyReader = Effect.map(
   bodyContext,

@@ -108,7 +108,7 @@ export const makeGrants = Effect.fnUntraced(function* (
     )
   const placed = (name: string) => Principal.useSync(({ ownerId }) => JSON.stringify([ownerId, name]))
 
-  const kept = <A>(schema: Schema.Codec<A, Schema.Json>) => {
+  const makeKept = <A>(schema: Schema.Codec<A, Schema.Json>) => {
     const inText = Schema.fromJsonString(schema)
     const decode = Schema.decodeUnknownOption(inText)
     const encode = Schema.encodeSync(inText)
@@ -122,8 +122,8 @@ export const makeGrants = Effect.fnUntraced(function* (
       })
     }
   }
-  const grants = kept(Grant)
-  const begun = kept(Begun)
+  const grants = makeKept(Grant)
+  const begun = makeKept(Begun)
 
   const made: Grants = {
     find: (server) => Effect.map(grants.find(grantName(server)), (found) => found ?? {}),
