@@ -225,13 +225,13 @@ export class FollowUps extends Context.Service<
 const defaultClaim = "30 seconds"
 
 /** Runs one attempt and stores its result. */
-const attempt = (
-  store: typeof FollowUpStore.Service,
-  settings: FollowUpSettings,
-  worker: FollowUpWorker,
-  claim: FollowUpClaim
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
+const attempt = Effect.fnUntraced(
+  function* (
+    store: typeof FollowUpStore.Service,
+    settings: FollowUpSettings,
+    worker: FollowUpWorker,
+    claim: FollowUpClaim
+  ) {
     const { followUp } = claim
     const owner = Effect.provideService(Principal, { ownerId: followUp.ownerId })
     if (followUp.attempts > settings.attempts) {
@@ -257,15 +257,13 @@ const attempt = (
     const pause = pauseAfter(followUp.attempts, failure, settings)
     if (pause === null) yield* persist(owner(tellEnd(worker, followUp, failure.message)))
     yield* persist(store.fail(claim, { error: failure.message, pause, isCounted: failure.isOutage !== true }))
-  }).pipe(
-    Effect.uninterruptible,
-    traced("FollowUps.attempt", {
-      attributes: { [genAi.followUp]: worker.kind, [genAi.attempt]: claim.followUp.attempts }
-    }),
-    Effect.catchCause((cause) =>
-      Effect.logError(`Follow-up ${claim.followUp.id} (${worker.kind}) could not be ended`, cause)
+  },
+  (attempted, _store, _settings, worker, { followUp: { attempts, id } }): Effect.Effect<void> =>
+    Effect.uninterruptible(attempted).pipe(
+      traced("FollowUps.attempt", { attributes: { [genAi.followUp]: worker.kind, [genAi.attempt]: attempts } }),
+      Effect.catchCause((cause) => Effect.logError(`Follow-up ${id} (${worker.kind}) could not be ended`, cause))
     )
-  )
+)
 
 /** A fault of the worker here does not keep the follow-up from being dead. */
 const tellEnd = (worker: FollowUpWorker, followUp: FollowUp, error: string) =>

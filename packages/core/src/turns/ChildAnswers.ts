@@ -41,15 +41,16 @@ export class ChildAnswers extends Context.Service<
       const admissions = yield* Admissions
       const { maxToolResult } = yield* TurnSettings
 
-      const answerNow = ({ runId, threadId }: RunPlace): Effect.Effect<StartedTurn, GoOnError, Principal> =>
-        Effect.gen(function* () {
+      const answerNow: (place: RunPlace) => Effect.Effect<StartedTurn, GoOnError, Principal> = Effect.fnUntraced(
+        function* ({ runId, threadId }) {
           const asked = yield* calls.find(threadId, runId)
           const results = (yield* Effect.forEach(asked.open, readResult)).flat()
           if (results.length === 0) return yield* calls.waiting(asked.run)
           return yield* Effect.catchTag(answer(asked, results), "AnsweredMeanwhile", () =>
             answerNow({ runId, threadId })
           )
-        })
+        }
+      )
 
       const answer = Effect.fnUntraced(function* (asked: AskedRun, results: ReadonlyArray<ToolResult>) {
         const leg = yield* calls.plan(asked, {})

@@ -54,8 +54,8 @@ export class Decisions extends Context.Service<
         const admissions = yield* Admissions
         const audit = yield* AuditLog.make
 
-        const decideNow = (request: DecisionsRequest): Effect.Effect<StartedTurn, Failed, Principal> =>
-          Effect.gen(function* () {
+        const decideNow: (request: DecisionsRequest) => Effect.Effect<StartedTurn, Failed, Principal> =
+          Effect.fnUntraced(function* (request) {
             const asked = yield* calls.find(request.threadId, request.runId)
             const runs = [asked, ...(yield* runsInside(asked))]
             const groups = yield* Effect.fromResult(byRun(runs, request.decisions))

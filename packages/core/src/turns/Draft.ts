@@ -6,7 +6,7 @@ import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Charge } from "../metering/Charge.ts"
-import { unknownCharge } from "../metering/PaidCall.ts"
+import { type EndCharge, unknownCharge } from "../metering/PaidCall.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
 import { type AssistantId, ChargeId, MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
@@ -64,11 +64,11 @@ const makeDraft = (
       },
       spend,
       beginCharge: (payee) =>
-        Effect.gen(function* () {
+        Effect.suspend(() => {
           const id = allocate(ChargeId)
           begun.push(id)
-          yield* ledger.begin(id, [unknownCharge(payee)], assistantId)
-          return (charges) => Effect.sync(() => charges.forEach(spend))
+          const end: EndCharge = (charges) => Effect.sync(() => charges.forEach(spend))
+          return Effect.as(ledger.begin(id, [unknownCharge(payee)], assistantId), end)
         })
     })
   }

@@ -21,22 +21,17 @@ export const listExpiries = (
     status === "REQUIRES_ACTION" ? openCalls.find(({ approval }) => approval?.expiresAt != null) : undefined
   if (expiresAt?.approval?.expiresAt == null) return Effect.succeed(none)
   const due = Date.parse(expiresAt.approval.expiresAt)
-  return Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const id = yield* newId(FollowUpId)
-    const payload = { threadId, runId, messageId }
-    return [
-      {
-        id,
-        kind: expiryKind,
-        key: messageId,
-        payload,
-        sequence: null,
-        delayMillis: Math.max(0, due - now),
-        createdAt: new Date(now)
-      }
-    ]
-  })
+  return Effect.zipWith(Clock.currentTimeMillis, newId(FollowUpId), (now, id) => [
+    {
+      id,
+      kind: expiryKind,
+      key: messageId,
+      payload: { threadId, runId, messageId },
+      sequence: null,
+      delayMillis: Math.max(0, due - now),
+      createdAt: new Date(now)
+    }
+  ])
 }
 
 const none: ReadonlyArray<NewFollowUp> = []

@@ -49,9 +49,10 @@ const followUpOrders = (
 export const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
   orders.length === 0
     ? Effect.succeed(none)
-    : Effect.gen(function* () {
-        const createdAt = new Date(yield* Clock.currentTimeMillis)
-        return yield* Effect.forEach(orders, ({ delayMillis = 0, key, kind, payload, sequence = null }) =>
-          Effect.map(newId(FollowUpId), (id) => ({ id, kind, key, payload, sequence, delayMillis, createdAt }))
+    : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.forEach(orders, ({ delayMillis = 0, key, kind, payload, sequence = null }) =>
+          Effect.map(newId(FollowUpId), (id) => {
+            return { id, kind, key, payload, sequence, delayMillis, createdAt: new Date(now) }
+          })
         )
-      })
+      )

@@ -66,26 +66,25 @@ const readAnswer =
     Effect.map(store.messages(runId), (messages) => messages.at(-1))
 
 /** A turn whose run is at rest. `open` are the calls that it still waits for. */
-export const restedTurn = (
+export const restedTurn = Effect.fnUntraced(function* (
   store: Pick<typeof RunStore.Service, "messages">,
   counter: TokenCounterPort,
   run: Run
-): Effect.Effect<StartedTurn, StoreUnavailable, Principal> =>
-  Effect.gen(function* () {
-    const messages = yield* store.messages(run.id)
-    const end = yield* endFromRecord(store, messages, counter, run)
-    const { assistantId, id: runId, threadId } = run
-    const place = { threadId, assistantId, runId }
-    const answer = messages.find(({ id }) => id === run.answerId)
-    const reply = replyOfEnd(place, end, [], answer?.createdAt)
-    return {
-      ...place,
-      ignored: decodePlan(run.plan).ignored,
-      ...(end._tag === "ToolSubmitRequired" ? { open: end.toolCalls.map(({ id }) => id) } : {}),
-      events: Stream.succeed(end),
-      reply: Effect.succeed(reply)
-    }
-  })
+): Effect.fn.Return<StartedTurn, StoreUnavailable, Principal> {
+  const messages = yield* store.messages(run.id)
+  const end = yield* endFromRecord(store, messages, counter, run)
+  const { assistantId, id: runId, threadId } = run
+  const place = { threadId, assistantId, runId }
+  const answer = messages.find(({ id }) => id === run.answerId)
+  const reply = replyOfEnd(place, end, [], answer?.createdAt)
+  return {
+    ...place,
+    ignored: decodePlan(run.plan).ignored,
+    ...(end._tag === "ToolSubmitRequired" ? { open: end.toolCalls.map(({ id }) => id) } : {}),
+    events: Stream.succeed(end),
+    reply: Effect.succeed(reply)
+  }
+})
 
 const legEndFromRun = ({ fault, status }: Run): LegEnd =>
   status === "FAILED" ? { status, fault: fault ?? unknownFault } : { status: asEnd(status) }

@@ -78,20 +78,17 @@ export class Recovery extends Context.Service<
       const settings = yield* TurnSettings
       const duration = Duration.fromInputUnsafe(settings.lease)
 
-      const end = (
+      // Not interruptible: a run that was taken over and not settled would block its thread until the new lease expires.
+      const end = Effect.fnUntraced(function* (
         runId: RunId,
         how: LegEnd,
         onlyExpired: boolean
-      ): Effect.Effect<boolean, StoreUnavailable, Principal> =>
-        // Not interruptible: a run that was taken over and not settled would block its thread until the new lease expires.
-        Effect.uninterruptible(
-          Effect.gen(function* () {
-            const taken = yield* store.takeOver(runId, duration, { onlyExpired })
-            if (Option.isNone(taken)) return false
-            const { lease, run } = taken.value
-            return yield* Effect.catchDefect(settleTaken(lease, run, how), (defect) => giveUp(lease, defect))
-          })
-        )
+      ): Effect.fn.Return<boolean, StoreUnavailable, Principal> {
+        const taken = yield* store.takeOver(runId, duration, { onlyExpired })
+        if (Option.isNone(taken)) return false
+        const { lease, run } = taken.value
+        return yield* Effect.catchDefect(settleTaken(lease, run, how), (defect) => giveUp(lease, defect))
+      }, Effect.uninterruptible)
 
       const settleTaken = tracedFn("Recovery.settle")(function* (lease: Lease, run: Run, why: LegEnd) {
         const plan = decodePlan(run.plan)

@@ -44,16 +44,15 @@ export class WaitingCalls extends Context.Service<
   static readonly layer: Layer.Layer<WaitingCalls, never, RunStore> = Layer.effect(
     WaitingCalls,
     RunStore.useSync((store) => {
-      const listCalls = (run: Run) =>
-        Effect.gen(function* () {
-          const messages = yield* store.messages(run.id)
-          const asking = messages.find(({ id }) => id === run.answerId)
-          if (asking === undefined) return []
-          const calls = unanswered(asking).filter(({ approval }) => approval !== undefined)
-          const top = calls.length === 0 ? run : yield* findTopRun(run)
-          const above = top.id === run.id ? null : { threadId: top.threadId, runId: top.id }
-          return calls.map((call) => waitingCall(run, call, asking.createdAt, above))
-        })
+      const listCalls = Effect.fnUntraced(function* (run: Run) {
+        const messages = yield* store.messages(run.id)
+        const asking = messages.find(({ id }) => id === run.answerId)
+        if (asking === undefined) return []
+        const calls = unanswered(asking).filter(({ approval }) => approval !== undefined)
+        const top = calls.length === 0 ? run : yield* findTopRun(run)
+        const above = top.id === run.id ? null : { threadId: top.threadId, runId: top.id }
+        return calls.map((call) => waitingCall(run, call, asking.createdAt, above))
+      })
 
       const findTopRun: (run: Run) => Effect.Effect<Run, StoreUnavailable, Principal> = Effect.fnUntraced(
         function* (run) {
