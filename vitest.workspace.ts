@@ -44,6 +44,7 @@ export default defineConfig({
           ],
           exclude: never,
           pool: "forks",
+          globalSetup: ["./test/joinedPrograms.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000
         }
