@@ -60,6 +60,10 @@ const replaceFile = (path: string, content: string): void => {
 
 /** Called by Vitest before the first integration test. The paths are the same in each run, so that Node finds again what it has compiled. */
 export default async (): Promise<void> => {
+  // Once for all projects of the run.
+  const run = String(process.pid)
+  if (process.env["COLLOQUY_JOINED_BY"] === run) return
+  process.env["COLLOQUY_JOINED_BY"] = run
   const joined = await joinPrograms()
   for (const [path, content] of joined) if (contentOf(path) !== content) replaceFile(path, content)
   const old = globSync("**/*.js", { cwd: folder }).map((name) => join(folder, name))
