@@ -25,7 +25,7 @@ const integration = {
 const measuring = [
   "packages/adapters/test/blobs/Memory.integration.test.ts",
   "packages/adapters/test/files/Preparing.integration.test.ts",
-  "packages/adapters/test/postgres/{Bouncer,ChunkIndexDetails,IndexingMemory,Large*,RemovalPortions}.integration.test.ts",
+  "packages/adapters/test/postgres/{Bouncer,ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
   "packages/colloquy/test/ProcessEnd.integration.test.ts",
   "packages/http/test/{EveryStore,Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
 ]
