@@ -21,22 +21,25 @@ const integration = {
   hookTimeout: 120_000
 }
 
-/** They measure memory, CPU time or how long the event loop is held: what other files have left in a process would change what they see. */
-const measuring = [
+/**
+ * They measure memory, CPU time or how long the event loop is held, so that what other files have left in a process would change what they see;
+ * or a library of theirs changes what all files of a process share.
+ */
+const alone = [
   "packages/adapters/test/blobs/Memory.integration.test.ts",
-  "packages/adapters/test/files/Preparing.integration.test.ts",
   "packages/adapters/test/postgres/{Bouncer,ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
   "packages/colloquy/test/ProcessEnd.integration.test.ts",
-  "packages/http/test/{EveryStore,Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
+  "packages/http/test/{EveryStore,Fair*,Followers,GeneratedClient,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts",
+  "packages/ws/test/{Mounting,OpenAiAgents}.integration.test.ts"
 ]
 
 /** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
 const short = [
-  "packages/adapters/test/{blobs,files,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
+  "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
   "packages/{colloquy,http,ws}/test/**/*.integration.test.ts"
 ]
 
-const together = globSync(short, { cwd: import.meta.dirname, exclude: measuring })
+const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
 
 export default defineConfig({
   ...sources,
