@@ -29,14 +29,13 @@ const alone = [
   "packages/adapters/test/blobs/Memory.integration.test.ts",
   "packages/adapters/test/postgres/{Bouncer,ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
   "packages/colloquy/test/ProcessEnd.integration.test.ts",
-  "packages/http/test/{EveryStore,Fair*,Followers,GeneratedClient,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts",
-  "packages/ws/test/{Mounting,OpenAiAgents}.integration.test.ts"
+  "packages/http/test/{EveryStore,Fair*,Followers,GeneratedClient,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
 ]
 
 /** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
 const short = [
   "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
-  "packages/{colloquy,http,ws}/test/**/*.integration.test.ts"
+  "packages/{colloquy,http}/test/**/*.integration.test.ts"
 ]
 
 const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
