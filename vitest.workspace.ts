@@ -1,4 +1,6 @@
-// Two projects: `unit` (all day long, no process and no server needed) and `integration` (real sockets, processes, databases).
+// Three projects: `unit` (all day long, no process and no server needed), and two of integration (real sockets, processes, databases): one with a
+// process for each file, and one whose files share two. `--project "integration*"` are both.
+import { globSync } from "node:fs"
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 import SlowFirst from "./test/SlowFirst.ts"
@@ -8,6 +10,35 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, ".vitest/compile
 
 const sources = { resolve: { conditions: ["colloquy-source"] }, ssr: { resolve: { conditions: ["colloquy-source"] } } }
 const never = ["**/node_modules/**", "**/dist/**"]
+
+const integration = {
+  // More take longer: browsers and databases want the CPU at the same time (decision 96).
+  maxWorkers: 2,
+  sequence: { groupOrder: 0 },
+  pool: "forks" as const,
+  globalSetup: ["./test/joinedPrograms.ts"],
+  testTimeout: 120_000,
+  hookTimeout: 120_000
+}
+
+/**
+ * They measure memory, CPU time or how long the event loop is held, so that what other files have left in a process would change what they see;
+ * or a library of theirs changes what all files of a process share.
+ */
+const alone = [
+  "packages/adapters/test/blobs/Memory.integration.test.ts",
+  "packages/adapters/test/postgres/{Bouncer,ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
+  "packages/colloquy/test/ProcessEnd.integration.test.ts",
+  "packages/http/test/{EveryStore,Fair*,Followers,GeneratedClient,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
+]
+
+/** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
+const short = [
+  "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
+  "packages/{colloquy,http}/test/**/*.integration.test.ts"
+]
+
+const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
 
 export default defineConfig({
   ...sources,
@@ -33,19 +64,25 @@ export default defineConfig({
       {
         ...sources,
         test: {
+          ...integration,
           name: "integration",
-          // More take longer: browsers and databases want the CPU at the same time (decision 96).
-          maxWorkers: 2,
-          sequence: { groupOrder: 0 },
           include: [
             "packages/*/test/**/*.integration.test.ts",
             "test/**/*.integration.test.ts",
             "examples/**/*.integration.test.ts"
           ],
+          exclude: [...never, ...together]
+        }
+      },
+      {
+        ...sources,
+        test: {
+          ...integration,
+          name: "integration-together",
+          include: together,
           exclude: never,
-          pool: "forks",
-          testTimeout: 120_000,
-          hookTimeout: 120_000
+          isolate: false,
+          setupFiles: ["./test/NoTraces.ts"]
         }
       }
     ]

@@ -1,6 +1,7 @@
 /** The programs of docs/comparison that use Colloquy do all that was looked for, from the sources. */
 import { assert, describe, it } from "@effect/vitest"
 import { join } from "node:path"
+import { joinedProgram } from "./joinedPrograms.ts"
 import { applications, findingsOf } from "../scripts/compare/Findings.ts"
 
 const root = join(import.meta.dirname, "..")
@@ -8,7 +9,7 @@ const colloquy = {
   name: "colloquy",
   folder: root,
   nodeOptions: ["--conditions=colloquy-source", "--disable-warning=ExperimentalWarning"],
-  fileOf: (application: string) => join(root, "docs/comparison", application, "colloquy.ts"),
+  fileOf: (application: string) => joinedProgram(join(root, "docs/comparison", application, "colloquy.ts")),
   // On a machine that runs other tests too.
   patience: 120_000
 }

@@ -1,6 +1,7 @@
 /** A program of docs/comparison as a process: what it printed, and when. */
 import { spawn } from "node:child_process"
 import { join } from "node:path"
+import { bareEnvironment } from "../../test/environment.ts"
 
 /** How a library's programs are started. */
 export interface Library {
@@ -46,7 +47,7 @@ export const startProgram = (
   const command = [...library.nodeOptions, ...before, library.fileOf(application), ...parameters]
   const child = spawn(process.execPath, command, {
     cwd: library.folder,
-    env: { PATH: process.env["PATH"], ...environment }
+    env: { ...bareEnvironment, ...environment }
   })
   let output = ""
   const waiting = new Set<() => void>()

@@ -37,7 +37,7 @@ const runVitest = async (files: Readonly<Record<string, string>>) => {
     await symlink(join(root, "node_modules"), join(folder, "node_modules"))
     await mkdir(join(folder, "tests"))
     const sources = `{ conditions: ["colloquy-source"] }`
-    const config = `export default { resolve: ${sources}, ssr: { resolve: ${sources} }, test: { reporters: ["verbose"] } }`
+    const config = `export default { resolve: ${sources}, ssr: { resolve: ${sources} }, test: { reporters: ["verbose"], isolate: false, maxWorkers: 1 } }`
     await writeFile(join(folder, "vitest.config.mjs"), config)
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, "tests", name), text)
     return await new Promise<{ readonly isPassed: boolean; readonly output: string }>((resolve) => {

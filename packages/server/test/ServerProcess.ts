@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { bareEnvironment } from "../../../test/environment.ts"
+import { joinedProgram } from "../../../test/joinedPrograms.ts"
 
 export interface ServerProcess {
   readonly child: ChildProcess
@@ -15,7 +16,7 @@ export interface ServerProcess {
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-const pathOf = (file: string): string => fileURLToPath(new URL(`../src/${file}`, import.meta.url))
+const pathOf = (file: string): string => joinedProgram(fileURLToPath(new URL(`../src/${file}`, import.meta.url)))
 
 /** `environment` is the whole environment of the process, so that no variable of the tester's machine reaches it. */
 export const spawnServer = (

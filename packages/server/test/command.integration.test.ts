@@ -94,6 +94,7 @@ describe("colloquy", () => {
       [["key", "make", "ada", "--scope", "all"], '--scope is read, write or admin, and not "all".'],
       [["key", "make", "ada", "--days", "x"], "--days is a number from 1 to 36500"],
       [["key", "revoke", "ada"], "Name the id of the key."],
+      [["eval"], "Name one file of cases."],
       [["export"], "Name one file."],
       [["export", "a.tar", "--url", "nonsense"], "--url is an address such as"],
       [["copy-test", "t"], "Name the thread and the message."],

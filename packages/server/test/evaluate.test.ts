@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { exitStatus, toldError } from "../src/command/Command.ts"
 import { evaluateCommand } from "../src/command/evaluate.ts"
 
 const cases = [
@@ -36,7 +37,10 @@ const inFolder = async (work: (folder: string) => Promise<void>) => {
 const run = async (...argv: ReadonlyArray<string>) => {
   const printed: Array<string> = []
   const print = (text: string) => void printed.push(text)
-  const status = await evaluateCommand(argv, { env: {}, print, note: print, providers })
+  const status = await evaluateCommand(argv, { env: {}, print, note: print, providers }).catch((error: unknown) => {
+    print(toldError(error, false))
+    return exitStatus(error)
+  })
   return { status, text: printed.join("\n") }
 }
 

@@ -4,6 +4,7 @@ import type * as Scope from "effect/Scope"
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
+import { joinedProgram } from "../../../../test/joinedPrograms.ts"
 
 export type WorkerDatabase =
   | { readonly database: "postgres"; readonly url: string; readonly schema: string }
@@ -32,7 +33,7 @@ export const startWorker = (
 ): Effect.Effect<Worker, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const script = fileURLToPath(new URL(scripts[kind], import.meta.url))
+      const script = joinedProgram(fileURLToPath(new URL(scripts[kind], import.meta.url)))
       const child = spawn(process.execPath, ["--conditions=colloquy-source", script, JSON.stringify(database), ...more])
       child.stderr.pipe(process.stderr)
       return { child, worker: workerOf(child) }

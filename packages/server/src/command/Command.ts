@@ -29,12 +29,11 @@ export interface Command {
   readonly load: () => Promise<CommandRun>
 }
 
-/** The command was called with words that it does not take. A plain error, because `colloquy --help` loads nothing of Effect. */
-export class WronglyCalled extends Error {
-  constructor(usage: string, problem: string) {
-    super(`${problem}\nUsage: colloquy ${usage}`)
-  }
-}
+/**
+ * The command was called with words that it does not take. Who runs it adds how it is called. A plain error, because `colloquy --help` loads
+ * nothing of Effect.
+ */
+export class WronglyCalled extends Error {}
 
 /** What Node says about wrong options, as one short sentence. */
 const wordsProblem = (error: unknown): string => {
@@ -54,17 +53,17 @@ const wordsProblem = (error: unknown): string => {
 }
 
 /** The options and words of a command. What is wrong with them becomes `WronglyCalled`. */
-export const readWords = <T extends ParseArgsConfig>(usage: string, config: T) => {
+export const readWords = <T extends ParseArgsConfig>(config: T) => {
   try {
     return parseArgs(config)
   } catch (error) {
-    throw new WronglyCalled(usage, wordsProblem(error))
+    throw new WronglyCalled(wordsProblem(error))
   }
 }
 
 /** Whether `--json` was given to a command that takes nothing else. */
-export const readJsonFlag = (usage: string, args: ReadonlyArray<string>): boolean =>
-  readWords(usage, { args: [...args], options: { json: { type: "boolean", default: false } } }).values.json
+export const readJsonFlag = (args: ReadonlyArray<string>): boolean =>
+  readWords({ args: [...args], options: { json: { type: "boolean", default: false } } }).values.json
 
 /** Ctrl C ended the command before it was done. */
 export class Stopped extends Error {}

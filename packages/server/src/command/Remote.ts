@@ -3,15 +3,15 @@ import { StartRefused } from "../StartRefused.ts"
 import { type CommandContext, readWords, WronglyCalled } from "./Command.ts"
 
 /** The address of an API, as `--url` names it. */
-export const readAddress = (usage: string, given: string): URL => {
+export const readAddress = (given: string): URL => {
   const address = URL.parse(given)
   if (address !== null && /^https?:$/u.test(address.protocol)) return address
-  throw new WronglyCalled(usage, `--url is an address such as http://localhost:8787/api, and not "${given}".`)
+  throw new WronglyCalled(`--url is an address such as http://localhost:8787/api, and not "${given}".`)
 }
 
 /** The words of the command, one for each name, the address of the API, and whether the result is for a program. */
-export const readRemote = (usage: string, args: ReadonlyArray<string>, names: ReadonlyArray<string>) => {
-  const { positionals, values } = readWords(usage, {
+export const readRemote = (args: ReadonlyArray<string>, names: ReadonlyArray<string>) => {
+  const { positionals, values } = readWords({
     args: [...args],
     allowPositionals: true,
     options: {
@@ -19,8 +19,8 @@ export const readRemote = (usage: string, args: ReadonlyArray<string>, names: Re
       json: { type: "boolean", default: false }
     }
   })
-  if (positionals.length !== names.length) throw new WronglyCalled(usage, `Name ${names.join(" and ")}.`)
-  const api = readAddress(usage, values.url.endsWith("/") ? values.url : `${values.url}/`)
+  if (positionals.length !== names.length) throw new WronglyCalled(`Name ${names.join(" and ")}.`)
+  const api = readAddress(values.url.endsWith("/") ? values.url : `${values.url}/`)
   return { positionals, isJson: values.json, api }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `colloquy <command>`: the standalone server, and what its operator needs beside it. `npm run colloquy` in the repository. */
 import { createRequire } from "node:module"
-import { type Command, exitStatus, Stopped, toldError } from "./Command.ts"
+import { type Command, exitStatus, Stopped, toldError, WronglyCalled } from "./Command.ts"
 import { nodeProblem } from "./NodeVersion.ts"
 import { makeProgress } from "./Progress.ts"
 
@@ -153,7 +153,13 @@ const run = async ([name = "help", ...args]: ReadonlyArray<string>): Promise<num
         process.once(signal, () => stopped.abort(new Stopped("Stopped.")))
       return stopped.signal
     }
-  }).finally(progress.clear)
+  })
+    .catch((error: unknown) => {
+      throw error instanceof WronglyCalled
+        ? new WronglyCalled(`${error.message}\nUsage: colloquy ${command.usage}`)
+        : error
+    })
+    .finally(progress.clear)
 }
 
 const words = process.argv.slice(2)

@@ -1,11 +1,9 @@
 import type { CommandRun } from "./Command.ts"
 import { readApi, readRemote } from "./Remote.ts"
 
-const usage = "copy-test <thread_id> <message_id> [--url URL] [--json]"
-
 /** Prints the file, so that it goes where the shell sends it. */
 export const copyTest: CommandRun = async (args, context) => {
-  const { api, isJson, positionals } = readRemote(usage, args, ["the thread", "the message"])
+  const { api, isJson, positionals } = readRemote(args, ["the thread", "the message"])
   const [thread = "", message = ""] = positionals.map(encodeURIComponent)
   const response = await readApi(new URL(`threads/${thread}/messages/${message}/test`, api), context)
   const test = (await response.text()).trimEnd()

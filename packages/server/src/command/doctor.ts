@@ -127,7 +127,7 @@ const signs = new Map<boolean | null, string>([
 ])
 
 export const doctor: CommandRun = async (args, { env, print }) => {
-  const isJson = readJsonFlag("doctor [--json]", args)
+  const isJson = readJsonFlag(args)
   const settings = await Effect.runPromise(Effect.result(readSettings(env)))
   const findings: Array<Finding> = [node()]
   if (Result.isFailure(settings)) {

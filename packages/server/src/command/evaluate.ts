@@ -30,8 +30,6 @@ import { type Environment, readSettings, type Settings, SettingsRefused } from "
 import { StartRefused } from "../StartRefused.ts"
 import { readWords, WronglyCalled } from "./Command.ts"
 
-const usage = "eval <cases.jsonl> [options]"
-
 interface EvaluateContext {
   readonly env: Environment
   readonly print: (text: string) => void
@@ -40,7 +38,7 @@ interface EvaluateContext {
   readonly providers?: ProvidersOptions
 }
 
-/** The exit status. */
+/** The exit status. Wrong words are the matter of who runs the command. */
 export const evaluateCommand = async (
   argv: ReadonlyArray<string>,
   { env, note, print, providers }: EvaluateContext
@@ -63,11 +61,11 @@ export const evaluateCommand = async (
 }
 
 const isRefusal = (error: unknown): error is Error =>
-  [StartRefused, SettingsRefused, CasesUnreadable, WronglyCalled].some((refusal) => error instanceof refusal)
+  [StartRefused, SettingsRefused, CasesUnreadable].some((refusal) => error instanceof refusal)
 
 // ------ arguments
 
-const refuse = (problem: string) => new WronglyCalled(usage, `${problem} colloquy eval --help explains the options.`)
+const refuse = (problem: string) => new WronglyCalled(`${problem} colloquy eval --help explains the options.`)
 
 const Text = Schema.NonEmptyString
 const VariantFields = Schema.Struct({
@@ -102,7 +100,7 @@ const options = {
 } as const
 
 const readArguments = async (argv: ReadonlyArray<string>) => {
-  const { positionals, values } = readWords(usage, { args: [...argv], allowPositionals: true, options })
+  const { positionals, values } = readWords({ args: [...argv], allowPositionals: true, options })
   const [file, ...more] = positionals
   if (file === undefined || more.length > 0) throw refuse("Name one file of cases.")
   const variants = (await Promise.all((values.variant ?? []).map(readVariants))).flat()

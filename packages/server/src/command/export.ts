@@ -11,7 +11,7 @@ const step = 1_000_000
 
 /** The file gets its name when it is whole. */
 export const exportOwner: CommandRun = async (args, { env, print, progress, whenStopped }) => {
-  const { api, isJson, positionals } = readRemote("export <file.tar> [--url URL] [--json]", args, ["one file"])
+  const { api, isJson, positionals } = readRemote(args, ["one file"])
   const [file = ""] = positionals
   const { body } = await readApi(new URL("owners/me/export", api), { env })
   if (body === null) throw new StartRefused({ message: "The server answered without a body." })

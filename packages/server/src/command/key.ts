@@ -13,8 +13,6 @@ import { StartRefused, storeRefused } from "../StartRefused.ts"
 import { inMemory, prepareFolder, makeStores } from "../Stores.ts"
 import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
 
-const usage = "key make|list|revoke <user> [id] [--scope read|write|admin] [--days N] [--json]"
-
 interface Words {
   readonly owner: string
   readonly id: string
@@ -60,14 +58,14 @@ const commands: Readonly<Record<string, (words: Words) => Effect.Effect<string, 
     )
 }
 
-const refuse = (problem: string) => new WronglyCalled(usage, problem)
+const refuse = (problem: string) => new WronglyCalled(problem)
 
 const Days = Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 36_500 }))
 const readScope = Schema.decodeUnknownOption(KeyScope)
 const readDays = Schema.decodeUnknownOption(Days)
 
 const readArguments = (args: ReadonlyArray<string>) => {
-  const { positionals, values } = readWords(usage, {
+  const { positionals, values } = readWords({
     args: [...args],
     allowPositionals: true,
     options: {

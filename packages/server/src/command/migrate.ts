@@ -8,7 +8,7 @@ import { during } from "./Progress.ts"
 
 /** The stores migrate when they are opened, so this opens them and closes them again. */
 export const migrate: CommandRun = async (args, { env, print, progress }) => {
-  const isJson = readJsonFlag("migrate [--json]", args)
+  const isJson = readJsonFlag(args)
   const settings = await Effect.runPromise(readSettings(env))
   const { databaseUrl, dataDir } = settings
   if (databaseUrl === null && dataDir === inMemory)

@@ -6,15 +6,13 @@ import { StartRefused } from "../StartRefused.ts"
 import { applicationFiles, type Host, hosts } from "./Applications.ts"
 import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
 
-const usage = `new <folder> [--host ${hosts.join("|")}] [--json]`
-
 const readArguments = (args: ReadonlyArray<string>) => {
-  const { positionals, values } = readWords(usage, {
+  const { positionals, values } = readWords({
     args: [...args],
     allowPositionals: true,
     options: { host: { type: "string" }, json: { type: "boolean", default: false } }
   })
-  const refuse = (problem: string) => new WronglyCalled(usage, problem)
+  const refuse = (problem: string) => new WronglyCalled(problem)
   const [folder = ""] = positionals
   const { host: named = "plain" } = values
   const host = hosts.find((each) => each === named)

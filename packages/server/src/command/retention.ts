@@ -15,7 +15,7 @@ import { type CommandRun, readJsonFlag } from "./Command.ts"
 import { during } from "./Progress.ts"
 
 export const retention: CommandRun = async (args, { env, print, progress }) => {
-  const isJson = readJsonFlag("retention [--json]", args)
+  const isJson = readJsonFlag(args)
   const settings = await Effect.runPromise(readSettings(env))
   if (settings.databaseUrl === null && settings.dataDir === inMemory) {
     throw new StartRefused({

@@ -6,10 +6,8 @@ import { StartRefused } from "../StartRefused.ts"
 import { type CommandRun, readWords, WronglyCalled } from "./Command.ts"
 import { readAddress } from "./Remote.ts"
 
-const usage = "studio [--url URL] [--port N] [--json]"
-
 const readArguments = (args: ReadonlyArray<string>) => {
-  const { values } = readWords(usage, {
+  const { values } = readWords({
     args: [...args],
     options: {
       url: { type: "string", default: "http://localhost:8787/api" },
@@ -18,8 +16,8 @@ const readArguments = (args: ReadonlyArray<string>) => {
     }
   })
   if (!/^\d{1,5}$/u.test(values.port) || Number(values.port) > 65_535)
-    throw new WronglyCalled(usage, "--port is a number from 0 to 65535.")
-  return { api: readAddress(usage, values.url), port: Number(values.port), json: values.json }
+    throw new WronglyCalled("--port is a number from 0 to 65535.")
+  return { api: readAddress(values.url), port: Number(values.port), json: values.json }
 }
 
 const mount = "/api"
