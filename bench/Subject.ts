@@ -1,6 +1,6 @@
 /**
  * What is measured: the built packages as a user runs them, on `node:http`, over the store that the environment names. Its keys, its
- * logs and its promises are on; nothing is set for the benchmark's sake but the size of the pool. `BENCH_WINGS` installs the rooms
+ * logs and its promises are on. The size of the pool is set, and the flag of V8 that docs/operations.md recommends. `BENCH_WINGS` installs the rooms
  * that the standalone server has. (Summaries are not among them, because they call a model for every long thread.)
  */
 import { InMemory } from "@colloquy/adapters/in-memory"
@@ -11,7 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createServer } from "node:http"
+import { setFlagsFromString } from "node:v8"
 import { serve } from "./Child.ts"
+
+setFlagsFromString("--no-allocation-site-pretenuring")
 
 const maxConnections = Number(process.env["BENCH_POOL"] ?? 10)
 

@@ -1,6 +1,7 @@
 /** Reads the environment, starts the server, prints how to use it, and ends it on SIGTERM and SIGINT. Used by `npm start` and `colloquy serve`. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import { setFlagsFromString } from "node:v8"
 import { runLine } from "./RunLines.ts"
 import { type RunningServer, startServer } from "./Server.ts"
 import { readSettings, type Settings } from "./Settings.ts"
@@ -36,6 +37,8 @@ const endOnSignal = (server: RunningServer, say: Say, refuse: (error: unknown) =
 
 /** `json`: the terminal gets one line when the server listens, and all else goes to where errors go. */
 export const runServer = async ({ json = false }: { readonly json?: boolean } = {}): Promise<void> => {
+  // What V8 has seen live long while the server starts, it would allocate as old in every request (docs/operations.md).
+  setFlagsFromString("--no-allocation-site-pretenuring")
   const settings = await Effect.runPromise(readSettings(process.env))
   const say: Say = json ? (text) => console.error(text) : (text) => console.log(text)
   say(`Preparing the database ${storagePlace(settings)}…`)

@@ -6,7 +6,7 @@
  * collection. Here a new table begins from time to time that no other one points to (decision 98).
  */
 
-const mostDeletions = 32
+const mostDeletions = 8
 
 export class TransientMap<Key, Value> {
   private table = new Map<Key, Value>()

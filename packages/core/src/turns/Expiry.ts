@@ -2,10 +2,11 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
 import type { NewFollowUp } from "../runs/FollowUp.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import type { MessageStatus } from "../threads/Message.ts"
+import { ordered } from "./PartFollowUps.ts"
 import type { RecordedLeg } from "./TurnRecorder.ts"
 
 export const expiryKind = "approval-expiry"
@@ -21,17 +22,16 @@ export const listExpiries = (
     status === "REQUIRES_ACTION" ? openCalls.find(({ approval }) => approval?.expiresAt != null) : undefined
   if (expiresAt?.approval?.expiresAt == null) return Effect.succeed(none)
   const due = Date.parse(expiresAt.approval.expiresAt)
-  return Effect.zipWith(Clock.currentTimeMillis, newId(FollowUpId), (now, id) => [
-    {
-      id,
-      kind: expiryKind,
-      key: messageId,
-      payload: { threadId, runId, messageId },
-      sequence: null,
-      delayMillis: Math.max(0, due - now),
-      createdAt: new Date(now)
-    }
-  ])
+  return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    ordered([
+      {
+        kind: expiryKind,
+        key: messageId,
+        payload: { threadId, runId, messageId },
+        delayMillis: Math.max(0, due - now)
+      }
+    ])
+  )
 }
 
 const none: ReadonlyArray<NewFollowUp> = []

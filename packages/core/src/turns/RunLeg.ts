@@ -115,7 +115,7 @@ export class RunLeg extends Context.Service<
           Effect.ensuring(Effect.sync(() => running.remove(run))),
           traced("invoke_agent", { attributes: legAttributes(leg) }),
           // Only the work can be interrupted. A fiber that could be stopped before its first step would end without settling anything.
-          (leg) => fibers.fork(leg, { uninterruptible: true })
+          (work) => fibers.fork(work, { uninterruptible: true })
         )
         if (fibers.isClosed()) leg.log.close("lost")
       })
