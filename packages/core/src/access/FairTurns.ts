@@ -4,6 +4,7 @@
  */
 import { TransientMap, TransientSet } from "../primitives/Transient.ts"
 
+/** How much of the work of all owners runs at once. */
 export interface FairLimits {
   /** How many pieces of work run at once. */
   readonly atOnce: number

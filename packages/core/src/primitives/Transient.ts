@@ -8,6 +8,7 @@
 
 const mostDeletions = 8
 
+/** A map for entries that come and go with requests. It has the order of a `Map`. */
 export class TransientMap<Key, Value> {
   private table = new Map<Key, Value>()
   private deletions = 0
@@ -51,6 +52,7 @@ export class TransientMap<Key, Value> {
   }
 }
 
+/** A set for values that come and go with requests. It has the order of a `Set`. */
 export class TransientSet<Value> {
   private readonly table = new TransientMap<Value, null>()
 
