@@ -52,7 +52,7 @@ export class TransientMap<Key, Value> {
   }
 }
 
-/** A set for values that come and go with requests. It has the order of a `Set`. */
+/** What `TransientMap` is, without keys: each value is in it once. */
 export class TransientSet<Value> {
   private readonly table = new TransientMap<Value, null>()
 
