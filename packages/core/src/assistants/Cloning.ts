@@ -2,11 +2,11 @@
  * Copies what belongs to the source of a clone: the clone is inserted as a draft, the copiers fill it, then it is published in one write. A
  * follow-up, stored before the draft, removes the draft if it was never published because the process died.
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import { AssistantId } from "../primitives/Ids.ts"
+import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { typedWorker } from "../runs/FollowUpWorker.ts"
 import { Removals } from "../threads/Removals.ts"
@@ -43,10 +43,8 @@ export const makeCloning = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.andThen(copies.first, discardDrafts))
 
   const discardLater = Effect.fnUntraced(function* (assistantId: AssistantId) {
-    const createdAt = new Date(yield* Clock.currentTimeMillis)
-    const id = yield* newId(FollowUpId)
-    const work = { id, kind: discardKind, key: assistantId, payload: { assistantId }, sequence: null, createdAt }
-    yield* followUps.add([{ ...work, delayMillis: discardDelayMillis }])
+    const order = { kind: discardKind, key: assistantId, payload: { assistantId }, delayMillis: discardDelayMillis }
+    yield* followUps.add([yield* newFollowUp(order)])
   })
 
   const fillDraft = Effect.fnUntraced(function* (

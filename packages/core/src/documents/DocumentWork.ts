@@ -10,12 +10,11 @@
  * | `documents.forget` | before records are removed | removes the records, their chunks and their bytes |
  * | `documents.clear` | before a thread or an assistant is removed | removes chunks and bytes of its documents |
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type AssistantId, BlobId, DocumentId, FollowUpId, newId, type ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, BlobId, DocumentId, type ThreadId } from "../primitives/Ids.ts"
 import { scopeOfAssistant, scopeOfThread, SearchScope } from "../retrieval/ChunkIndex.ts"
-import type { NewFollowUp } from "../runs/FollowUp.ts"
+import { type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 
 export const indexKind = "documents.index"
@@ -45,19 +44,10 @@ export const documentTrace = ({ blobId, id, scope }: Document): DocumentTrace =>
 
 /** The indexing of a document. A document of a thread is urgent, because messages of the thread wait for it. */
 export const newIndexing = (document: Document): Effect.Effect<NewFollowUp> =>
-  Effect.map(newWork(indexKind, document.id, documentTrace(document)), (work) => ({
+  Effect.map(newFollowUp({ kind: indexKind, key: document.id, payload: documentTrace(document) }), (work) => ({
     ...work,
     isUrgent: document.scope._tag !== "Assistant"
   }))
-
-export const newWork = Effect.fnUntraced(function* (
-  kind: string,
-  key: string,
-  payload: Schema.Json
-): Effect.fn.Return<NewFollowUp> {
-  const createdAt = new Date(yield* Clock.currentTimeMillis)
-  return { id: yield* newId(FollowUpId), kind, key, payload, sequence: null, delayMillis: 0, createdAt }
-})
 
 /** The name of this part of turns, of its options and of its supplements. */
 export const documentsPartName = "documents"

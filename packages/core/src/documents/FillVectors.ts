@@ -22,10 +22,10 @@ import { type ChunkHit, ChunkIndex, type ChunkWithoutVector, SearchScope } from 
 import { assistantEmbedding } from "../retrieval/AssistantEmbedding.ts"
 import { embeddingText } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
+import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker, withoutCredit } from "../runs/FollowUpWorker.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
-import { newWork } from "./DocumentWork.ts"
 
 const vectorsKind = "documents.vectors"
 
@@ -53,7 +53,7 @@ export const makeNoticing = Effect.gen(function* () {
       if (now - (looked.get(key) ?? Number.NEGATIVE_INFINITY) < pauseMillis) continue
       if (looked.size > 10_000) looked.clear()
       looked.set(key, now)
-      yield* followUps.add([yield* newWork(vectorsKind, key, { assistantId, scope })])
+      yield* followUps.add([yield* newFollowUp({ kind: vectorsKind, key, payload: { assistantId, scope } })])
     }
   })
   return notice

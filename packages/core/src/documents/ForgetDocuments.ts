@@ -10,6 +10,7 @@ import type { DocumentId } from "../primitives/Ids.ts"
 import { maximumLimit } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { ChunkIndex } from "../retrieval/ChunkIndex.ts"
+import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { typedWorker } from "../runs/FollowUpWorker.ts"
 import type { Eraser } from "../owners/Erasures.ts"
@@ -17,7 +18,7 @@ import type { RemovalWatcher } from "../threads/Removals.ts"
 import { BlobStore } from "./BlobStore.ts"
 import type { Document } from "./Document.ts"
 import { type DocumentListing, DocumentStore } from "./DocumentStore.ts"
-import { clearKind, DocumentTrace, forgetKind, newWork, documentTrace } from "./DocumentWork.ts"
+import { clearKind, DocumentTrace, forgetKind, documentTrace } from "./DocumentWork.ts"
 
 const Traces = Schema.Array(DocumentTrace)
 
@@ -50,7 +51,7 @@ export const makeForgetting = Effect.gen(function* () {
 
   const forget = Effect.fnUntraced(function* (document: Document) {
     const trace = documentTrace(document)
-    yield* followUps.add([yield* newWork(forgetKind, document.id, [trace])])
+    yield* followUps.add([yield* newFollowUp({ kind: forgetKind, key: document.id, payload: [trace] })])
     yield* documents.remove(document.id)
     yield* removeSome([trace])
   })
@@ -79,7 +80,7 @@ export const makeForgetting = Effect.gen(function* () {
     const found = yield* all("threadId" in place ? place : { within: place.assistantId })
     if (found.length === 0) return Effect.void
     const traces = found.map(documentTrace)
-    const work = yield* newWork(clearKind, "", traces)
+    const work = yield* newFollowUp({ kind: clearKind, key: "", payload: traces })
     yield* followUps.add([{ ...work, key: work.id, delayMillis: removalMillis }])
     return Effect.flatMap(findGone(traces), removeSome)
   })

@@ -27,6 +27,7 @@ import { ChunkIndex, type IndexedDocument } from "../retrieval/ChunkIndex.ts"
 import { assistantEmbedding } from "../retrieval/AssistantEmbedding.ts"
 import { embeddingText, type Prepared } from "../retrieval/Indexing.ts"
 import { vectorModel } from "../retrieval/Retrieval.ts"
+import { newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUpStore } from "../runs/FollowUpStore.ts"
 import { OwnerEvents } from "../runs/OwnerEvents.ts"
@@ -35,15 +36,7 @@ import { cutText } from "./CutText.ts"
 import type { Document, DocumentScope } from "./Document.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
 import { type Attempt, DocumentStore, type IndexingOutcome, type Progress } from "./DocumentStore.ts"
-import {
-  DocumentTrace,
-  indexKind,
-  newIndexing,
-  newWork,
-  searchScope,
-  summarizeKind,
-  documentTrace
-} from "./DocumentWork.ts"
+import { DocumentTrace, indexKind, newIndexing, searchScope, summarizeKind, documentTrace } from "./DocumentWork.ts"
 import { fileTypeForExtension } from "./FileType.ts"
 import { mediaKindFromType } from "./Media.ts"
 import { indexedEvent } from "./IndexedEvent.ts"
@@ -238,7 +231,9 @@ const finish = Effect.fnUntraced(function* (
 ) {
   const { documents, followUps, settings } = room
   if (settings.summaries !== null && outcome.status === "completed" && (outcome.chunkCount ?? 0) > 0) {
-    yield* followUps.add([yield* newWork(summarizeKind, document.id, documentTrace(document))])
+    yield* followUps.add([
+      yield* newFollowUp({ kind: summarizeKind, key: document.id, payload: documentTrace(document) })
+    ])
   }
   if (yield* documents.finish(attempt, outcome, yield* now)) {
     if (outcome.status === "error") yield* removeChunks(room, document)

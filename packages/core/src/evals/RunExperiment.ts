@@ -12,10 +12,10 @@ import { Principal } from "../access/Principal.ts"
 import { documentsPartName } from "../documents/DocumentWork.ts"
 import type { SpentFor } from "../metering/ChargeOutside.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
-import { type AssistantId, ExperimentId, FollowUpId, newId, ThreadId } from "../primitives/Ids.ts"
+import { type AssistantId, ExperimentId, ThreadId } from "../primitives/Ids.ts"
 import { keyedId } from "../primitives/KeyedId.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
+import { type FollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import { RunStore } from "../runs/RunStore.ts"
@@ -52,10 +52,7 @@ export const attemptWork = Effect.fnUntraced(function* (experiment: Experiment, 
   if (number >= attemptsIn(experiment)) return null
   const payload = { experimentId: experiment.id, number, ...(mark === undefined ? {} : { mark }) }
   const key = [experiment.id, number, ...(mark === undefined ? [] : [mark])].join(":")
-  const createdAt = yield* now
-  const id = yield* newId(FollowUpId)
-  const work: NewFollowUp = { id, kind: attemptKind, key, payload, sequence: null, delayMillis: 0, createdAt }
-  return work
+  return yield* newFollowUp({ kind: attemptKind, key, payload })
 })
 
 /** What an attempt came to besides the result of its case. */

@@ -23,8 +23,8 @@ import { UsageLedger } from "../metering/UsageLedger.ts"
 import { Providers } from "../models/Provider.ts"
 import type { VideoJob } from "../models/VideoModel.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
-import { type AssistantId, ChargeId, FollowUpId, MessageId, newId, RunId, ThreadId } from "../primitives/Ids.ts"
-import type { FollowUp, NewFollowUp } from "../runs/FollowUp.ts"
+import { type AssistantId, ChargeId, MessageId, RunId, ThreadId } from "../primitives/Ids.ts"
+import { type FollowUp, type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUpFailed, typedWorker } from "../runs/FollowUpWorker.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
@@ -56,10 +56,10 @@ type Work = typeof Work.Type
 /** The interval of the check whether the turn still lives and handles its jobs itself. */
 const pauseWhileTurnLives = 15_000
 
-export const reattachOrder = Effect.fnUntraced(function* (
+export const reattachOrder = (
   { account, job, orderedAt }: OrderedJob,
   { answerId, runId, threadId, toolCallId }: HostedCall
-): Effect.fn.Return<NewFollowUp> {
+): Effect.Effect<NewFollowUp> => {
   const payload: Work = {
     jobId: job.id,
     threadId,
@@ -70,16 +70,9 @@ export const reattachOrder = Effect.fnUntraced(function* (
     model: account.model,
     orderedAt
   }
-  return {
-    id: yield* newId(FollowUpId),
-    kind: reattachKind,
-    key: `${account.provider} ${job.id}`,
-    payload,
-    sequence: null,
-    delayMillis: pauseWhileTurnLives,
-    createdAt: new Date(yield* Clock.currentTimeMillis)
-  }
-})
+  const key = `${account.provider} ${job.id}`
+  return newFollowUp({ kind: reattachKind, key, payload, delayMillis: pauseWhileTurnLives })
+}
 
 export const makeReattachWorker = Effect.gen(function* () {
   const { all: providers } = yield* Providers

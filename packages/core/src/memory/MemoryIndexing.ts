@@ -11,7 +11,7 @@ import { DefaultEmbedding } from "../assistants/Assistants.ts"
 import type { BeginCharge } from "../metering/PaidCall.ts"
 import { EmbeddingModel, embedPaid, type EmbeddingTarget } from "../models/EmbeddingModel.ts"
 import { Providers } from "../models/Provider.ts"
-import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
 import { runYielding } from "../primitives/RunYielding.ts"
 import type { Steps } from "../primitives/Steps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
@@ -20,7 +20,7 @@ import { assistantEmbedding } from "../retrieval/AssistantEmbedding.ts"
 import { prepareTurns } from "../retrieval/Indexing.ts"
 import { termsByLanguage, vectorModel } from "../retrieval/Retrieval.ts"
 import { beginningAndEnd } from "../retrieval/Terms.ts"
-import type { NewFollowUp } from "../runs/FollowUp.ts"
+import { type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { MemoryId, MemoryRecord } from "./MemoryRecord.ts"
 import {
@@ -202,17 +202,14 @@ const rebuildOutdated = Effect.fnUntraced(
 export const memorySequence = (assistantId: AssistantId): string => `memory:${assistantId}`
 
 /** `dimensions` is the wanted length of the vectors, if it is known. */
-export const embedLater = Effect.fnUntraced(function* (
+export const embedLater = (
   assistantId: AssistantId,
   { delayMillis, dimensions }: { readonly delayMillis: number; readonly dimensions: number | null }
-): Effect.fn.Return<NewFollowUp> {
-  return {
-    id: yield* newId(FollowUpId),
+): Effect.Effect<NewFollowUp> =>
+  newFollowUp({
     kind: embedKind,
     key: assistantId,
     payload: { assistantId, dimensions },
     sequence: memorySequence(assistantId),
-    delayMillis,
-    createdAt: new Date(yield* Clock.currentTimeMillis)
-  }
-})
+    delayMillis
+  })

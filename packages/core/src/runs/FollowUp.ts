@@ -3,8 +3,10 @@
  * learning from a turn, summarising a long thread). It is stored in the same transaction as the record that it follows. Any process may
  * claim it. A failed follow-up is retried after a pause; one that failed too often is kept as *dead*, so that an operator can look at it.
  */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { FollowUpId, OwnerId } from "../primitives/Ids.ts"
+import { FollowUpId, newId, OwnerId } from "../primitives/Ids.ts"
 
 /** A follow-up as its author orders it. */
 export interface NewFollowUp {
@@ -26,6 +28,20 @@ export interface NewFollowUp {
   readonly isUrgent?: boolean
   readonly createdAt: Date
 }
+
+type Order = Pick<NewFollowUp, "kind" | "key" | "payload"> & Partial<Pick<NewFollowUp, "sequence" | "delayMillis">>
+
+/** A follow-up of this moment, with an id. By default it is done at once, and in parallel with others. */
+export const newFollowUp = ({
+  delayMillis = 0,
+  key,
+  kind,
+  payload,
+  sequence = null
+}: Order): Effect.Effect<NewFollowUp> =>
+  Effect.zipWith(newId(FollowUpId), Clock.currentTimeMillis, (id, now) => {
+    return { id, kind, key, payload, sequence, delayMillis, createdAt: new Date(now) }
+  })
 
 /** *Open* follow-ups are pending or running; *done* and *dead* ones are at rest. */
 export const FollowUpStatus = Schema.Literals(["pending", "running", "done", "dead"])

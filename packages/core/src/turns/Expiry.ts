@@ -24,12 +24,7 @@ export const listExpiries = (
   const due = Date.parse(expiresAt.approval.expiresAt)
   return Effect.flatMap(Clock.currentTimeMillis, (now) =>
     ordered([
-      {
-        kind: expiryKind,
-        key: messageId,
-        payload: { threadId, runId, messageId },
-        delayMillis: Math.max(0, due - now)
-      }
+      { kind: expiryKind, key: messageId, payload: { threadId, runId, messageId }, delayMillis: Math.max(0, due - now) }
     ])
   )
 }

@@ -1,9 +1,8 @@
 /** Step 8 of a turn, for its parts: the follow-ups that each part orders after a leg, or after a message that is only saved. */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { type AssistantId, FollowUpId, newId } from "../primitives/Ids.ts"
+import type { AssistantId } from "../primitives/Ids.ts"
 import { type Explanation, historyLeftOut } from "../prompts/Explanation.ts"
-import type { NewFollowUp } from "../runs/FollowUp.ts"
+import { type NewFollowUp, newFollowUp } from "../runs/FollowUp.ts"
 import type { Lease } from "../runs/LogRecords.ts"
 import { readSupplement } from "../threads/Supplement.ts"
 import type { PlannedPart } from "./RegisteredPart.ts"
@@ -47,12 +46,4 @@ const followUpOrders = (
 
 /** Adds an id and a creation time to each order. */
 export const ordered = (orders: ReadonlyArray<FollowUpOrder>): Effect.Effect<ReadonlyArray<NewFollowUp>> =>
-  orders.length === 0
-    ? Effect.succeed(none)
-    : Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.forEach(orders, ({ delayMillis = 0, key, kind, payload, sequence = null }) =>
-          Effect.map(newId(FollowUpId), (id) => {
-            return { id, kind, key, payload, sequence, delayMillis, createdAt: new Date(now) }
-          })
-        )
-      )
+  orders.length === 0 ? Effect.succeed(none) : Effect.forEach(orders, newFollowUp)
