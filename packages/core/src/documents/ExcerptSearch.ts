@@ -4,12 +4,11 @@
  */
 import * as Effect from "effect/Effect"
 import type { EmbeddingTarget } from "../models/EmbeddingModel.ts"
-import { inTime } from "../primitives/Deadlines.ts"
 import type { DocumentId, ThreadId } from "../primitives/Ids.ts"
 import { ownText } from "../retrieval/Chunk.ts"
 import { type ChunkHit, ChunkIndex } from "../retrieval/ChunkIndex.ts"
 import { joinExcerpts, nearBest } from "../retrieval/Excerpts.ts"
-import { inOrder, paidOrder, type Reranked, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
+import { inOrder, orUnranked, paidOrder, type Reranked, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 import { Retrieval } from "../retrieval/Retrieval.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import { DocumentSettings } from "./DocumentSettings.ts"
@@ -57,13 +56,7 @@ export const makeExcerptSearch = Effect.gen(function* () {
       const texts = hits.map(({ chunk }) => ownText(chunk))
       return rescored(hits, yield* paidOrder(port, { query, texts }, turn.beginCharge))
     },
-    (ranking, _port, { runId }, _query, hits) =>
-      ranking.pipe(
-        inTime(rerankTimeout, () => Effect.succeed(hits)),
-        Effect.catchCause((cause) =>
-          Effect.as(Effect.logWarning(`Excerpts of run ${runId} were not reranked`, cause), hits)
-        )
-      )
+    (ranking, _port, { runId }, _query, hits) => orUnranked(ranking, hits, rerankTimeout, `Excerpts of run ${runId}`)
   )
 
   return Effect.fnUntraced(function* (plan: SearchPlan, turn: LiveTurn, query: string) {

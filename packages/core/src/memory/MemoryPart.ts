@@ -11,7 +11,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { inTime } from "../primitives/Deadlines.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import type { EmbeddingModel } from "../models/EmbeddingModel.ts"
@@ -33,7 +32,7 @@ import { MemorySettings } from "./MemorySettings.ts"
 import { MemoryId } from "./MemoryRecord.ts"
 import { type MemoryHit, MemoryStore } from "./MemoryStore.ts"
 import { chooseHits, promptOfHits, memoryQuery, retrievedMemory, withCited } from "./Recollection.ts"
-import { inOrder, listwise, paidOrder, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
+import { inOrder, listwise, orUnranked, paidOrder, Reranker, type RerankerPort } from "../retrieval/Reranker.ts"
 
 /** The key under which recalled memories are kept with an answer: `reply.supplements[memoryPartName]`. */
 export const memoryPartName = "memory"
@@ -111,13 +110,7 @@ const makeMemoryPart = Effect.gen(function* () {
         order.map(({ index }) => index)
       )
     },
-    (ranking, { runId }, _query, hits) =>
-      ranking.pipe(
-        inTime(settings.rerankTimeout, () => Effect.succeed(hits)),
-        Effect.catchCause((cause) =>
-          Effect.as(Effect.logWarning(`Memories of run ${runId} were not reranked`, cause), hits)
-        )
-      )
+    (ranking, { runId }, _query, hits) => orUnranked(ranking, hits, settings.rerankTimeout, `Memories of run ${runId}`)
   )
 
   const part: TurnPart<Plan> = {

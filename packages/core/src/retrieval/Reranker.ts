@@ -3,6 +3,7 @@
  * (`@colloquy/adapters`) or lets a conversation model do it (`listwise`); without one the order of the search is kept.
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { Charge } from "../metering/Charge.ts"
@@ -10,6 +11,7 @@ import { type BeginCharge, paid } from "../metering/PaidCall.ts"
 import { complete, type CompletionPolicy, type CompletionTarget } from "../models/Completion.ts"
 import type { ChatDriver } from "../models/ChatDriver.ts"
 import type { ModelError } from "../models/ModelError.ts"
+import { inTime } from "../primitives/Deadlines.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
 /** A query, and the texts to order. */
@@ -59,6 +61,18 @@ export const paidOrder = <E>(
           charges: ({ charge }) => (charge === null ? [] : [charge])
         }),
     ({ order }) => order
+  )
+
+/** Where a ranking fails or is late, the order of the search is kept. `what` was not reranked, as the log says. */
+export const orUnranked = <A, E, R>(
+  ranking: Effect.Effect<ReadonlyArray<A>, E, R>,
+  hits: ReadonlyArray<A>,
+  longest: Duration.Input,
+  what: string
+): Effect.Effect<ReadonlyArray<A>, never, R> =>
+  ranking.pipe(
+    inTime(longest, () => Effect.succeed(hits)),
+    Effect.catchCause((cause) => Effect.as(Effect.logWarning(`${what} were not reranked`, cause), hits))
   )
 
 /** Keeps the order of the search. */
