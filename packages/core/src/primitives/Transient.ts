@@ -8,15 +8,26 @@
 
 const mostDeletions = 8
 
-/** A map for entries that come and go with requests. It has the order of a `Map`. */
-export class TransientMap<Key, Value> {
-  private table = new Map<Key, Value>()
+class Table<Key, Value> {
+  protected table = new Map<Key, Value>()
   private deletions = 0
 
   get size(): number {
     return this.table.size
   }
 
+  delete(key: Key): boolean {
+    if (!this.table.delete(key)) return false
+    if (++this.deletions > Math.max(mostDeletions, this.table.size)) {
+      this.table = new Map(this.table)
+      this.deletions = 0
+    }
+    return true
+  }
+}
+
+/** A map for entries that come and go with requests. It has the order of a `Map`. */
+export class TransientMap<Key, Value> extends Table<Key, Value> {
   get(key: Key): Value | undefined {
     return this.table.get(key)
   }
@@ -27,15 +38,6 @@ export class TransientMap<Key, Value> {
 
   set(key: Key, value: Value): void {
     this.table.set(key, value)
-  }
-
-  delete(key: Key): boolean {
-    if (!this.table.delete(key)) return false
-    if (++this.deletions > Math.max(mostDeletions, this.table.size)) {
-      this.table = new Map(this.table)
-      this.deletions = 0
-    }
-    return true
   }
 
   /** In the order in which the keys were set, as in a `Map`. */
@@ -53,19 +55,9 @@ export class TransientMap<Key, Value> {
 }
 
 /** What `TransientMap` is, without keys: each value is in it once. */
-export class TransientSet<Value> {
-  private readonly table = new TransientMap<Value, null>()
-
-  get size(): number {
-    return this.table.size
-  }
-
+export class TransientSet<Value> extends Table<Value, null> {
   add(value: Value): void {
     this.table.set(value, null)
-  }
-
-  delete(value: Value): boolean {
-    return this.table.delete(value)
   }
 
   /** In the order in which the values were added, as in a `Set`. */
