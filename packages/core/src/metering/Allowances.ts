@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Principal } from "../access/Principal.ts"
 import type { AssistantId, OwnerId } from "../primitives/Ids.ts"
+import { makeOwnedFibers } from "../primitives/OwnedFibers.ts"
 import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { tracedFn } from "../primitives/Traced.ts"
@@ -52,7 +53,7 @@ export class Allowances extends Context.Service<
       const store = yield* QuotaStore
       const findQuota = yield* Quotas
       const requests = new RecentlyUsed<TakenAhead>(keptOwners)
-      const scope = yield* Effect.scope
+      const { fork } = yield* makeOwnedFibers
 
       const take = Effect.fnUntraced(function* (entry: TakenAhead, perMinute: number) {
         const { taken, waitMillis } = yield* store.takeRequests(perMinute, mostAhead(perMinute))
@@ -62,7 +63,7 @@ export class Allowances extends Context.Service<
         Object.assign(entry, { left, atOnce: left, until: now + Math.min(keptMillis, waitMillis), fullUntil })
       })
 
-      /** Takes the next requests, in the kernel's scope: callers that come meanwhile wait for the same answer. */
+      /** Takes the next requests, in a fiber of the kernel: callers that come meanwhile wait for the same answer. */
       const takeMore = (entry: TakenAhead, perMinute: number): Effect.Effect<void, StoreUnavailable, Principal> =>
         Effect.suspend(() => {
           if (entry.taking !== null) return Deferred.await(entry.taking)
@@ -74,7 +75,7 @@ export class Allowances extends Context.Service<
               Deferred.doneUnsafe(taking, exit)
             })
           )
-          return Effect.andThen(Effect.forkIn(taken, scope), Deferred.await(taking))
+          return Effect.andThen(fork(taken), Deferred.await(taking))
         })
 
       const takeFrom = (
@@ -87,7 +88,7 @@ export class Allowances extends Context.Service<
             entry.left--
             // Halfway, the next ones are taken in the background.
             return entry.left > 0 && entry.left === entry.atOnce >> 1
-              ? Effect.asVoid(Effect.forkIn(Effect.ignore(takeMore(entry, perMinute)), scope))
+              ? Effect.asVoid(fork(Effect.ignore(takeMore(entry, perMinute))))
               : Effect.void
           }
           if (entry.fullUntil > now) {
