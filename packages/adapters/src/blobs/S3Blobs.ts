@@ -104,11 +104,7 @@ const s3Blobs = (client: S3Client, prefix: string): typeof BlobStore.Service => 
       unneeded: Unneeded<E, R>
     ): Effect.fn.Return<number, E | StoreUnavailable, R> {
       const counts = Stream.mapEffect(listed(client, prefix), (objects) => removeUnneeded(objects, before, unneeded))
-      const count = yield* Stream.runFold(
-        counts,
-        () => 0,
-        (sum, removed) => sum + removed
-      )
+      const count = yield* Stream.runSum(counts)
       yield* abortOld(client, prefix, before)
       return count
     })

@@ -196,11 +196,7 @@ export const blobStore = ({ query, schema }: Database): typeof BlobStore.Service
       unneeded: Unneeded<E, R>
     ): Effect.fn.Return<number, E | StoreUnavailable, R> {
       const counts = Stream.mapEffect(oldBlobs(before), (rows) => removeUnneeded(rows, unneeded))
-      const count = yield* Stream.runFold(
-        counts,
-        () => 0,
-        (sum, removed) => sum + removed
-      )
+      const count = yield* Stream.runSum(counts)
       const unfinished = yield* query<OwnedBlob>(
         sweeping,
         `select owner, id from ${schema}.blobs where stored_at < $1 and size is null`,
