@@ -1,9 +1,8 @@
 // What waits for a slow client, and what overtakes it.
 import { assert, describe, it } from "@effect/vitest"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { WebSocket } from "ws"
 import { makeOutbox } from "../src/Outbox.ts"
+import { collectGarbage } from "../../../test/garbage.ts"
 import { loopTurn } from "../../../test/until.ts"
 
 /** A socket that takes everything and lets nothing go until it is told to. */
@@ -30,11 +29,6 @@ const slowSocket = () => {
 }
 
 const nobody = { onBehind: () => {}, onFull: () => {} }
-
-const collectGarbage = (): void => {
-  setFlagsFromString("--expose-gc")
-  runInNewContext("gc")()
-}
 
 describe("Outbox", () => {
   it("lets interrupted overtake the audio that waits", () => {

@@ -1,13 +1,11 @@
 /** Runs in a process of its own: what other tests leave behind would count too. */
 import { assert, describe, it } from "@effect/vitest"
 import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
+import { collectGarbage } from "../../../../test/garbage.ts"
 import { TransientMap, TransientSet } from "../../src/primitives/Transient.ts"
 
-setFlagsFromString("--expose-gc")
 // Else V8 makes the entries of the last part old from the beginning, because it saw those of the first part live long.
 setFlagsFromString("--no-allocation-site-pretenuring")
-const collect: (options?: { readonly type: "minor" }) => void = runInNewContext("gc")
 
 interface Entries {
   readonly add: (entry: object) => void
@@ -32,10 +30,10 @@ const countKept = (entries: Entries): number => {
     }
   }
   comeAndGo(100)
-  collect()
+  collectGarbage()
   const before = process.memoryUsage().arrayBuffers
   comeAndGo(1000)
-  for (let n = 0; n < 3; n++) collect({ type: "minor" })
+  for (let n = 0; n < 3; n++) collectGarbage({ type: "minor" })
   return (process.memoryUsage().arrayBuffers - before) / entrySize
 }
 
