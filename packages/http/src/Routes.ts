@@ -4,6 +4,7 @@
  */
 import type { Kernel } from "@colloquy/core"
 import type { Authenticate, ClientAddress } from "@colloquy/core/adapters"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -75,6 +76,7 @@ const httpSettings = <Source>({
 }: RoutesOptions<Source>): HttpSettings => ({
   ...defaults,
   ...options,
+  bodyTimeout: Duration.fromInputUnsafe(options.bodyTimeout ?? defaults.bodyTimeout),
   limits: { ...defaultLimits, ...limits }
 })
 

@@ -143,19 +143,36 @@ class NodeExchange implements Exchange {
 }
 
 const start = (request: HttpRequest): Http.ClientRequest => {
-  const url = new URL(request.url)
+  const address = request.body === null ? parseAddress(request.url) : addressIn(request.url)
+  const { request: ask } = process.getBuiltinModule(address.protocol === "https:" ? "node:https" : "node:http")
+  return ask({ ...address, method: request.body === null ? "GET" : "POST", headers: requestHeaders(request) })
+}
+
+type Address = Pick<Http.RequestOptions, "protocol" | "host" | "port" | "path">
+
+/** By the URLs to which bodies were sent. A provider has few, and parsing one takes longer than finding it here. */
+const addresses = new Map<string, Address>()
+const mostAddresses = 100
+
+const addressIn = (url: string): Address => {
+  const known = addresses.get(url)
+  if (known !== undefined) return known
+  const address = parseAddress(url)
+  if (addresses.size >= mostAddresses) addresses.clear()
+  addresses.set(url, address)
+  return address
+}
+
+const parseAddress = (text: string): Address => {
+  const url = new URL(text)
   if (url.username !== "" || url.password !== "") throw new TypeError("A URL with a user name is not allowed")
-  const isSecure = url.protocol === "https:"
-  const { request: ask } = process.getBuiltinModule(isSecure ? "node:https" : "node:http")
-  return ask({
+  return {
     protocol: url.protocol,
     // An IPv6 address has brackets in a URL, but not in this option.
     host: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
-    port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
-    path: url.pathname + url.search,
-    method: request.body === null ? "GET" : "POST",
-    headers: requestHeaders(request)
-  })
+    port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
+    path: url.pathname + url.search
+  }
 }
 
 /** Adds the two headers that `fetch` adds and some gateways require. No compression is requested, because a streamed answer consists of small pieces. */

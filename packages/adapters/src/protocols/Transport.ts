@@ -14,7 +14,7 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Pull from "effect/Pull"
 import * as Redacted from "effect/Redacted"
@@ -220,7 +220,7 @@ const send = (
   begin: (exchange: Exchange) => OpenResponse
 ): Effect.Effect<OpenResponse, ModelError> =>
   callbackLimitedTo<OpenResponse, ModelError>(
-    settings.headTimeout ?? "2 minutes",
+    settings.headTimeout ?? defaultHeadTimeout,
     (resume) => {
       const { body, isOnce = false, url } = call
       const request = { url, headers: callHeaders(call), body: isForm(body) ? body.bytes : body, isOnce }
@@ -232,6 +232,8 @@ const send = (
     },
     () => Effect.fail(modelError(call, { reason: "timeout" }, null))
   )
+
+const defaultHeadTimeout = Duration.minutes(2)
 
 const chooseSend = ({ fetch }: TransportSettings): Send =>
   fetch === undefined && sendByNode !== null ? sendByNode : sendByFetch(fetch ?? globalThis.fetch)

@@ -2,6 +2,7 @@
  * The owner on whose behalf code runs. Every storage port requires the `Principal` in the Effect context, so a query without an owner does
  * not compile. `http` provides it per request; a host that uses Effect provides it with `Principal.provide(ownerId)`.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -45,6 +46,15 @@ export class Principal extends Context.Service<
     <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Principal>> =>
       Effect.provideService(self, Principal, { ownerId: ownerNamed(ownerId) })
 }
+
+/** The principal and the time, in one step of the runtime: for what every turn does. */
+export const callerNow = Effect.withFiberSucceed<
+  { readonly principal: typeof Principal.Service; readonly now: number },
+  Principal
+>((fiber) => ({
+  principal: Context.getUnsafe(fiber.context, Principal),
+  now: fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+}))
 
 /** Who acts: the name of the key; for the host's own code and sessions, the owner. */
 export const actorName = ({ keyName, ownerId }: typeof Principal.Service): string => keyName ?? ownerId

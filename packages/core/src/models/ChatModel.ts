@@ -11,11 +11,13 @@
  *
  * Used by `ModelLoop`. Events are passed to a plain function, array by array, because a stream stage costs more than a delta.
  */
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import { genAi } from "../primitives/GenAi.ts"
 import { traced } from "../primitives/Traced.ts"
 import { type DeadlinesPort, makeDeadlines } from "../primitives/Deadlines.ts"
@@ -113,7 +115,9 @@ const notingListener = (listener: Listener, noting: (event: ChatEvent) => void):
 })
 
 const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): Effect.Effect<void, ModelError> =>
-  Effect.clockWith((clock) => {
+  Effect.withFiber((fiber) => {
+    const { context } = fiber
+    const clock = fiber.getRef(Clock.Clock)
     const heard: Heard = {
       events: 0,
       characters: 0,
@@ -124,7 +128,7 @@ const attempt = (deadlines: DeadlinesPort, step: ModelStep, failures: number): E
       isHeld: false,
       lastAt: clock.currentTimeMillisUnsafe()
     }
-    return listen(deadlines, step, heard, clock).pipe(
+    return listen(deadlines, step, heard, { clock, context }).pipe(
       Effect.catch((error) => {
         const { listener } = step
         const isRefused = heard.events === 0 && isRefusedRequest(error)
@@ -165,7 +169,7 @@ const listen = (
   deadlines: DeadlinesPort,
   { chat, listener, policy, request }: ModelStep,
   heard: Heard,
-  clock: Clock.Clock
+  { clock, context }: { readonly clock: Clock.Clock; readonly context: Context.Context<never> }
 ): Effect.Effect<void, ModelError> => {
   const startedAt = heard.lastAt
   const hear = (events: ReadonlyArray<ChatEvent>): Effect.Effect<void, ModelError | Finished> => {
@@ -174,43 +178,38 @@ const listen = (
     const wasSilent = heard.events === 0
     for (const event of events) take(event, listener, heard, policy)
     listener.pause()
+    if (wasSilent && heard.events > 0) noteFirstChunk(request, heard.lastAt - startedAt, context)
     if (Math.max(heard.begun, heard.ready) > policy.maxToolCalls) return tooManyCalls(request)
     if (!heard.over && heard.characters > policy.maxOutputCharacters) return failure(request, "cut_off", false)
-    const held = heard.over ? null : (listener.hold?.() ?? null)
-    const end = heard.over
-      ? Effect.andThen(recordStep(request, events, heard.usage), finished)
-      : held === null
-        ? Effect.void
-        : Effect.flatMap(whileHeld(heard, clock, held), (goesOn) => (goesOn ? Effect.void : finished))
-    return wasSilent && heard.events > 0 ? Effect.andThen(firstChunk(request, heard.lastAt - startedAt), end) : end
+    if (heard.over) {
+      noteStep(request, events, heard.usage, context)
+      return finished
+    }
+    const held = listener.hold?.() ?? null
+    return held === null
+      ? Effect.void
+      : Effect.flatMap(whileHeld(heard, clock, held), (goesOn) => (goesOn ? Effect.void : finished))
   }
-  return deadlines
-    .limit(
-      Stream.runForEachArray(chat(request), hear),
-      // The step fails when no event comes for too long, or when the whole step takes too long.
-      () =>
-        Math.min(
-          (heard.isHeld ? clock.currentTimeMillisUnsafe() : heard.lastAt) +
-            Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
-          startedAt + Duration.toMillis(policy.stepTimeout)
-        ),
-      () =>
-        failure(
-          request,
-          "timeout",
-          undefined,
-          exceededTimeout(heard, clock.currentTimeMillisUnsafe() - startedAt, policy)
-        )
-    )
-    .pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          heard.over = true
-        })
+  const heardAll = deadlines.limit(
+    Stream.runForEachArray(chat(request), hear),
+    // The step fails when no event comes for too long, or when the whole step takes too long.
+    () =>
+      Math.min(
+        (heard.isHeld ? clock.currentTimeMillisUnsafe() : heard.lastAt) +
+          Duration.toMillis(heard.events === 0 ? policy.firstEventTimeout : policy.idleTimeout),
+        startedAt + Duration.toMillis(policy.stepTimeout)
       ),
-      Effect.andThen(failure(request, "cut_off")),
-      Effect.catchTag("Finished", () => Effect.void)
-    )
+    () =>
+      failure(request, "timeout", undefined, exceededTimeout(heard, clock.currentTimeMillisUnsafe() - startedAt, policy))
+  )
+  const ended = Effect.onExitPrimitive(heardAll, () => {
+    heard.over = true
+    return undefined
+  })
+  return Effect.matchEffect(ended, {
+    onSuccess: () => failure(request, "cut_off"),
+    onFailure: (error) => (error._tag === "Finished" ? Effect.void : Effect.fail(error))
+  })
 }
 
 /** While the listener holds the events, the provider is not silent: only the limit of the whole step applies. */
@@ -271,11 +270,11 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
 
 const chatOperation = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
 
-const firstChunk = (request: ChatRequest, millis: number): Effect.Effect<void> =>
-  Effect.andThen(
-    recordFirstChunk(chatOperation(request), millis),
-    Effect.annotateCurrentSpan(genAi.timeToFirstChunk, millis / 1000)
-  )
+/** Adds the first event to the metrics, and to the span of the call. */
+const noteFirstChunk = (request: ChatRequest, millis: number, context: Context.Context<never>): void => {
+  recordFirstChunk(chatOperation(request), millis, context)
+  annotateSpan(context, () => ({ [genAi.timeToFirstChunk]: millis / 1000 }))
+}
 
 const requestAttributes = ({ conversationId, jsonOutput, maxOutputTokens, output, sampling = {} }: ChatRequest) => {
   const { seed, stop, temperature, topP } = sampling
@@ -291,15 +290,16 @@ const requestAttributes = ({ conversationId, jsonOutput, maxOutputTokens, output
   }
 }
 
-/** Adds a finished step to the span and the metrics. */
-const recordStep = (request: ChatRequest, events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> =>
-  usage === null
-    ? annotate(events, usage)
-    : Effect.andThen(recordTokens(chatOperation(request), usage), annotate(events, usage))
-
-const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect.Effect<void> => {
+/** Adds a finished step to the metrics, and to the span of the call. */
+const noteStep = (
+  request: ChatRequest,
+  events: ReadonlyArray<ChatEvent>,
+  usage: Usage | null,
+  context: Context.Context<never>
+): void => {
+  if (usage !== null) recordTokens(chatOperation(request), usage, context)
   const end = events.findLast((event) => event._tag === "Finished")
-  return Effect.annotateCurrentSpan({
+  annotateSpan(context, () => ({
     ...(end === undefined ? {} : { [genAi.finishReasons]: [end.reason] }),
     ...(end === undefined || end.model === null ? {} : { [genAi.responseModel]: end.model }),
     ...(usage === null
@@ -310,5 +310,13 @@ const annotate = (events: ReadonlyArray<ChatEvent>, usage: Usage | null): Effect
           [genAi.cachedTokens]: usage.cachedInputTokens,
           [genAi.reasoningTokens]: usage.reasoningTokens
         })
-  })
+  }))
+}
+
+const annotateSpan = (
+  context: Context.Context<never>,
+  attributes: () => { readonly [name: string]: unknown }
+): void => {
+  const span = Context.getOrUndefined(context, Tracer.ParentSpan)
+  if (span?._tag === "Span") for (const [name, value] of Object.entries(attributes())) span.attribute(name, value)
 }

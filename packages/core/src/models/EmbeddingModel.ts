@@ -135,7 +135,10 @@ const embedOnce = (
   const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
   return embedBatch(driver, request, turn).pipe(
     Effect.tap(({ usage }) =>
-      Effect.andThen(recordTokens(operation, usage), Effect.annotateCurrentSpan(genAi.inputTokens, usage.inputTokens))
+      Effect.contextWith((context: Context.Context<never>) => {
+        recordTokens(operation, usage, context)
+        return Effect.annotateCurrentSpan(genAi.inputTokens, usage.inputTokens)
+      })
     ),
     measured(operation),
     Effect.tapError((error) =>

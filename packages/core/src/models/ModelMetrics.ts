@@ -2,6 +2,7 @@
  * The client metrics of the OpenTelemetry GenAI conventions: the duration of a model call, the time until its first event, and the tokens
  * that the provider reported. None of them contains content.
  */
+import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -61,29 +62,30 @@ export const measured =
   <A, E extends { readonly reason: string } | { readonly problem: string }, R>(
     call: Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> =>
-    Effect.clockWith((clock) => {
+    Effect.withFiber((fiber) => {
+      const clock = fiber.getRef(Clock.Clock)
+      const { context } = fiber
       const startedAt = clock.currentTimeMillisUnsafe()
-      return Effect.onExit(call, (exit) =>
-        Effect.contextWith((context: Context.Context<never>) => {
-          const failed = Exit.isSuccess(exit) ? {} : { [genAi.errorType]: exitReason(exit) }
-          const seconds = (clock.currentTimeMillisUnsafe() - startedAt) / 1000
-          durations({ ...metricAttributes(operation), ...failed }).updateUnsafe(seconds, context)
-          return Effect.void
-        })
-      )
+      return Effect.onExitPrimitive(call, (exit) => {
+        const failed = Exit.isSuccess(exit) ? {} : { [genAi.errorType]: exitReason(exit) }
+        const seconds = (clock.currentTimeMillisUnsafe() - startedAt) / 1000
+        durations({ ...metricAttributes(operation), ...failed }).updateUnsafe(seconds, context)
+        return undefined
+      })
     })
 
-export const recordFirstChunk = (operation: ModelOperation, millis: number): Effect.Effect<void> =>
-  Metric.update(firstChunks(metricAttributes(operation)), millis / 1000)
+export const recordFirstChunk = (
+  operation: ModelOperation,
+  millis: number,
+  context: Context.Context<never>
+): void => firstChunks(metricAttributes(operation)).updateUnsafe(millis / 1000, context)
 
 /** Records the tokens that the provider reported; estimated figures are not recorded. */
-export const recordTokens = (operation: ModelOperation, usage: Usage): Effect.Effect<void> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    if (usage.estimated) return Effect.void
-    const attributes = metricAttributes(operation)
-    tokens({ ...attributes, [genAi.tokenType]: "input" }).updateUnsafe(usage.inputTokens, context)
-    if (operation.operation === "chat") {
-      tokens({ ...attributes, [genAi.tokenType]: "output" }).updateUnsafe(usage.outputTokens, context)
-    }
-    return Effect.void
-  })
+export const recordTokens = (operation: ModelOperation, usage: Usage, context: Context.Context<never>): void => {
+  if (usage.estimated) return
+  const attributes = metricAttributes(operation)
+  tokens({ ...attributes, [genAi.tokenType]: "input" }).updateUnsafe(usage.inputTokens, context)
+  if (operation.operation === "chat") {
+    tokens({ ...attributes, [genAi.tokenType]: "output" }).updateUnsafe(usage.outputTokens, context)
+  }
+}

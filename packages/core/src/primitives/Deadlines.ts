@@ -29,7 +29,7 @@ export interface DeadlinesPort {
     effect: Effect.Effect<A, E, R>,
     late: () => Effect.Effect<B, E2>
   ) => Effect.Effect<A | B, E | E2, R>
-  /** The same for a callback, which `begin` is given: what it began is not stopped. */
+  /** The same for a callback, which `begin` is given. What it began is stopped by the function that it returns, if it returns one. */
   readonly callback: <A, E>(
     time: Duration.Input,
     begin: Begin<A, E>,
@@ -37,7 +37,7 @@ export interface DeadlinesPort {
   ) => Effect.Effect<A, E>
 }
 
-type Begin<A, E> = (resume: (answer: Effect.Effect<A, E>) => void) => void
+type Begin<A, E> = (resume: (answer: Effect.Effect<A, E>) => void) => (() => void) | void
 
 interface Entry {
   readonly due: () => number
@@ -89,10 +89,12 @@ export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = E
   return {
     limit,
     within: (time, effect, late) =>
-      Effect.suspend(() => {
-        const due = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
-        return limit(effect, () => due, late)
-      }),
+      Exit.isExit(effect)
+        ? effect
+        : Effect.suspend(() => {
+            const due = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
+            return limit(effect, () => due, late)
+          }),
     callback: <A, E>(time: Duration.Input, begin: Begin<A, E>, late: () => Effect.Effect<A, E>) =>
       Effect.callback<A, E>((resume) => {
         const due = clock.currentTimeMillisUnsafe() + Duration.toMillis(time)
@@ -100,11 +102,20 @@ export const makeDeadlines: Effect.Effect<DeadlinesPort, never, Scope.Scope> = E
           entries.delete(entry)
           resume(answer)
         }
-        const entry: Entry = { due: () => due, expire: () => leave(late()) }
+        const entry: Entry = {
+          due: () => due,
+          expire: () => {
+            leave(late())
+            stop?.()
+          }
+        }
         entries.add(entry)
         alarm.at(due)
-        begin(leave)
-        return Effect.sync(() => void entries.delete(entry))
+        const stop = begin(leave)
+        return Effect.sync(() => {
+          entries.delete(entry)
+          stop?.()
+        })
       })
   }
 })
@@ -143,8 +154,14 @@ export const callbackLimitedTo = <A, E>(
 ): Effect.Effect<A, E> =>
   byDeadlines(
     ({ callback }) => callback(time, begin, late),
-    () => Effect.timeoutOrElse(Effect.callback<A, E>(begin), { duration: time, orElse: late })
+    () => Effect.timeoutOrElse(stoppable(begin), { duration: time, orElse: late })
   )
+
+const stoppable = <A, E>(begin: Begin<A, E>): Effect.Effect<A, E> =>
+  Effect.callback<A, E>((resume) => {
+    const stop = begin(resume)
+    return stop === undefined ? undefined : Effect.sync(stop)
+  })
 
 /** For a rare wait: with deadlines of its own. */
 export const inTime =

@@ -7,6 +7,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 
 /** Names the user to whom data belongs, as the host knows them. */
@@ -85,14 +86,17 @@ export const IdSource = Context.Reference<(nowMillis: number) => string>("@collo
 export type NewIds = <Id>(brand: Brand<Id>) => Id
 
 /** Allocates new ids, for what needs several of them. */
-export const newIds: Effect.Effect<NewIds> = Effect.withFiber((fiber) => {
+export const newIds: Effect.Effect<NewIds> = Effect.withFiberSucceed((fiber) => idsOfFiber(fiber))
+
+/** The same, where the fiber is at hand. */
+export const idsOfFiber = (fiber: Fiber.Fiber<unknown, unknown>): NewIds => {
   const [source, clock] = [fiber.getRef(IdSource), fiber.getRef(Clock.Clock)]
-  return Effect.succeed((brand) => {
+  return (brand) => {
     const value = source(clock.currentTimeMillisUnsafe())
     // The brand's own check does the same and takes ten times as long.
     return brand.make(value, { disableChecks: value !== "" })
-  })
-})
+  }
+}
 
 /** Allocates a new id of the given brand: `newId(ThreadId)`. */
 export const newId = <Id>(brand: Brand<Id>): Effect.Effect<Id> => Effect.map(newIds, (allocate) => allocate(brand))

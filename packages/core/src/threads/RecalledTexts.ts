@@ -86,7 +86,7 @@ export class RecalledTexts extends Context.Service<
           )
         : Effect.succeed(all)
 
-    const history = Effect.fnUntraced(function* (found: History, runId: RunId) {
+    const history = Effect.fnUntracedEager(function* (found: History, runId: RunId) {
       if (parts.size === 0) return found
       const tools = new Set([...parts.values()].flatMap((part) => part.tools))
       const read = found.messages.filter(

@@ -23,8 +23,8 @@ const longestWait = Duration.seconds(10)
 export class Admissions extends Context.Service<
   Admissions,
   {
-    /** Runs `begin`, unless the kernel is shutting down. */
-    readonly admit: <A, E, R>(begin: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ShuttingDown, R>
+    /** Calls `begin` and runs what it returns, unless the kernel is shutting down. */
+    readonly admit: <A, E, R>(begin: () => Effect.Effect<A, E, R>) => Effect.Effect<A, E | ShuttingDown, R>
     /** Refuses new calls from now on and waits until no turn is under way. Turns that outlast `drainTimeout` are stopped and settled. */
     readonly drain: Effect.Effect<void>
     /** Refuses new calls from now on, and stops and settles the turns that are under way. */
@@ -71,18 +71,16 @@ export class Admissions extends Context.Service<
       })
 
       return Admissions.of({
-        admit: <A, E, R>(begin: Effect.Effect<A, E, R>) =>
+        admit: <A, E, R>(begin: () => Effect.Effect<A, E, R>) =>
           Effect.suspend((): Effect.Effect<A, E | ShuttingDown, R> => {
             if (refuses) return Effect.fail(new ShuttingDown())
             const ended = Deferred.makeUnsafe<void>()
             admitted.add(ended)
-            return Effect.ensuring(
-              begin,
-              Effect.sync(() => {
-                admitted.delete(ended)
-                Deferred.doneUnsafe(ended, Effect.void)
-              })
-            )
+            return Effect.onExitPrimitive(begin(), () => {
+              admitted.delete(ended)
+              Deferred.doneUnsafe(ended, Effect.void)
+              return undefined
+            })
           }),
         drain: Effect.andThen(refuse, Effect.andThen(Effect.timeoutOption(nothingLeft, drainTimeout), stopAll)),
         close: Effect.andThen(refuse, stopAll)

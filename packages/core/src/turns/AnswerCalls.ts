@@ -121,7 +121,7 @@ export class AnswerCalls extends Context.Service<
           return calls.filter((_, index) => waits[index] !== "nobody")
         }),
 
-        runApproved: Effect.fnUntraced(function* (leg, findTurn, history) {
+        runApproved: Effect.fnUntracedEager(function* (leg, findTurn, history) {
           const { answered } = leg
           const approved = answered?.results.filter(({ isPending }) => isPending === true) ?? []
           if (answered === undefined || approved.length === 0) return { history, open: [] }

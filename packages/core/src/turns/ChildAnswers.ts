@@ -78,7 +78,7 @@ export class ChildAnswers extends Context.Service<
         if (Option.isNone(above)) return
         // It waits for other tools of the same step.
         if (!isAtRest(above.value.status)) return yield* again("The run above is still at work.")
-        if (above.value.status === "REQUIRES_ACTION") yield* admissions.admit(answerNow(place))
+        if (above.value.status === "REQUIRES_ACTION") yield* admissions.admit(() => answerNow(place))
       })
 
       yield* followUps.register(
@@ -90,7 +90,7 @@ export class ChildAnswers extends Context.Service<
         })
       )
 
-      return ChildAnswers.of({ goOn: (place) => admissions.admit(answerNow(place)) })
+      return ChildAnswers.of({ goOn: (place) => admissions.admit(() => answerNow(place)) })
     })
   )
 }

@@ -2,14 +2,14 @@
  * A turn that has ids and a log but is not stored yet. Parts that listen write events into this log. As soon as they do, the stream begins,
  * although the message is not stored yet; a refusal after that point ends the stream.
  */
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Charge } from "../metering/Charge.ts"
 import { type EndCharge, unknownCharge } from "../metering/PaidCall.ts"
 import type { UsageLedger } from "../metering/UsageLedger.ts"
 import { chargeWithinBounds } from "../models/ReportedFigures.ts"
-import { type AssistantId, ChargeId, MessageId, type NewIds, newIds, RunId } from "../primitives/Ids.ts"
+import { type AssistantId, ChargeId, idsOfFiber, MessageId, type NewIds, RunId } from "../primitives/Ids.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import type { Place } from "./Place.ts"
@@ -33,7 +33,9 @@ export interface Draft {
 type Ledger = Pick<typeof UsageLedger.Service, "begin">
 
 export const newDraft = (ledger: Ledger, assistantId: AssistantId, runId?: RunId): Effect.Effect<Draft> =>
-  Effect.clockWith((clock) => Effect.map(newIds, (allocate) => makeDraft(clock, allocate, ledger, assistantId, runId)))
+  Effect.withFiberSucceed((fiber) =>
+    makeDraft(fiber.getRef(Clock.Clock), idsOfFiber(fiber), ledger, assistantId, runId)
+  )
 
 const makeDraft = (
   clock: Clock.Clock,

@@ -52,15 +52,15 @@ export class Drafts extends Context.Service<
         )
 
       return Drafts.of({
-        use: Effect.fnUntraced(function* (request, place, rest) {
-          const draft = yield* newDraft(ledger, place.assistant.id, request.child?.runId)
-          if (!isHeard(parts.all(), request)) return yield* rest(draft)
-          const heard = rest(draft).pipe(
-            Effect.onError(() => chargeUnstored(draft, place)),
-            Effect.ensuring(endBegun(draft, place))
-          )
-          return yield* request.stream === true ? earlyStream.begin(place, draft, heard) : heard
-        })
+        use: (request, place, rest) =>
+          Effect.flatMap(newDraft(ledger, place.assistant.id, request.child?.runId), (draft) => {
+            if (!isHeard(parts.all(), request)) return rest(draft)
+            const heard = rest(draft).pipe(
+              Effect.onError(() => chargeUnstored(draft, place)),
+              Effect.ensuring(endBegun(draft, place))
+            )
+            return request.stream === true ? earlyStream.begin(place, draft, heard) : heard
+          })
       })
     })
   )

@@ -45,7 +45,7 @@ export class EarlyStream extends Context.Service<
           draft: Draft,
           rest: Effect.Effect<StartedTurn, E, Principal>
         ): Effect.fn.Return<StartedTurn, E | ShuttingDown, Principal> {
-          const fiber = yield* fork(admit(rest))
+          const fiber = yield* fork(admit(() => rest))
           const first = yield* Effect.raceFirst(
             Effect.as(Deferred.await(draft.firstEvent), null),
             Effect.onInterrupt(Fiber.join(fiber), () =>

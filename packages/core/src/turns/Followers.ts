@@ -165,6 +165,8 @@ export class Followers extends Context.Service<
       log?: RunLog<TurnEvent>,
       found?: Run
     ) => Effect.Effect<Stream.Stream<TurnEvent, StoreUnavailable>, never, Principal>
+    /** The same for a caller that has its principal at hand. */
+    readonly follow: Follow
   }
 >()("@colloquy/core/turns/Followers") {
   static readonly layer: Layer.Layer<
@@ -174,7 +176,7 @@ export class Followers extends Context.Service<
   > = Layer.effect(
     Followers,
     Effect.map(makeFollow, (follow) =>
-      Followers.of({ events: (...args) => Effect.map(Principal, (principal) => follow(principal, ...args)) })
+      Followers.of({ follow, events: (...args) => Principal.useSync((principal) => follow(principal, ...args)) })
     )
   )
 }

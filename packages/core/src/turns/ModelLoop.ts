@@ -212,8 +212,7 @@ export class ModelLoop extends Context.Service<
         request: ChatRequest
       ): Effect.fn.Return<StepResult, ModelError | BudgetExceeded> {
         const { provider } = request
-        const clock = yield* Clock.Clock
-        const now = () => clock.currentTimeMillisUnsafe()
+        const now = yield* millisNow
         const recorder =
           review === null ? new StepRecorder(leg, provider, now) : new ReviewedStep(leg, provider, now, review)
         const begin = (at: number): void => {
@@ -225,7 +224,7 @@ export class ModelLoop extends Context.Service<
         const listener = { hear, hold, pause, refused: (at: number) => recorder.refused(at), again: begin }
         yield* converseWithin(deadlines, { chat, request, policy: settings.chat, listener })
         if (recorder instanceof ReviewedStep) yield* recorder.rest
-        const step = recorder.end(yield* Clock.currentTimeMillis)
+        const step = recorder.end(now())
         if (step.hasCut)
           yield* Effect.logWarning(`${provider} reported names or figures beyond all bounds; they were cut`)
         if (leg.budget !== null) yield* leg.budget.end
@@ -264,6 +263,12 @@ export class ModelLoop extends Context.Service<
 type BegunStep = Pick<StepStarted, "promptTokens" | "isLast">
 
 const nothingUsed = { ownUsage: noUsage, usage: noUsage }
+
+/** Tells the time by the clock of the fiber. */
+const millisNow = Effect.withFiberSucceed((fiber) => {
+  const clock = fiber.getRef(Clock.Clock)
+  return () => clock.currentTimeMillisUnsafe()
+})
 
 const noTools: ReadonlySet<string> = new Set()
 

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Principal } from "../access/Principal.ts"
 import type { AssistantNotFound } from "../assistants/Assistant.ts"
-import type { ThreadId } from "../primitives/Ids.ts"
+import type { OwnerId, ThreadId } from "../primitives/Ids.ts"
 import { RecentlyUsed } from "../primitives/RecentlyUsed.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isHeard } from "./PartDecisions.ts"
@@ -49,23 +49,19 @@ export class Places extends Context.Service<
       const parts = yield* TurnParts
       const { keptPlaces } = yield* TurnSettings
       const places = new RecentlyUsed<Place>(keptPlaces)
-      const keyed = <A>(threadId: ThreadId, useKey: (key: string) => A) =>
-        Principal.useSync(({ ownerId }) => useKey(`${threadId} ${ownerId}`))
-
       /**
        * A turn whose message a part hears never uses a remembered place: if the place were outdated, the part would hear the message twice,
        * and hearing costs money.
        */
-      const find = (request: TurnRequest): Effect.Effect<Place | undefined, never, Principal> => {
+      const find = (request: TurnRequest, ownerId: OwnerId): Place | undefined => {
         const { threadId } = request
-        if (threadId === undefined || isHeard(parts.all(), request)) return Effect.succeed(undefined)
-        return keyed(threadId, (key) => places.get(key))
+        if (threadId === undefined || isHeard(parts.all(), request)) return undefined
+        return places.get(placeKey(threadId, ownerId))
       }
 
-      const keep = (place: Place): Effect.Effect<void, never, Principal> => {
-        if (place.decidedOn !== null || place.revision === null) return Effect.void
-        const known = { ...place, decidedOn: place.revision }
-        return keyed(place.thread.id, (key) => places.set(key, known, placeSize(place)))
+      const keep = (place: Place, ownerId: OwnerId): void => {
+        if (place.decidedOn !== null || place.revision === null) return
+        places.set(placeKey(place.thread.id, ownerId), { ...place, decidedOn: place.revision }, placeSize(place))
       }
 
       const useAnew = Effect.fnUntraced(function* (
@@ -77,29 +73,38 @@ export class Places extends Context.Service<
       })
 
       return Places.of({
-        use: Effect.fnUntraced(function* (request, rest) {
-          const known = yield* find(request)
-          if (known === undefined) return yield* useAnew(request, rest)
-          return yield* rest(known).pipe(
-            Effect.tapError(() => keyed(known.thread.id, (key) => places.delete(key))),
-            Effect.catchTag("PlaceOutdated", () => useAnew(request, rest))
-          )
-        }),
+        use: (request, rest) =>
+          Principal.use(({ ownerId }) => {
+            const known = find(request, ownerId)
+            if (known === undefined) return useAnew(request, rest)
+            return Effect.catch(rest(known), (error) => {
+              places.delete(placeKey(known.thread.id, ownerId))
+              return error._tag === "PlaceOutdated" ? useAnew(request, rest) : Effect.fail(error)
+            })
+          }),
         decide: (place, decision) =>
           place.decidedOn === null ? decision : Effect.mapError(decision, () => new PlaceOutdated()),
         store: (place, write) =>
-          Effect.uninterruptibleMask((restore) =>
-            records.storeNew(place).pipe(
-              Effect.andThen(write(restore)),
-              Effect.tap(() => keep(place)),
+          Effect.uninterruptibleMask((restore) => {
+            const written = Effect.flatMapEager(records.storeNew(place), () => write(restore))
+            const kept = Principal.use(({ ownerId }) =>
+              Effect.map(written, (turn) => {
+                keep(place, ownerId)
+                return turn
+              })
+            )
+            if (!place.isNewThread) return kept
+            return kept.pipe(
               Effect.tap((turn) => (turn.threadId === place.thread.id ? Effect.void : records.removeNew(place))),
               Effect.onError(() => records.removeNew(place))
             )
-          )
+          })
       })
     })
   )
 }
+
+const placeKey = (threadId: ThreadId, ownerId: OwnerId): string => `${threadId} ${ownerId}`
 
 /** Approximate size in characters. */
 const placeSize = ({ assistant, summary, thread }: Place): number => JSON.stringify([assistant, thread, summary]).length

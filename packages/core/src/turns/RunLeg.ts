@@ -77,45 +77,51 @@ export class RunLeg extends Context.Service<
       const { speakWhile } = yield* Speaking
       const { settle } = yield* EndLeg
 
-      const answer = Effect.fnUntraced(function* (leg: Leg, awaitTurn: AwaitTurn) {
+      const read = Effect.fnUntracedEager(function* (leg: Leg, awaitTurn: AwaitTurn) {
         const found = yield* texts.history(yield* awaitTurn, leg.lease.runId)
         const findTurn = (part: string) => liveTurns.of(leg, part, found)
         const { history, open } = yield* runApproved(leg, findTurn, found)
         if (open.length > 0) return LegOutcome.ClientNeeded({ calls: open })
         const review = yield* makeReview(leg, findTurn)
-        const recalled = yield* recall(leg, history)
-        const { chat } = leg.model
-        const answered =
-          chat === null
-            ? answerByPart(leg, { history, review, findTurn })
-            : converseOn(leg, chat, { history, recalled, review, findTurn })
-        return yield* speakWhile(leg, findTurn, answered)
+        return { history, recalled: yield* recall(leg, history), review, findTurn }
       })
 
+      const answer = (leg: Leg, awaitTurn: AwaitTurn) =>
+        Effect.flatMapEager(read(leg, awaitTurn), (reading): Effect.Effect<LegOutcome, LegError, Principal> => {
+          if ("_tag" in reading) return Effect.succeed(reading)
+          const { chat } = leg.model
+          const answered = chat === null ? answerByPart(leg, reading) : converseOn(leg, chat, reading)
+          return speakWhile(leg, reading.findTurn, answered)
+        })
+
       /** Each assistant to which the conversation is handed over goes on where the one before it stopped. */
-      const converseOn = Effect.fnUntraced(function* (
+      const converseOn = (
         leg: Leg,
         chat: ChatDriver,
         reading: Reading
-      ): Effect.fn.Return<LegOutcome, LegError, Principal> {
-        const outcome = yield* converse(leg, chat, reading)
-        if (outcome._tag !== "HandedOver" || leg.next === null) return outcome
-        const driver = leg.next.model.chat
-        Object.assign(leg, leg.next, { next: null })
-        return driver === null ? outcome : yield* converseOn(leg, driver, reading)
-      })
+      ): Effect.Effect<LegOutcome, LegError, Principal> =>
+        Effect.flatMap(converse(leg, chat, reading), (outcome) => {
+          if (outcome._tag !== "HandedOver" || leg.next === null) return Effect.succeed(outcome)
+          const driver = leg.next.model.chat
+          Object.assign(leg, leg.next, { next: null })
+          return driver === null ? Effect.succeed(outcome) : converseOn(leg, driver, reading)
+        })
 
       const start = Effect.fnUntraced(function* (newLeg: NewLeg, stored: number, awaitTurn: AwaitTurn) {
         const leg = beginLeg(newLeg, stored, settings)
         const run: LiveRun<TurnEvent> = { lease: leg.lease, log: leg.log, tail: leg.tail, stopped: null, fiber: null }
         running.add(run)
         logs.add(run)
-        run.fiber = yield* Effect.interruptible(answer(leg, awaitTurn)).pipe(
+        run.fiber = yield* Effect.interruptible(Effect.suspend(() => answer(leg, awaitTurn))).pipe(
           Effect.onExit((exit) => settle(run, leg, exit)),
-          Effect.ensuring(Effect.sync(() => running.remove(run))),
+          (settled) =>
+            Effect.onExitPrimitive(settled, () => {
+              running.remove(run)
+              return undefined
+            }),
           traced("invoke_agent", { attributes: legAttributes(leg) }),
           // Only the work can be interrupted. A fiber that could be stopped before its first step would end without settling anything.
-          (work) => fibers.fork(work, { uninterruptible: true })
+          (work) => fibers.fork(work, { uninterruptible: true, startImmediately: true })
         )
         if (fibers.isClosed()) leg.log.close("lost")
       })

@@ -19,7 +19,7 @@ export class TurnModels extends Context.Service<TurnModels, typeof Providers.Ser
       return TurnModels.of({
         ...providers,
         resolve: (provider, model) =>
-          Effect.flatMap(providers.resolve(provider, model), (resolved) =>
+          Effect.flatMapEager(providers.resolve(provider, model), (resolved) =>
             Effect.map(catalog.known(provider, model), (listed) =>
               listed === undefined ? resolved : { ...resolved, info: mergeModelInfo(listed, resolved.info) }
             )

@@ -99,12 +99,13 @@ export const TurnSettings = Context.Reference<TurnSettings>("@colloquy/core/turn
 
 /** Converts the durations that every turn uses, once. */
 const inDurations = (settings: TurnSettings): TurnSettings => {
-  const { chat, lease, settleTimeout, streamedLog, unwatchedLog, ...others } = settings
+  const { chat, lease, settleTimeout, startTimeout, streamedLog, unwatchedLog, ...others } = settings
   const read = Duration.fromInputUnsafe
   return {
     ...others,
     lease: read(lease),
     settleTimeout: read(settleTimeout),
+    startTimeout: read(startTimeout),
     streamedLog: { ...streamedLog, pause: read(streamedLog.pause) },
     unwatchedLog: { ...unwatchedLog, pause: read(unwatchedLog.pause) },
     chat: {

@@ -66,15 +66,18 @@ const makeTurns = Effect.gen(function* () {
   // When the kernel's scope closes, running turns are settled before the services that they use are closed.
   yield* Effect.addFinalizer(() => admissions.close)
 
-  const begin = Effect.fnUntraced(function* (request: TurnRequest) {
-    const repeated = yield* repeats.find(request.idempotency)
-    if (Option.isSome(repeated)) return repeated.value
+  const begin = (request: TurnRequest) =>
+    Effect.flatMapEager(repeats.find(request.idempotency), (repeated) =>
+      Option.isSome(repeated) ? Effect.succeed(repeated.value) : beginFirst(request)
+    )
+
+  const beginFirst = (request: TurnRequest) => {
     const { instead: wish } = request
-    if (wish === undefined) return yield* beginAt(request, null, () => request)
-    return yield* instead.use({ ...request, instead: wish }, ({ requestAt, takesBack, threadId }) =>
+    if (wish === undefined) return beginAt(request, null, () => request)
+    return instead.use({ ...request, instead: wish }, ({ requestAt, takesBack, threadId }) =>
       beginAt({ ...request, threadId }, takesBack, requestAt)
     )
-  })
+  }
 
   const beginAt = (sent: TurnRequest, takesBack: TakeBack | null, requestAt: (assistant: Assistant) => TurnRequest) =>
     places.use(sent, (found) => {
@@ -85,24 +88,26 @@ const makeTurns = Effect.gen(function* () {
         wanted === assistant.version
           ? Effect.succeed(place)
           : places.decide(place, records.atVersion(place, sent.assistantVersion))
-      return Effect.flatMap(asked, (at) => {
+      return Effect.flatMapEager(asked, (at) => {
         const request = requestAt(at.assistant)
         return drafts.use(request, at, (draft) => decideAndWrite(request, { place, at, takesBack }, draft))
       })
     })
 
   /** `at` is the place with the version of the assistant that answers. */
-  const decideAndWrite = Effect.fnUntraced(function* (
+  const decideAndWrite = (
     request: TurnRequest,
     { at, place, takesBack }: { readonly at: Place; readonly place: Place; readonly takesBack: TakeBack | null },
     draft: Draft
-  ) {
-    const decided = yield* places.decide(place, decide(request, at, draft))
-    if (request.sendToModel !== false) yield* metering.ensureCredit(chatCredit)
-    return yield* places.store(place, (restore) => write({ request, place: at, draft, takesBack, ...decided }, restore))
-  })
+  ) =>
+    Effect.flatMap(places.decide(place, decide(request, at, draft)), (decided) => {
+      const credit = request.sendToModel === false ? Effect.void : metering.ensureCredit(chatCredit)
+      return Effect.flatMapEager(credit, () =>
+        places.store(place, (restore) => write({ request, place: at, draft, takesBack, ...decided }, restore))
+      )
+    })
 
-  const start = (request: TurnRequest) => admissions.admit(begin(request)).pipe(traced("Turns.start"))
+  const start = (request: TurnRequest) => admissions.admit(() => begin(request)).pipe(traced("Turns.start"))
 
   const findRun = Effect.fnUntraced(function* (threadId: ThreadId, runId: RunId) {
     const run = yield* runs.get(runId)
@@ -127,8 +132,8 @@ const makeTurns = Effect.gen(function* () {
     start,
     repeated: repeats.find,
     send: (request) => Effect.flatMap(start({ ...request, stream: false }), (turn) => turn.reply),
-    submitToolOutputs: (request) => admissions.admit(submit(request)).pipe(traced("Turns.submitToolOutputs")),
-    decide: (request) => admissions.admit(decideCalls(request)).pipe(traced("Turns.decide")),
+    submitToolOutputs: (request) => admissions.admit(() => submit(request)).pipe(traced("Turns.submitToolOutputs")),
+    decide: (request) => admissions.admit(() => decideCalls(request)).pipe(traced("Turns.decide")),
     approvals: waitingCalls,
     cancel: tracedFn("Turns.cancel")(function* (threadId: ThreadId, runId: RunId) {
       const found = yield* findRun(threadId, runId)

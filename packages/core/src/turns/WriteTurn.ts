@@ -8,10 +8,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Principal } from "../access/Principal.ts"
+import { callerNow, type Principal } from "../access/Principal.ts"
 import { admissionRequest, type Amount } from "../metering/Budget.ts"
 import { type OverLimit, overLimit, Quotas } from "../metering/Quota.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
+import type { OwnerId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { TakeBack } from "../runs/Branches.ts"
@@ -108,12 +109,17 @@ export class WriteTurn extends Context.Service<
       ): Effect.fn.Return<StartedTurn, WriteError, Principal> {
         const { request, place } = turn
         const { log } = turn.draft
-        const { begin, first } = yield* beginRun(turn)
+        const { now, principal } = yield* callerNow
+        const saves = request.sendToModel === false
+        const { begin, first } = beginRun(turn, principal.ownerId, {
+          createdAt: new Date(now),
+          followUps: saves ? yield* followUpsOfSaved(turn.parts.planned, savedMessage(turn)) : []
+        })
         const policy = turn.takesBack === null ? (request.busy ?? settings.busy) : "reject"
         const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
           fork(goOnLater(turn, begin, first))
         )
-        const events = yield* followers.events(begin.run.id, 0, log)
+        const events = followers.follow(principal, begin.run.id, 0, log)
         const started = startedTurn(
           {
             threadId: place.thread.id,
@@ -134,12 +140,8 @@ export class WriteTurn extends Context.Service<
           case "Changed":
             return yield* new ThreadChanged({ threadId: place.thread.id })
           case "OverLimit": {
-            const { ownerId } = yield* Principal
-            return yield* overLimit(
-              outcome.refusal,
-              findQuota(ownerId, place.assistant.id),
-              yield* Clock.currentTimeMillis
-            )
+            const quota = findQuota(principal.ownerId, place.assistant.id)
+            return yield* overLimit(outcome.refusal, quota, yield* Clock.currentTimeMillis)
           }
           case "InSession":
             return yield* new ThreadInSession({ threadId: place.thread.id })
@@ -218,12 +220,14 @@ export class WriteTurn extends Context.Service<
         return yield* beginUnderPolicy(begin, "enqueue", restore)
       })
 
-      const beginRun = Effect.fnUntraced(function* (turn: TurnToWrite) {
+      const beginRun = (
+        turn: TurnToWrite,
+        ownerId: OwnerId,
+        { createdAt, followUps }: { readonly createdAt: Date; readonly followUps: Begin["followUps"] }
+      ) => {
         const { content, leg, parts, request, place } = turn
         const { plan, preamble, room } = leg
-        const { ownerId } = yield* Principal
         const { answerId, log, messageId, runId } = turn.draft
-        const createdAt = new Date(yield* Clock.currentTimeMillis)
         const at = createdAt.toISOString()
         const isSaved = request.sendToModel === false
         const kept = withValues(parts.supplements)
@@ -292,12 +296,12 @@ export class WriteTurn extends Context.Service<
           historyTokens: room.forPrompt,
           idempotency: request.idempotency ?? null,
           decidedOn: place.decidedOn,
-          followUps: isSaved ? yield* followUpsOfSaved(parts.planned, savedMessage(turn)) : [],
+          followUps,
           admission: isSaved ? null : admissionRequest(findQuota(ownerId, assistantId), admitted, createdAt.getTime()),
           ...(turn.takesBack === null ? {} : { takesBack: turn.takesBack })
         }
         return { begin, first }
-      })
+      }
 
       return WriteTurn.of({ write })
     })

@@ -29,6 +29,7 @@ import { type MultipartForm, readMultipart, tooSlow } from "./Multipart.ts"
 import type { Installed, RawFields } from "./RawFields.ts"
 import { toProblems } from "./Problems.ts"
 import { decodingFormText, decodingText, hasTextOver, textOverLimit } from "./Text.ts"
+import { hasTimedBody } from "./TimedBody.ts"
 import {
   type BodyFault,
   dropFile,
@@ -267,15 +268,16 @@ const refuseType = (request: HttpServerRequest, detail: string, bounds: Bounds) 
 
 const nothing: RawBody = { value: undefined, files: [], problems: [] }
 
-const readBytes = (request: HttpServerRequest, { bodyTimeout }: Bounds, limit: number) =>
-  limitedTo(
-    bodyTimeout,
-    request.arrayBuffer.pipe(
-      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
-      Effect.mapError(unreadable)
-    ),
-    () => Effect.fail(tooSlow())
-  )
+const readBytes = (request: HttpServerRequest, { bodyTimeout }: Bounds, limit: number) => {
+  const bytes = hasTimedBody(request)
+    ? request.bytesWithin(limit, bodyTimeout)
+    : limitedTo(
+        bodyTimeout,
+        Effect.provideService(request.arrayBuffer, HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
+        () => Effect.fail("late" as const)
+      )
+  return Effect.mapError(bytes, (fault) => (fault === "late" ? tooSlow() : unreadable(fault)))
+}
 
 const wholeJson = (request: HttpServerRequest, bounds: Bounds) =>
   Effect.flatMap(readBytes(request, bounds, bounds.limits.body), readJson)
@@ -309,7 +311,7 @@ const small = 64 * 1024
 export const readJson = (bytes: ArrayBuffer): Effect.Effect<RawBody, BadRequest> =>
   bytes.byteLength > small
     ? inSteps(readingJson(bytes))
-    : Effect.suspend(() => Effect.fromResult(runSteps(readingJson(bytes))))
+    : Effect.fromResult(runSteps(readingJson(bytes)))
 
 function* readingJson(bytes: ArrayBuffer): Steps<Read<RawBody>> {
   const pieces = yield* readingText(bytes)

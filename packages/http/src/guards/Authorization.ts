@@ -42,7 +42,7 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
 
     return Authorization.of({
       apiKey: (app, { credential, endpoint }) =>
-        Effect.flatMap(HttpServerRequest, (request) => {
+        HttpServerRequest.use((request) => {
           const signed =
             documents !== null && Context.get(endpoint.annotations, TakesSignature) && Redacted.value(credential) === ""
               ? signedIn(request.url)
@@ -60,9 +60,9 @@ export const layer: Layer.Layer<Authorization, never, Keys | Links> = Layer.effe
             Redacted.value(credential) === "" && mayChange(request) && isSentByOtherSite(request, settings)
           return Effect.matchEffect(authenticate(credential, readCredentials(request)), {
             onSuccess: (principal) =>
-              Effect.andThen(
+              Effect.flatMapEager(
                 isForged ? Effect.fail(new Forbidden({ detail: forged })) : ensureScope(principal, endpoint),
-                Effect.provideService(app, Principal, principal)
+                () => Effect.provideService(app, Principal, principal)
               ),
             onFailure: (error) =>
               error._tag === "TooManyFailedKeys"

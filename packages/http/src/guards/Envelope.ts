@@ -26,7 +26,7 @@ export const withEnvelope = (cors: Cors | null) => {
       : HttpMiddleware.cors({ ...cors, exposedHeaders: ["X-Request-Id", "Retry-After", "ETag"] })
   return <E, R>(app: Effect.Effect<Response, E, R>): Effect.Effect<Response, E, R | HttpServerRequest> => {
     const known = forOtherOrigins === null ? app : forOtherOrigins(app)
-    return Effect.flatMap(HttpServerRequest, (request) => {
+    return HttpServerRequest.use((request) => {
       const id = readRequestId(request)
       const answered = isWrittenOtherwise(request) ? Effect.succeed(notFound) : known
       return Effect.catchCause(answered, (cause) => answerFor(cause, id)).pipe(

@@ -38,26 +38,28 @@ export const layer = HttpApiBuilder.group(
     const wings = yield* Wings
 
     /** The files of a message that is refused are deleted before the answer is sent. */
-    const answer = Effect.fnUntraced(function* (
+    const answer = (
       sent: Parameters<typeof readIdempotency>[0],
       { discard, raw, value }: DecodedBody<MessageBody | StatelessMessageBody>,
       rest: Partial<TurnRequest>
-    ) {
+    ) => {
       const files = receivedFiles(raw)
       const request: TurnRequest = {
         ...commonRequest(value),
         ...compact({ options: wings.options(value, raw), ignored: findIgnored(wings, value) }),
         ...rest
       }
-      const repeat = yield* readIdempotency(sent, () => {
+      const repeat = readIdempotency(sent, () => {
         const options = compact({ options: wings.options(value, { ...raw, files: raw.files.map(withoutIds) }) })
         return asked({ ...request, ...options }, files, value.background === true)
       })
-      const started = start({ ...request, ...repeat }, files)
-      return value.background === true
-        ? yield* accept(Effect.onError(started, () => discard))
-        : yield* deliver(started, value.stream === true, discard)
-    })
+      return Effect.flatMapEager(repeat, (idempotency) => {
+        const started = start({ ...request, ...idempotency }, files)
+        return value.background === true
+          ? accept(Effect.onError(started, () => discard))
+          : deliver(started, value.stream === true, discard)
+      })
+    }
 
     return handlers
       .handleRaw("send", (raw) =>

@@ -27,22 +27,20 @@ export class NodeBody {
     this.message = message
   }
 
-  /** Read once, under the limit of the first call; later calls get the same result. */
-  whole(limit: number): Effect.Effect<ArrayBuffer, BodyFault> {
-    return Effect.callback((resume) => {
-      if (!this.isRead) this.read(limit)
-      if (this.answer !== null) {
-        resume(this.answer)
-        return
-      }
-      // The bodies of a crowd end in one turn of the event loop: what follows on them takes turns.
-      const wait = (answer: BodyOutcome) => resume(Effect.andThen(Effect.yieldNow, answer))
-      this.waiting.add(wait)
-      return Effect.sync(() => {
-        this.waiting.delete(wait)
-        if (this.waiting.size === 0) this.settle(gone)
-      })
-    })
+  /** Read once, under the limit of the first call; later calls get the same result. Returns what ends the wait. */
+  whole(limit: number, resume: (answer: Effect.Effect<ArrayBuffer, BodyFault>) => void): () => void {
+    if (!this.isRead) this.read(limit)
+    if (this.answer !== null) {
+      resume(this.answer)
+      return nothing
+    }
+    // The bodies of a crowd end in one turn of the event loop: what follows on them takes turns.
+    const wait = (answer: BodyOutcome) => resume(Effect.andThen(Effect.yieldNow, answer))
+    this.waiting.add(wait)
+    return () => {
+      this.waiting.delete(wait)
+      if (this.waiting.size === 0) this.settle(gone)
+    }
   }
 
   /** In pieces, read from the connection no faster than the stream is. */
@@ -89,6 +87,8 @@ export class NodeBody {
     this.waiting.clear()
   }
 }
+
+const nothing = () => {}
 
 const tooLarge = Exit.fail<BodyFault>("too_large")
 const gone = Exit.fail<BodyFault>("gone")

@@ -2,6 +2,8 @@
  * A request of the service read straight from Node's message: address, headers and body are those that a web request made of the same
  * message would have, so routes cannot tell by which way they were called.
  */
+import { callbackLimitedTo } from "@colloquy/core/adapters"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Cookies from "effect/http/Cookies"
 import * as Headers from "effect/http/Headers"
@@ -15,6 +17,7 @@ import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ServerResponse } from "node:http"
+import type { TimedBody } from "../bodies/TimedBody.ts"
 import { type HostedMessage, requestLine } from "./HostedMessage.ts"
 import { hostHeaders } from "./HostHeaders.ts"
 import { type BodyFault, NodeBody } from "./NodeBody.ts"
@@ -32,7 +35,7 @@ type Changes = Parameters<HttpServerRequest["modify"]>[0]
 
 const decoder = new TextDecoder()
 
-export class NodeRequest extends Inspectable.Class implements HttpServerRequest {
+export class NodeRequest extends Inspectable.Class implements HttpServerRequest, TimedBody {
   readonly [TypeId]: typeof TypeId = TypeId
   readonly [HttpIncomingMessage.TypeId]: typeof HttpIncomingMessage.TypeId = HttpIncomingMessage.TypeId
   readonly url: string
@@ -87,11 +90,21 @@ export class NodeRequest extends Inspectable.Class implements HttpServerRequest 
   }
 
   get arrayBuffer(): Effect.Effect<ArrayBuffer, HttpServerError> {
-    return Effect.flatMap(MaxBodySize, (limit) =>
-      Effect.mapError(this.exchange.body.whole(limit === undefined ? Infinity : Number(limit)), (fault) =>
-        this.unreadable(fault)
+    return Effect.flatMap(MaxBodySize, (limit) => {
+      const bytes = Effect.callback<ArrayBuffer, BodyFault>((resume) =>
+        Effect.sync(this.exchange.body.whole(limit === undefined ? Infinity : Number(limit), resume))
       )
+      return Effect.mapError(bytes, (fault) => this.unreadable(fault))
+    })
+  }
+
+  bytesWithin(limit: number, time: Duration.Input): Effect.Effect<ArrayBuffer, HttpServerError | "late"> {
+    const bytes = callbackLimitedTo<ArrayBuffer, BodyFault | "late">(
+      time,
+      (resume) => this.exchange.body.whole(limit, resume),
+      () => Effect.fail("late")
     )
+    return Effect.mapError(bytes, (fault) => (fault === "late" ? fault : this.unreadable(fault)))
   }
 
   get text(): Effect.Effect<string, HttpServerError> {
