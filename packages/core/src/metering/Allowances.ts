@@ -42,7 +42,9 @@ export class Allowances extends Context.Service<
   Allowances,
   {
     /** Counts one request of the principal. */
-    readonly takeRequest: Effect.Effect<void, OverLimit | StoreUnavailable, Principal>
+    readonly takeRequest: (
+      principal: typeof Principal.Service
+    ) => Effect.Effect<void, OverLimit | StoreUnavailable, Principal>
     /** With an assistant, tokens and costs are those of this assistant, with its limits. */
     readonly report: (assistantId?: AssistantId) => Effect.Effect<AllowanceReport, StoreUnavailable, Principal>
   }
@@ -98,11 +100,11 @@ export class Allowances extends Context.Service<
           return Effect.andThen(takeMore(entry, perMinute), takeFrom(entry, quota, perMinute))
         })
 
-      const takeRequest = Principal.use(({ ownerId }) => {
+      const takeRequest = ({ ownerId }: typeof Principal.Service) => {
         const quota = findQuota(ownerId)
         if (quota.requestsPerMinute === null) return Effect.void
         return takeFrom(takenAheadEntry(requests, ownerId), quota, quota.requestsPerMinute)
-      })
+      }
 
       const report = tracedFn("Allowances.report")(function* (
         assistantId?: AssistantId

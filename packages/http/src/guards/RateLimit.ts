@@ -2,7 +2,7 @@
  * Counts each principal's requests against the quota. A refusal is a 429 or 402 whose `Retry-After` says when to try again, as is a 503 where only
  * time is missing.
  */
-import { Allowances } from "@colloquy/core"
+import { Allowances, Principal } from "@colloquy/core"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
@@ -14,8 +14,12 @@ export const layer = Layer.effect(
   RateLimit,
   Effect.gen(function* () {
     const { takeRequest } = yield* Allowances
-    const counted = Effect.mapError(takeRequest, toWireError)
-    return RateLimit.of((app) => Effect.catchIf(Effect.andThen(counted, app), isByLimit, withRetryAfter))
+    return RateLimit.of((app) => {
+      const counted = Principal.use((principal) =>
+        Effect.flatMapEager(Effect.mapErrorEager(takeRequest(principal), toWireError), () => app)
+      )
+      return Effect.catchIf(counted, isByLimit, withRetryAfter)
+    })
   })
 )
 

@@ -45,10 +45,14 @@ const whenBuilt = ({ secondsToRetry, whenNeeded }: Apps): Serve => {
   }
 }
 
+/** What a request adds to the services. Above Effect's default of eight, it would copy all services for each request. */
+const mostOfRequest = 24
+
 const serving = ({ answer, services: given }: App): Serve => {
   // A scheduler that the host has chosen stays.
   const isChosen = Context.get(given, Scheduler) !== Context.get(Context.empty(), Scheduler)
-  const services = isChosen ? given : Context.add(given, Scheduler, loopTurns())
+  const all = isChosen ? given : Context.add(given, Scheduler, loopTurns())
+  const services = Context.makeUnsafe(new Map(all.mapUnsafe), { maxDepth: mostOfRequest })
   // The requests of a crowd come in one turn of the event loop: what they need takes turns from the beginning.
   const answered = Effect.andThen(
     Effect.yieldNow,

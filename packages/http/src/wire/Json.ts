@@ -53,9 +53,11 @@ function* measureShape(text: string): Steps<Shape> {
       yield
     }
     switch (text.charCodeAt(index)) {
-      case quote:
-        index = yield* endOfString(text, index)
+      case quote: {
+        const end = text.indexOf('"', index + 1)
+        index = end === -1 || isEscaped(text, end) ? yield* endOfString(text, index) : end
         break
+      }
       case comma:
         values++
         break
