@@ -121,7 +121,7 @@ export class RunLeg extends Context.Service<
             }),
           traced("invoke_agent", { attributes: legAttributes(leg) }),
           // Only the work can be interrupted. A fiber that could be stopped before its first step would end without settling anything.
-          (work) => fibers.fork(work, { uninterruptible: true, startImmediately: true })
+          (work) => fibers.fork(work, { uninterruptible: true })
         )
         if (fibers.isClosed()) leg.log.close("lost")
       })
