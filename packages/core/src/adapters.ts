@@ -23,6 +23,7 @@ export {
   DeliveryId
 } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
+export { pullStream } from "./primitives/PullStream.ts"
 export { type DeepPartial, withDefaults } from "./primitives/Settings.ts"
 export type { WingLayers } from "./primitives/WingLayer.ts"
 export { runYielding } from "./primitives/RunYielding.ts"

@@ -178,7 +178,11 @@ export class Decisions extends Context.Service<
             kind: expiryKind,
             payload: ExpiryPayload,
             // No record waits: the follow-up is stored in the transaction in which the run begins to wait.
-            run: (payload) => goesOn(admissions.admit(() => rejectExpired(payload)), "to go on after a rejected call")
+            run: (payload) =>
+              goesOn(
+                admissions.admit(() => rejectExpired(payload)),
+                "to go on after a rejected call"
+              )
           })
         )
 
