@@ -148,6 +148,7 @@ const appendArguments = (lease: Lease, events: ReadonlyArray<LogEvent>, ownerId:
 
 const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId, at: Date) => ({
   ...appendArguments(lease, settlement.events, ownerId),
+  thread: knownId(lease.threadId),
   status: settlement.status,
   at,
   ...turnMessageArguments(settlement.answer, "assistant"),

@@ -93,7 +93,7 @@ const settleRun = sqlFunction(
   p_message_id uuid, p_message_tokens integer, p_message_at timestamptz, p_message_body text,
   p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint,
   p_estimated boolean, p_steps integer, p_model text,
-  p_run uuid default null, p_first integer default null, p_last integer default null, p_events text default null,
+  p_thread uuid default null, p_run uuid default null, p_first integer default null, p_last integer default null, p_events text default null,
   p_message_role text default 'assistant', p_message_status text default 'COMPLETED', p_message_results text default '[]',
   p_cost double precision default null, p_first_token_at timestamptz default null, p_fault text default null,
   p_explanation text default null, p_charge_provider text default null, p_charge_purpose text default null,
@@ -110,13 +110,14 @@ declare
   v_is_heard boolean;
   v_run {schema}.runs;
 begin
-  -- One statement locks the thread first and then the run, and gives the newest version of both.
+  -- One statement locks the thread first and then the run, and gives the newest version of both. Both are named by their keys: without
+  -- statistics, a join that finds the thread by the run may read all threads of the owner.
   select thread.id, thread.assistant_id, thread.message_count, thread.tokens, thread.active, run.status, run.last_sequence,
       run.watched or run.cancel_requested
     into v_thread, v_assistant, v_messages, v_tokens, v_active, v_found, v_last, v_is_heard
-    from {schema}.runs run
-    join {schema}.threads thread on thread.id = run.thread_id and thread.owner = run.owner
-    where run.id = p_run and run.owner = p_owner and run.token = p_token for no key update of thread, run;
+    from {schema}.threads thread
+    join {schema}.runs run on run.id = p_run and run.owner = p_owner and run.token = p_token and run.thread_id = thread.id
+    where thread.id = p_thread and thread.owner = p_owner for no key update of thread, run;
   if not found then
     return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, case when p_charge_purpose is null then p_charges else
       json_build_array(json_build_object(

@@ -127,10 +127,13 @@ begin
   if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
   if p_decided_on is not null and p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
-  if v_in_session and exists (
-    select from {schema}.realtime_sessions
-      where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
-  ) then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
+  -- Not one condition: the server starts a query for it, also when its first half is false.
+  if v_in_session then
+    if exists (
+      select from {schema}.realtime_sessions
+        where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
+    ) then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
+  end if;
   if v_active > 0 then
     select run_id into v_ahead from {schema}.active_runs where thread_id = p_thread and owner = p_owner order by place limit 1;
     select max(place) + 1 into v_place from {schema}.active_runs where thread_id = p_thread and owner = p_owner;
