@@ -74,7 +74,12 @@ export class KnownHistories {
     if (known === undefined || known.lastId === answer.id) return
     if (known.messages.at(-1)?.runId !== runId) return this.forget(owner, answer.threadId)
     const { floor, revision, tokens } = known
-    this.keep(owner, addedTo(known, answer), { floor, tokens: tokens + answer.tokens, revision, size: known.size + size })
+    this.keep(owner, addedTo(known, answer), {
+      floor,
+      tokens: tokens + answer.tokens,
+      revision,
+      size: known.size + size
+    })
   }
 
   forget(owner: OwnerId, thread: ThreadId): void {

@@ -151,7 +151,10 @@ describe("sessions", () => {
     Effect.gen(function* () {
       const { sendMany, sent } = yield* open({ size: 1 })
       yield* sendMany(17)
-      assert.deepStrictEqual(connectionsOf(sent), Array.from({ length: 16 }, () => 1))
+      assert.deepStrictEqual(
+        connectionsOf(sent),
+        Array.from({ length: 16 }, () => 1)
+      )
     })
   )
 
