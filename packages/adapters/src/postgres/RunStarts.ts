@@ -18,11 +18,11 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, type Database, callWithLockTimeout, statements } from "./Database.ts"
+import { type Arguments, type Database, callWithLockTimeout, givenArguments, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import type { KnownHistories, KnownHistory } from "./KnownHistories.ts"
 import { logArguments } from "./LogBatches.ts"
-import { messageArguments } from "./MessageRecord.ts"
+import { turnMessageArguments } from "./MessageRecord.ts"
 import {
   decodeGranted,
   decodeLease,
@@ -69,7 +69,7 @@ export const runStarts = (
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
-    const statement = keptStatement(name, () =>
+    const statement = keptStatement(name, args, () =>
       withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
     )
     return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), wholeTokens(historyTokens)])
@@ -95,7 +95,7 @@ export const runStarts = (
       if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
       const at = new Date(yield* Clock.currentTimeMillis)
       const args = { ...beginArguments(begin, ownerId, at, known), holder: holder() }
-      const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
+      const rows = yield* start("RunStore.begin", "begin_run", givenArguments(args), historyTokens)
       const row = rows[0]
       if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
       switch (row?.outcome) {
@@ -261,7 +261,6 @@ const beginArguments = (
   run: newRowId(run.id),
   thread: knownId(run.threadId),
   answer: newRowId(run.answerId),
-  stream: run.stream,
   provider: toText(run.provider),
   model: toText(run.model),
   plan: JSON.stringify(run.plan),
@@ -269,11 +268,11 @@ const beginArguments = (
   schedule: run.scheduleId === null ? null : newRowId(run.scheduleId),
   parent: run.parentRunId === null ? null : knownId(run.parentRunId),
   created_at: run.createdAt,
-  leg_start: events[0]?.sequence ?? 1,
-  ...messageArguments(message),
+  ...turnMessageArguments(message, "user"),
   ...logArguments(events),
-  mode,
-  saves,
+  stream: run.stream || null,
+  mode: mode === "enqueue" ? null : mode,
+  saves: saves || null,
   max_queued: maxQueued,
   lease: Duration.toMillis(lease),
   ...keyArguments(idempotency),
@@ -336,7 +335,6 @@ const continueArguments = (next: Continue, ownerId: OwnerId) => ({
   ...answersArguments(next, ownerId),
   answer: newRowId(next.answerId),
   stream: next.stream,
-  leg_start: next.events[0]?.sequence ?? null,
   ...logArguments(next.events),
   lease: Duration.toMillis(next.lease),
   ...admissionArguments(next.admission, next.historyTokens)
