@@ -39,7 +39,7 @@ export { addUsage, isSameUsage, noUsage, totalTokens } from "./primitives/Usage.
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: principals, and the keys that prove who is asking. */
-export { actorName } from "./access/Principal.ts"
+export { actorName, callerNow } from "./access/Principal.ts"
 export { allows } from "./access/KeyScope.ts"
 export { type KeyGrant, KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
 export { AuditEntry, type AuditPage, AuditStore, type AuditStorePort } from "./access/AuditLog.ts"

@@ -69,14 +69,14 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
     query: querying(true),
     brief: querying(false),
     lockingWrite: (operation, text, parameters) => {
-      const unshared = run({ text, parameters: [...parameters, null], exclusive: true })
-      if (!shared) return decoded(guarded(operation, unshared))
+      const unshared = () => run({ text, parameters: [...parameters, null], exclusive: true })
+      if (!shared) return decoded(guarded(operation, unshared()))
       const sharing = run({ text, parameters: [...parameters, waitLimit], exclusive: false })
       // The server has rolled back everything that the first attempt did, so the statement can be sent again.
       return decoded(
         guarded(
           operation,
-          Effect.catchIf(sharing, isLockTimeout, () => unshared)
+          Effect.catchIf(sharing, isLockTimeout, unshared)
         )
       )
     }

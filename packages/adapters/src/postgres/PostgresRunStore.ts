@@ -2,6 +2,7 @@
 import { type OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import {
   type Appended,
+  callerNow,
   isAtRest,
   type Lease,
   type LogBatch,
@@ -10,7 +11,6 @@ import {
   RunStore,
   type Settlement
 } from "@colloquy/core/adapters"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { call, callWithLockTimeout, type Database, givenArguments, type Parameter, statements } from "./Database.ts"
@@ -70,8 +70,9 @@ const writes = (
     },
 
     settle: Effect.fnUntraced(function* (lease, settlement) {
-      const { ownerId } = yield* Principal
-      const values = settleArguments(lease, settlement, ownerId, new Date(yield* Clock.currentTimeMillis))
+      const { now, principal } = yield* callerNow
+      const { ownerId } = principal
+      const values = settleArguments(lease, settlement, ownerId, new Date(now))
       const args = givenArguments(values)
       const statement = keptStatement(
         "settle_run",

@@ -4,15 +4,16 @@
  * Each sends one statement; those that write call one function of the schema, which locks the thread first.
  */
 import { type OwnerId, Principal, type ThreadId } from "@colloquy/core"
-import type {
-  AdmissionRequest,
-  CallAnswers,
-  Begin,
-  BudgetRequest,
-  Continue,
-  RefusedByLimit,
-  RunStore,
-  Started
+import {
+  type AdmissionRequest,
+  callerNow,
+  type CallAnswers,
+  type Begin,
+  type BudgetRequest,
+  type Continue,
+  type RefusedByLimit,
+  type RunStore,
+  type Started
 } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -89,12 +90,12 @@ export const runStarts = (
 
   return {
     begin: Effect.fnUntraced(function* (begin) {
-      const { ownerId } = yield* Principal
+      const { now, principal } = yield* callerNow
+      const { ownerId } = principal
       const { historyTokens, message, run, takesBack } = begin
       const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
       if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
-      const at = new Date(yield* Clock.currentTimeMillis)
-      const args = { ...beginArguments(begin, ownerId, at, known), holder: holder() }
+      const args = { ...beginArguments(begin, ownerId, new Date(now), known), holder: holder() }
       const rows = yield* start("RunStore.begin", "begin_run", givenArguments(args), historyTokens)
       const row = rows[0]
       if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
