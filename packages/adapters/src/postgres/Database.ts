@@ -73,12 +73,7 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
       if (!shared) return decoded(guarded(operation, unshared()))
       const sharing = run({ text, parameters: [...parameters, waitLimit], exclusive: false })
       // The server has rolled back everything that the first attempt did, so the statement can be sent again.
-      return decoded(
-        guarded(
-          operation,
-          Effect.catchIf(sharing, isLockTimeout, unshared)
-        )
-      )
+      return decoded(guarded(operation, Effect.catchIf(sharing, isLockTimeout, unshared)))
     }
   }
 }

@@ -106,16 +106,7 @@ interface Brand<Id> {
 }
 
 /** The first 48 bits are the time; the rest is random. */
-const uuidVersion7 = (nowMillis: number): string =>
-  `${timeText(nowMillis)}-7${globalThis.crypto.randomUUID().slice(15)}`
-
-/** Several ids are made in one millisecond, and writing the time takes longer than the rest. */
-let written = { millis: 0, text: "00000000-0000" }
-
-const timeText = (millis: number): string => {
-  if (written.millis !== millis) {
-    const time = millis.toString(16).padStart(12, "0")
-    written = { millis, text: `${time.slice(0, 8)}-${time.slice(8)}` }
-  }
-  return written.text
+const uuidVersion7 = (nowMillis: number): string => {
+  const time = nowMillis.toString(16).padStart(12, "0")
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${globalThis.crypto.randomUUID().slice(15)}`
 }

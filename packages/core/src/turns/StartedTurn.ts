@@ -33,9 +33,9 @@ export const startedTurn = (
 ): StartedTurn => new Started(ids, ignored, makeEvents, log)
 
 class Started implements StartedTurn {
-  readonly threadId: ThreadId
-  readonly assistantId: AssistantId
-  readonly runId: RunId
+  declare readonly threadId: ThreadId
+  declare readonly assistantId: AssistantId
+  declare readonly runId: RunId
   readonly ignored: ReadonlyArray<IgnoredOption>
   readonly reply: StartedTurn["reply"]
   private readonly makeEvents: () => StartedTurn["events"]
@@ -46,9 +46,7 @@ class Started implements StartedTurn {
     makeEvents: () => StartedTurn["events"],
     log: RunLog<TurnEvent> | undefined
   ) {
-    this.threadId = ids.threadId
-    this.assistantId = ids.assistantId
-    this.runId = ids.runId
+    Object.assign(this, ids)
     this.ignored = ignored
     this.makeEvents = makeEvents
     const whole = () => Effect.flatMap(Stream.runCollect(makeEvents()), (all) => replyFromEvents(ids, all))

@@ -110,11 +110,9 @@ export class WriteTurn extends Context.Service<
         const { request, place } = turn
         const { log } = turn.draft
         const { now, principal } = yield* callerNow
-        const saves = request.sendToModel === false
-        const { begin, first } = beginRun(turn, principal.ownerId, {
-          createdAt: new Date(now),
-          followUps: saves ? yield* followUpsOfSaved(turn.parts.planned, savedMessage(turn)) : []
-        })
+        const ordersOfSaved =
+          request.sendToModel === false ? yield* followUpsOfSaved(turn.parts.planned, savedMessage(turn)) : []
+        const { begin, first } = beginRun(turn, principal.ownerId, new Date(now), ordersOfSaved)
         const policy = turn.takesBack === null ? (request.busy ?? settings.busy) : "reject"
         const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
           fork(goOnLater(turn, begin, first))
@@ -219,11 +217,7 @@ export class WriteTurn extends Context.Service<
         return yield* beginUnderPolicy(begin, "enqueue", restore)
       })
 
-      const beginRun = (
-        turn: TurnToWrite,
-        ownerId: OwnerId,
-        { createdAt, followUps }: { readonly createdAt: Date; readonly followUps: Begin["followUps"] }
-      ) => {
+      const beginRun = (turn: TurnToWrite, ownerId: OwnerId, createdAt: Date, orders: Begin["followUps"]) => {
         const { content, leg, parts, request, place } = turn
         const { plan, preamble, room } = leg
         const { answerId, log, messageId, runId } = turn.draft
@@ -295,7 +289,7 @@ export class WriteTurn extends Context.Service<
           historyTokens: room.forPrompt,
           idempotency: request.idempotency ?? null,
           decidedOn: place.decidedOn,
-          followUps,
+          followUps: orders,
           admission: isSaved ? null : admissionRequest(findQuota(ownerId, assistantId), admitted, createdAt.getTime()),
           ...(turn.takesBack === null ? {} : { takesBack: turn.takesBack })
         }
