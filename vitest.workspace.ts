@@ -40,6 +40,18 @@ const short = [
 
 const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
 
+/** Visits of the studio. They see the page as it is published: a browser loads it with half of the work that the single files are. */
+const visits = ["packages/studio/test/studio{,.*}.integration.test.ts"]
+
+const publishedPage = {
+  name: "published-page",
+  load: async (id: string) => {
+    if (!id.endsWith("/packages/studio/src/PageFiles.ts")) return null
+    const { buildPage, pageModule } = await import("./scripts/StudioPage.ts")
+    return pageModule(await buildPage())
+  }
+}
+
 export default defineConfig({
   ...sources,
   test: {
@@ -71,7 +83,19 @@ export default defineConfig({
             "test/**/*.integration.test.ts",
             "examples/**/*.integration.test.ts"
           ],
-          exclude: [...never, ...together]
+          exclude: [...never, ...together, ...visits]
+        }
+      },
+      {
+        ...sources,
+        plugins: [publishedPage],
+        test: {
+          ...integration,
+          name: "integration-studio",
+          include: visits,
+          exclude: never,
+          isolate: false,
+          setupFiles: ["./test/NoTraces.ts"]
         }
       },
       {
