@@ -35,7 +35,8 @@ const alone = [
 /** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
 const short = [
   "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
-  "packages/{colloquy,http}/test/**/*.integration.test.ts"
+  "packages/{colloquy,http}/test/**/*.integration.test.ts",
+  "packages/server/test/{agui,attachments,documents,limits,media,memory,openai,owners,realtime,typed,video,voiceparts}.integration.test.ts"
 ]
 
 const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
