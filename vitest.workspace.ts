@@ -1,5 +1,5 @@
-// Three projects: `unit` (all day long, no process and no server needed), and two of integration (real sockets, processes, databases): one with a
-// process for each file, and one whose files share two. `--project "integration*"` are both.
+// Four projects: `unit` (all day long, no process and no server needed), and three of integration (real sockets, processes, databases): one with a
+// process for each file, and two whose files share processes. `--project "integration*"` are all three.
 import { globSync } from "node:fs"
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
@@ -41,7 +41,7 @@ const short = [
 
 const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
 
-/** Visits of the studio. They see the page as it is published: a browser loads it with half of the work that the single files are. */
+/** Visits of the studio see its page as it is published, which a browser loads with less work than the single files (decision 90). */
 const visits = ["packages/studio/test/studio{,.*}.integration.test.ts"]
 
 const publishedPage = {
