@@ -1,5 +1,5 @@
-// Three projects: `unit` (all day long, no process and no server needed), and two of integration (real sockets, processes, databases): one with a
-// process for each file, and one whose files share two. `--project "integration*"` are both.
+// Four projects: `unit` (all day long, no process and no server needed), and three of integration (real sockets, processes, databases): one with a
+// process for each file, and two whose files share processes. `--project "integration*"` are all three.
 import { globSync } from "node:fs"
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
@@ -35,10 +35,23 @@ const alone = [
 /** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
 const short = [
   "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
-  "packages/{colloquy,http}/test/**/*.integration.test.ts"
+  "packages/{colloquy,http}/test/**/*.integration.test.ts",
+  "packages/server/test/{agui,attachments,documents,limits,media,memory,openai,owners,realtime,typed,video,voiceparts}.integration.test.ts"
 ]
 
 const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
+
+/** Visits of the studio see its page as it is published, which a browser loads with less work than the single files (decision 90). */
+const visits = ["packages/studio/test/studio{,.*}.integration.test.ts"]
+
+const publishedPage = {
+  name: "published-page",
+  load: async (id: string) => {
+    if (!id.endsWith("/packages/studio/src/PageFiles.ts")) return null
+    const { buildPage, pageModule } = await import("./scripts/StudioPage.ts")
+    return pageModule(await buildPage())
+  }
+}
 
 export default defineConfig({
   ...sources,
@@ -71,7 +84,19 @@ export default defineConfig({
             "test/**/*.integration.test.ts",
             "examples/**/*.integration.test.ts"
           ],
-          exclude: [...never, ...together]
+          exclude: [...never, ...together, ...visits]
+        }
+      },
+      {
+        ...sources,
+        plugins: [publishedPage],
+        test: {
+          ...integration,
+          name: "integration-studio",
+          include: visits,
+          exclude: never,
+          isolate: false,
+          setupFiles: ["./test/NoTraces.ts"]
         }
       },
       {

@@ -8,6 +8,7 @@ import { mkdir } from "node:fs/promises"
 import { chromium, type Page } from "playwright-core"
 import { type RunningServer, startServer } from "../packages/server/src/Server.ts"
 import { readSettings } from "../packages/server/src/Settings.ts"
+import { chromiumPath } from "../test/chromiumPath.ts"
 import { scenes } from "./screenshots/scenes.ts"
 
 const folder = "screenshots"
@@ -34,7 +35,7 @@ const environment = {
 }
 const server = await startServer(await Effect.runPromise(readSettings(environment)))
 const browser = await chromium.launch({
-  executablePath: process.env["TEST_CHROMIUM"] ?? "/usr/bin/chromium",
+  ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }),
   args: [
     "--no-sandbox",
     "--no-first-run",

@@ -4,8 +4,7 @@
  */
 import { describe, it } from "@effect/vitest"
 import { type Browser, chromium } from "playwright-core"
-import { accessSync, constants } from "node:fs"
-import { delimiter, join } from "node:path"
+import { chromiumPath } from "./chromiumPath.ts"
 
 declare module "vitest" {
   interface TaskMeta {
@@ -13,18 +12,6 @@ declare module "vitest" {
     readonly browser?: string
   }
 }
-
-const isProgram = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const onPath = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "chromium"))
-const path = [process.env["TEST_CHROMIUM"] ?? "", ...onPath].find((each) => each !== "" && isProgram(each))
 
 const reason =
   "there is no Chromium; install it (on Debian: sudo scripts/install-chromium.sh) or set TEST_CHROMIUM to its path"
@@ -45,8 +32,9 @@ const launchFrom =
 
 /** `body` receives what starts the browser. */
 export const inChromium = (body: (launch: Launch) => void): void => {
-  if (path !== undefined) {
-    describe("in Chromium", { meta: { browser: "Chromium" } }, () => body(launchFrom(path)))
+  if (chromiumPath !== undefined) {
+    const launch = launchFrom(chromiumPath)
+    describe("in Chromium", { meta: { browser: "Chromium" } }, () => body(launch))
     return
   }
   it.skipIf(process.env["CI"] !== "true")(`in Chromium (${reason})`, { meta: { browser: "missing" } }, () => {

@@ -12,6 +12,7 @@ import { join } from "node:path"
 import pg from "pg"
 import { type RunningServer } from "../../packages/server/src/Server.ts"
 import { keyOf, startDemo } from "../../packages/server/test/TestServer.ts"
+import { builtCopy } from "../../scripts/Copy.ts"
 import { onPostgres } from "../databases.ts"
 import { type Frame, frames } from "./Frames.ts"
 import { root, type Snippet, snippets } from "./Pages.ts"
@@ -55,9 +56,9 @@ const programOf = (snippet: Snippet, frame: Frame | undefined): string => {
     .replaceAll("{ROOT}", root)
 }
 
-const write = (snippet: Snippet): string => {
+const write = (snippet: Snippet, to = folder): string => {
   const frame = frameOf(snippet)
-  const file = join(folder, fileOf(snippet, frame))
+  const file = join(to, fileOf(snippet, frame))
   writeFileSync(file, programOf(snippet, frame))
   return file
 }
@@ -89,7 +90,12 @@ const runner = (kind: string, wanted: ReadonlyArray<Snippet>, environment: Reado
   let running: Promise<{ readonly results: ReadonlyArray<Result>; readonly output: string }> | undefined
   const runAll = async () => {
     const report = join(work, `${kind}.json`)
-    const command = [...node, join(import.meta.dirname, "Runner.ts"), report, ...wanted.map(write)]
+    const command = [
+      ...node,
+      join(import.meta.dirname, "Runner.ts"),
+      report,
+      ...wanted.map((snippet) => write(snippet))
+    ]
     const { output } = await run(command, work, { KEY: keyOf(server), ...environment })
     const results: ReadonlyArray<Result> = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : []
     return { results, output }
@@ -150,23 +156,27 @@ describe("the snippets of the guide", () => {
     }
   })
 
-  it("have the types that they need", async () => {
-    for (const snippet of programs.filter((each) => !isRunElsewhere(each))) write(snippet)
-    const options = {
-      extends: join(root, "tsconfig.base.json"),
-      compilerOptions: {
-        noEmit: true,
-        customConditions: ["colloquy-source"],
-        allowImportingTsExtensions: true,
-        rewriteRelativeImportExtensions: false,
-        jsx: "react-jsx"
-      },
-      // What packages without types are declared to be stands beside the sources that use them.
-      include: ["*.ts", "*.tsx", join(root, "packages/*/src/**/*.d.ts")]
+  it("have the types that they need, as the packages are published", { timeout: 300_000 }, async () => {
+    using built = builtCopy()
+    const place = mkdtempSync(join(built.folder, "examples/.snippets-"))
+    try {
+      for (const snippet of programs.filter((each) => !isRunElsewhere(each))) write(snippet, place)
+      const options = {
+        extends: join(root, "tsconfig.base.json"),
+        compilerOptions: {
+          noEmit: true,
+          allowImportingTsExtensions: true,
+          rewriteRelativeImportExtensions: false,
+          jsx: "react-jsx"
+        },
+        include: ["*.ts", "*.tsx"]
+      }
+      writeFileSync(join(place, "tsconfig.json"), JSON.stringify(options))
+      const ended = await run([process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", place], place)
+      assert.isTrue(ended.ok, ended.output)
+    } finally {
+      rmSync(place, { recursive: true, force: true })
     }
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(options))
-    const ended = await run([process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", folder], folder)
-    assert.isTrue(ended.ok, ended.output)
   })
 
   describe("run", () => {

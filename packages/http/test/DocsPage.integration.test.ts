@@ -17,8 +17,8 @@ interface Violation {
 
 const faults = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<{ readonly violations: ReadonlyArray<Violation> }>(
-    "axe.run(document, { resultTypes: ['violations'] })"
+  const violations = await page.evaluate<ReadonlyArray<Violation>>(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"
   )
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`))
 }

@@ -1,5 +1,5 @@
 // The command `colloquy`, as processes of their own.
-import { assert, describe, it } from "@effect/vitest"
+import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
 import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
@@ -12,6 +12,7 @@ import { promisify } from "node:util"
 import pg from "pg"
 import { scratchDatabase } from "./ScratchDatabase.ts"
 import { spawnServer } from "./ServerProcess.ts"
+import { builtCopy, type Copy } from "../../../scripts/Copy.ts"
 import { onPostgres } from "../../../test/databases.ts"
 import { bareEnvironment } from "../../../test/environment.ts"
 
@@ -331,12 +332,17 @@ onPostgres((url) => {
 
 describe("colloquy new", () => {
   const root = join(import.meta.dirname, "../../..")
-  /** Inside of the repository, so that its packages are found without an installation. */
+  let built: Copy
+  beforeAll(() => {
+    built = builtCopy()
+  }, 240_000)
+  afterAll(() => built[Symbol.dispose]())
+
+  /** Inside of a built copy, so that the packages are found without an installation, as they are published. */
   const inside = async () => {
-    const path = await mkdtemp(join(root, "examples/.new-"))
+    const path = await mkdtemp(join(built.folder, "examples/.new-"))
     return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
   }
-  const node = ["--conditions=colloquy-source", "--disable-warning=ExperimentalWarning"]
   const run = promisify(execFile)
 
   it("refuses a folder with files, and a host that it does not know", async () => {
@@ -357,7 +363,7 @@ describe("colloquy new", () => {
       const told = await call(["new", join(folder.path, host), "--host", host, "--json"])
       assert.strictEqual(told.status, 0, told.text)
       assert.include(JSON.parse(told.text), { host })
-      const ended = await run(process.execPath, [...node, "--test", "assistant.test.ts"], {
+      const ended = await run(process.execPath, ["--test", "assistant.test.ts"], {
         cwd: join(folder.path, host),
         env: bareEnvironment
       })
@@ -365,7 +371,6 @@ describe("colloquy new", () => {
     }
     const compilerOptions = {
       noEmit: true,
-      customConditions: ["colloquy-source"],
       allowImportingTsExtensions: true,
       rewriteRelativeImportExtensions: false,
       lib: ["es2024", "dom", "dom.iterable"],
@@ -375,7 +380,7 @@ describe("colloquy new", () => {
     const config = {
       extends: join(root, "tsconfig.base.json"),
       compilerOptions,
-      include: ["*/**/*.ts", "*/**/*.tsx", join(root, "packages/*/src/**/*.d.ts")]
+      include: ["*/**/*.ts", "*/**/*.tsx"]
     }
     await writeFile(join(folder.path, "tsconfig.json"), JSON.stringify(config))
     const types = await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder.path], {
@@ -388,7 +393,7 @@ describe("colloquy new", () => {
     it(`writes a server of ${host} that answers in a stream`, async () => {
       await using folder = await inside()
       assert.strictEqual((await call(["new", join(folder.path, "app"), "--host", host])).status, 0)
-      const child = spawn(process.execPath, [...node, "server.ts"], {
+      const child = spawn(process.execPath, ["server.ts"], {
         cwd: join(folder.path, "app"),
         env: { ...bareEnvironment, PORT: "0" }
       })

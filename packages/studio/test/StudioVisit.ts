@@ -37,17 +37,19 @@ export const visit = async (browser: Browser, address: string, options: BrowserC
 
 /**
  * Repeats a check after each frame of the page until it passes. Every assertion about what a page shows goes through it: the result of an
- * act is there when the page has drawn it, and not at once.
+ * act is there when the page has drawn it, and not at once. Pauses between the looks, which grow to 50 milliseconds, leave the CPU to the
+ * page and its server.
  */
 export const soon = async (page: Page, check: () => Promise<void>): Promise<void> => {
   const end = performance.now() + patience
-  for (;;) {
+  for (let looks = 0; ; looks++) {
     try {
       return await check()
     } catch (error) {
       if (performance.now() > end || page.isClosed()) throw error
       // A page that is being loaded again draws no frame.
-      await page.evaluate("new Promise(requestAnimationFrame)").catch(() => page.waitForLoadState("domcontentloaded"))
+      const pause = `new Promise((done) => setTimeout(() => requestAnimationFrame(done), ${5 * Math.min(looks, 10)}))`
+      await page.evaluate(pause).catch(() => page.waitForLoadState("domcontentloaded"))
     }
   }
 }
@@ -147,9 +149,9 @@ const stillness = `Promise.allSettled(
 /** The problems that axe finds on the current page. */
 export const faults = async (page: Page): Promise<ReadonlyArray<string>> => {
   await page.evaluate(stillness)
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<{ readonly violations: ReadonlyArray<Violation> }>(
-    "axe.run(document, { resultTypes: ['violations'] })"
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source)
+  const violations = await page.evaluate<ReadonlyArray<Violation>>(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)"
   )
   return violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary}`)

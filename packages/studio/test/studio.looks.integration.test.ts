@@ -1,5 +1,5 @@
-/** How the studio looks and works: with a screen reader, on a phone, with the keyboard only, with a server that dies; and its size. */
-import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+/** How the studio looks and works: with a screen reader, on a phone, with the keyboard only, and with a server that dies. */
+import { assert, afterAll, beforeAll, it } from "@effect/vitest"
 import { createServer } from "node:net"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -292,76 +292,6 @@ inChromium((launch) => {
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
-  })
-
-  describe("its weight", () => {
-    /** What the page and all its files weigh that the browser has loaded; the typeface has a limit of its own. */
-    const weigh = async (page: Page, url: string): Promise<number> => {
-      const paths = await page.evaluate<ReadonlyArray<string>>(
-        `[location.pathname, ...performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)].filter((path) => !path.startsWith("/api") && !path.endsWith(".woff2"))`
-      )
-      assert.isAbove(paths.length, 20)
-      let size = 0
-      for (const path of new Set(paths)) {
-        const response = await fetch(url + path, { headers: { "accept-encoding": "gzip" } })
-        assert.strictEqual(response.headers.get("content-encoding"), "gzip", path)
-        // `fetch` decompresses; the length that the server states is that of the compressed bytes.
-        const length = Number(response.headers.get("content-length") ?? "NaN")
-        await response.arrayBuffer()
-        size += length
-      }
-      return size
-    }
-
-    it("is at most 60 kB over the wire at a first visit, libraries and all but the typeface, and 85 kB with an answer", async () => {
-      const own = await startDemo()
-      try {
-        await using visitor = await visit(browser, `${own.url}/#key=${keyOf(own)}`)
-        const { page } = visitor
-        await page.getByRole("list", { name: "Beginnings" }).waitFor()
-        assert.isAtMost(await weigh(page, own.url), 60_000)
-        await say(page, "Show me some markdown")
-        await finished(page)
-        assert.isAtMost(await weigh(page, own.url), 85_000)
-      } finally {
-        await own.stop()
-      }
-    })
-
-    it("is at most 40 kB more for each room", async () => {
-      for (const room of ["Runs", "Playground", "Tests", "Knowledge", "Voice"]) {
-        await using visitor = await visit(browser, address)
-        await visitor.page.locator("main .composer").waitFor()
-        const loaded = (): Promise<ReadonlyArray<string>> =>
-          visitor.page.evaluate(
-            `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api"))`
-          )
-        const before = new Set(await loaded())
-        await openRoom(visitor.page, room)
-        await visitor.page.getByRole("heading", { name: room === "Voice" ? /^Talk to/ : room, exact: true }).waitFor()
-        const more = [...new Set(await loaded())].filter((path) => !before.has(path))
-        assert.isAbove(more.length, 3, room)
-        let size = 0
-        for (const path of more) {
-          const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
-          size += Number(response.headers.get("content-length") ?? "NaN")
-          await response.arrayBuffer()
-        }
-        assert.isAtMost(size, 40_000, room)
-      }
-    })
-
-    it("lets the first paint come within a second", async () => {
-      const paints: Array<number> = []
-      for (let index = 0; index < 5; index++) {
-        await using visitor = await visit(browser, address)
-        await visitor.page.locator("main .composer").first().waitFor()
-        paints.push(
-          await visitor.page.evaluate<number>(`performance.getEntriesByName("first-contentful-paint")[0].startTime`)
-        )
-      }
-      assert.isBelow(Math.min(...paints), 1000)
-    })
   })
 
   it("works with the keyboard alone, also where the API is at the root", async () => {

@@ -31,12 +31,15 @@ export interface Connection {
   readonly hold: (isHeld: boolean) => void
 }
 
-/** The translation of one connection, with the state that its protocol needs. All functions are synchronous. */
+/**
+ * The translation of one connection, with the state that its protocol needs. All functions are synchronous. What takes a value of Node's types is
+ * a method, here and in `FrontDoor`: a door made for these fits the declarations of `colloquy` too, in which they have fewer members.
+ */
 export interface SessionWire {
   /** The owner is known, and the client is read from now on. */
   readonly open?: () => void
   readonly onText: (text: string, bytes: number) => void
-  readonly onBinary: (bytes: Buffer) => void
+  onBinary(bytes: Buffer): void
   readonly event: (event: ServiceEvent) => void
   readonly audio: (itemId: string, base64: Uint8Array, format: AudioFormat) => void
   /** The error of a frame that is too large, before the connection is closed. */
@@ -46,7 +49,7 @@ export interface SessionWire {
 export interface FrontDoor {
   /** Below the base path, such as `/threads/realtime`. */
   readonly path: string
-  readonly proof: (request: IncomingMessage, query: URLSearchParams) => Proof
+  proof(request: IncomingMessage, query: URLSearchParams): Proof
   /** The subprotocol to agree on, of those that the client offers. */
   readonly subprotocol: (offered: ReadonlySet<string>) => string | false
   readonly wire: (connection: Connection) => SessionWire

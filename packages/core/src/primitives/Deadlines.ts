@@ -125,14 +125,17 @@ export class Deadlines extends Context.Service<Deadlines, DeadlinesPort>()("@col
   static readonly layer: Layer.Layer<Deadlines> = Layer.effect(Deadlines, makeDeadlines)
 }
 
-/** By the deadlines that the fiber brings along, as that of a request does; a fiber without them has a timer of its own. */
-const byDeadlines = <A, E, R>(
-  shared: (deadlines: DeadlinesPort) => Effect.Effect<A, E, R>,
-  alone: () => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
+/** With deadlines of its own. */
+const alone = <A, E, R>(use: (deadlines: DeadlinesPort) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.scoped(Effect.flatMap(makeDeadlines, (deadlines) => Effect.provideContext(use(deadlines), context)))
+  )
+
+/** By the deadlines that the fiber brings along, as that of a request does. */
+const byDeadlines = <A, E, R>(use: (deadlines: DeadlinesPort) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => {
     const deadlines = Context.getOrUndefined(fiber.context, Deadlines)
-    return deadlines === undefined ? alone() : shared(deadlines)
+    return deadlines === undefined ? alone(use) : use(deadlines)
   })
 
 /** Limits what runs for every request. */
@@ -140,35 +143,17 @@ export const limitedTo = <A, E, R, E2>(
   time: Duration.Input,
   effect: Effect.Effect<A, E, R>,
   late: () => Effect.Effect<never, E2>
-): Effect.Effect<A, E | E2, R> =>
-  byDeadlines(
-    ({ within }) => within(time, effect, late),
-    () => Effect.timeoutOrElse(effect, { duration: time, orElse: late })
-  )
+): Effect.Effect<A, E | E2, R> => byDeadlines(({ within }) => within(time, effect, late))
 
 /** Runs a function that answers by a callback, and calls `late` in its place when the time is over. */
 export const callbackLimitedTo = <A, E>(
   time: Duration.Input,
   begin: Begin<A, E>,
   late: () => Effect.Effect<A, E>
-): Effect.Effect<A, E> =>
-  byDeadlines(
-    ({ callback }) => callback(time, begin, late),
-    () => Effect.timeoutOrElse(stoppable(begin), { duration: time, orElse: late })
-  )
+): Effect.Effect<A, E> => byDeadlines(({ callback }) => callback(time, begin, late))
 
-const stoppable = <A, E>(begin: Begin<A, E>): Effect.Effect<A, E> =>
-  Effect.callback<A, E>((resume) => {
-    const stop = begin(resume)
-    return stop === undefined ? undefined : Effect.sync(stop)
-  })
-
-/** For a rare wait: with deadlines of its own. */
+/** For a rare wait. */
 export const inTime =
   <B, E2>(time: Duration.Input, late: () => Effect.Effect<B, E2>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | B, E | E2, R> =>
-    Effect.contextWith((context: Context.Context<R>) =>
-      Effect.scoped(
-        Effect.flatMap(makeDeadlines, ({ within }) => within(time, Effect.provideContext(effect, context), late))
-      )
-    )
+    alone(({ within }) => within(time, effect, late))
