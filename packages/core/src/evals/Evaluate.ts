@@ -14,7 +14,7 @@ import { ModelError } from "../models/ModelError.ts"
 import { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { AssistantCalls, ThreadCalls } from "../promises/RecordCalls.ts"
-import type { OutputsRequest, RunPlace, SendRequest } from "../promises/Requests.ts"
+import type { OutputsRequest, RunIds, SendRequest } from "../promises/Requests.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import type { RunReport } from "../turns/TurnUseCases.ts"
 import { type Attempt, type CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
@@ -36,7 +36,7 @@ type EvaluatedReply = Pick<TurnReply, "threadId" | "runId" | "status" | "toolCal
 export interface EvaluatedKernel {
   readonly send: (request: SendRequest) => Promise<EvaluatedReply>
   readonly submitToolOutputs: (request: OutputsRequest) => Promise<{ readonly reply: () => Promise<EvaluatedReply> }>
-  readonly report: (run: RunPlace) => Promise<Pick<RunReport, "run">>
+  readonly report: (run: RunIds) => Promise<Pick<RunReport, "run">>
   readonly assistants: Pick<AssistantCalls, "create" | "get" | "remove" | "versions">
   readonly threads: Pick<ThreadCalls, "get" | "import" | "remove">
   /** The room of typed answers, for judges. */

@@ -15,7 +15,7 @@ import { typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
-import type { RunPlace, ToolResult } from "../tools/ToolCall.ts"
+import type { RunIds, ToolResult } from "../tools/ToolCall.ts"
 import {
   type AlreadyDecided,
   type AskedCalls,
@@ -84,7 +84,7 @@ export class Decisions extends Context.Service<
             return [...runs, ...deeper.flat()]
           })
 
-        const findInside = ({ runId, threadId }: RunPlace) =>
+        const findInside = ({ runId, threadId }: RunIds) =>
           calls.find(threadId, runId).pipe(
             Effect.map((asked): ReadonlyArray<AskedRun> => [asked]),
             Effect.catchTag("RunNotFound", () => Effect.succeed([]))
