@@ -123,7 +123,7 @@ export type {
   NextTokenReply,
   NextTokenRequest,
   TokenCandidate,
-  TokenPlace
+  TokenPosition
 } from "./models/NextTokenDriver.ts"
 export type { ProvidersOptions, ResolvedModel } from "./models/Provider.ts"
 export type { Upstream, UpstreamOffer } from "./models/Upstream.ts"
@@ -160,7 +160,7 @@ export { isPlain, usualStop, type ListedMessage, type PlainMessage } from "./thr
 export { type Supplement, makeSupplements } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
 export { type KeptTexts, RecalledTexts, type ShownByPart, type TextsShown } from "./threads/RecalledTexts.ts"
-export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
+export { Removals, type RemovalWatcher, type RemovedRecord } from "./threads/Removals.ts"
 export { ThreadInSession } from "./threads/Thread.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export { ThreadSummary } from "./threads/ThreadSummary.ts"

@@ -35,13 +35,13 @@ export {
 export type { Impacts } from "./retrieval/Impacts.ts"
 export type { Language } from "./retrieval/Language.ts"
 export { candidates, joinRanks, type Ranks, termRarity, scoreUnit, semanticShare } from "./retrieval/Ranking.ts"
-export type { SectionPlace } from "./retrieval/Section.ts"
+export type { SectionPosition } from "./retrieval/Section.ts"
 
 /** documents: files, their bytes and their records. */
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./documents/BlobStore.ts"
 export { Document, DocumentScope, DocumentStatus } from "./documents/Document.ts"
 export { type DocumentAddresses, DocumentLinks } from "./documents/DocumentLinks.ts"
-export { type DocumentPlace, Documents, type FoundExcerpt } from "./documents/Documents.ts"
+export { type DocumentScopeId, Documents, type FoundExcerpt } from "./documents/Documents.ts"
 export {
   type Attempt,
   type AttemptStarted,
@@ -92,7 +92,7 @@ export {
   type MemoryTerms,
   type RemovedMemories,
   type ReweighedMemory,
-  type SessionPlace
+  type SessionPosition
 } from "./memory/MemoryStore.ts"
 
 /** answers: typed questions, and the outcomes that were reported later. */

@@ -183,7 +183,7 @@ export interface OnlineCalls {
 /** The ids of an answer with scores: of an experiment's result, or of a turn that was scored online. */
 export type ScoredAnswerIds = { readonly experimentId: ExperimentId; readonly number: number } | { readonly runId: RunId }
 
-/** One of its scores: `score` is the position among them, from 0. */
+/** A score of such an answer: `score` is its position among the scores, from 0. */
 export type ScorePosition = { readonly score: number } & ScoredAnswerIds
 
 /** What a person said is true of the answer of a judge: `score` is the position of its score. */

@@ -223,7 +223,7 @@ export class Scoring extends Context.Service<
           embedding,
           score: (expectations, turn) => scoreAll(tools, expectations, turn),
           // The outcome names neither an assistant nor a thread, which could be gone.
-          recordOutcome: (request) => Effect.catchTag(answers.record(request), "OutcomePlaceNotFound", Effect.die),
+          recordOutcome: (request) => Effect.catchTag(answers.record(request), "OutcomeScopeNotFound", Effect.die),
           unknown: (expectations) => {
             const names = expectations.flatMap((each) => (each.kind === "custom" ? [each.name] : []))
             return [...new Set(names)].filter((name) => scorers.every((each) => each.name !== name))

@@ -15,7 +15,7 @@ import {
   type ChunkHit,
   ChunkIndex,
   joinExcerpts,
-  emptyPlace,
+  unknownPosition,
   prepareDocument,
   prepareTurns,
   Retrieval,
@@ -105,7 +105,7 @@ it.effect("a word of the question that stands in a log is found beside documents
         ["dpkg.txt", "prose", log],
         ["manual.md", "markdown", manual]
       ] as const) {
-        const prepared = prepareDocument(title, [{ ...emptyPlace, form, text }], size)
+        const prepared = prepareDocument(title, [{ ...unknownPosition, form, text }], size)
         yield* index.put({ scope, documentId: yield* newId(DocumentId), vectors: null, ...prepared })
       }
       const { search: find } = yield* Retrieval
@@ -174,7 +174,7 @@ const hit = (
   lexical: score,
   semantic: null,
   chunk: {
-    ...emptyPlace,
+    ...unknownPosition,
     ordinal,
     text,
     repeated: fields.repeated ?? 0,
@@ -207,7 +207,7 @@ describe("excerpts", () => {
           own: "one. two. three. \n\nfour.",
           start: 20,
           end: 44,
-          place: { ...emptyPlace, page: 2 },
+          place: { ...unknownPosition, page: 2 },
           firstOrdinal: 3,
           lastOrdinal: 5,
           score: 0.9,

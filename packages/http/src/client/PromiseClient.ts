@@ -321,21 +321,21 @@ const answerCalls = (send: Send) => ({
 })
 
 /** `{ assistantId }` for all threads of an assistant, `{ threadId }` for one thread. */
-export type DocumentPlace = { readonly assistantId: string } | { readonly threadId: string }
+export type DocumentScope = { readonly assistantId: string } | { readonly threadId: string }
 
 const documentCalls = (send: Send) => {
-  const documentPath = (place: DocumentPlace) =>
-    "threadId" in place
-      ? pathTo`/threads/${place.threadId}/documents`
-      : pathTo`/assistants/${place.assistantId}/documents`
+  const documentPath = (scope: DocumentScope) =>
+    "threadId" in scope
+      ? pathTo`/threads/${scope.threadId}/documents`
+      : pathTo`/assistants/${scope.assistantId}/documents`
   return {
-    upload: (place: DocumentPlace, file: FileInput, fields: { readonly metadata?: object } = {}) =>
+    upload: (scope: DocumentScope, file: FileInput, fields: { readonly metadata?: object } = {}) =>
       json<Documents.DocumentRead>(
-        send("POST", documentPath(place), { form: [...formFields(fields), ["file", file]] })
+        send("POST", documentPath(scope), { form: [...formFields(fields), ["file", file]] })
       ),
-    list: (place: DocumentPlace) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", documentPath(place))),
-    search: (place: DocumentPlace, body: Documents.DocumentSearchRequest) =>
-      json<Documents.DocumentExcerpts>(send("POST", `${documentPath(place)}/search`, { body })),
+    list: (scope: DocumentScope) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", documentPath(scope))),
+    search: (scope: DocumentScope, body: Documents.DocumentSearchRequest) =>
+      json<Documents.DocumentExcerpts>(send("POST", `${documentPath(scope)}/search`, { body })),
     status: (documentId: string) =>
       json<Documents.DocumentStatusResponse>(send("GET", pathTo`/documents/${documentId}/status`)),
     chunks: (documentId: string, query: PageQuery = {}) =>

@@ -14,7 +14,7 @@ import { toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Wings } from "../wings/Wings.ts"
 import { readIdempotency } from "./Idempotency.ts"
-import { makeStreamPlace } from "../streams/OpenStreams.ts"
+import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(
     const deliver = yield* delivery
     const { heartbeat } = yield* HttpSettings
     const wings = yield* Wings
-    const takePlace = yield* makeStreamPlace
+    const takeSlot = yield* makeStreamSlot
 
     return handlers
       .handleRaw(
@@ -98,7 +98,7 @@ export const layer = HttpApiBuilder.group(
           const after = yield* firstSequence(headers["last-event-id"], query.after, params.run_id)
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
           if (isOver(run, after)) return HttpServerResponse.empty({ status: 204 })
-          yield* takePlace
+          yield* takeSlot
           const events = yield* Effect.mapError(turns.follow(threadId, runId, after), toWireError)
           return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, { heartbeat, wings })
         })

@@ -18,7 +18,7 @@ import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { isRecord } from "../wire/Json.ts"
 import { compact } from "../wire/Fields.ts"
-import { makeTakePlace, streamAnswer } from "./Answering.ts"
+import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
 import { newConversationPlace, withIgnored } from "./ChatCompletions.ts"
 import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
@@ -76,7 +76,7 @@ export const makeResponses = Effect.gen(function* () {
   const assistants = yield* Assistants
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
-  const takePlace = yield* makeTakePlace
+  const takeSlot = yield* makeTakeSlot
 
   const load = Effect.fnUntraced(function* (ids: Pick<ResponseIds, "threadId">, missing: OpenAiError) {
     const found = yield* threads
@@ -204,7 +204,7 @@ export const makeResponses = Effect.gen(function* () {
     const outputs = conversation.items.filter(({ item }) => item.role === "tool")
     const ignored = ignoredOptions(fields, ResponseBody.fields)
     const isStored = body.store !== false
-    if (body.stream === true) yield* takePlace
+    if (body.stream === true) yield* takeSlot
     if (before !== null && waiting !== null && outputs.length > 0) {
       if (outputs.length < conversation.items.length || conversation.developer.length > 0) return yield* outputsAlone
       const question = questionInRun(before.messages, waiting.runId)

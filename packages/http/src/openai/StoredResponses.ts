@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
-import { makeTakePlace, streamAnswer } from "./Answering.ts"
+import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { withIgnored } from "./ChatCompletions.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readResponseId } from "./Ids.ts"
@@ -21,7 +21,7 @@ export const makeStoredResponses = Effect.gen(function* () {
   const turns = yield* Turns
   const threads = yield* Threads
   const { removeThread } = yield* makeMadeAssistants
-  const takePlace = yield* makeTakePlace
+  const takeSlot = yield* makeTakeSlot
 
   const find = Effect.fnUntraced(function* (id: string) {
     const ids = readResponseId(id)
@@ -48,7 +48,7 @@ export const makeStoredResponses = Effect.gen(function* () {
     const query = new URLSearchParams((yield* HttpServerRequest).url.split("?", 2)[1] ?? "")
     if (query.get("stream") !== "true") return HttpServerResponse.jsonUnsafe(responseRecord(parts))
     if (!isNewest) return yield* overtaken
-    yield* takePlace
+    yield* takeSlot
     const { threadId, runId } = ids
     const events = yield* Effect.mapError(turns.follow(threadId, runId, run.legStart - 1), fromKernel)
     const encoder = new ResponseEvents({ ids, asked, isStored: true, tools: toolsIn(run) })

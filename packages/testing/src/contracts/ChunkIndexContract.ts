@@ -1,6 +1,6 @@
 /** The contract of `ChunkIndex`. Terms and impacts are written by hand, so that the expected ranking is easy to see. */
 import { DocumentId, firstPage, newId } from "@colloquy/core/adapters"
-import { emptyPlace, prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
+import { unknownPosition, prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
 import {
   type Chunk,
   ChunkIndex,
@@ -426,7 +426,7 @@ const english = (...terms: ReadonlyArray<string>): ChunkSearch["terms"] => new M
 const newScope = Effect.map(newId(DocumentId), (id) => SearchScope.make(`scope:${id}`))
 
 const chunk = (ordinal: number, text: string, fields: Partial<Chunk> = {}): Chunk => ({
-  ...emptyPlace,
+  ...unknownPosition,
   ordinal,
   text,
   repeated: 0,
