@@ -15,7 +15,9 @@ import { until } from "../../../test/until.ts"
 const pages: typeof readText = (file) =>
   Effect.map(readText(file), (sections) =>
     sections.flatMap(({ text }) =>
-      text.split("\f").map((page, index) => ({ ...unknownPosition, form: "prose" as const, text: page, page: index + 1 }))
+      text
+        .split("\f")
+        .map((page, index) => ({ ...unknownPosition, form: "prose" as const, text: page, page: index + 1 }))
     )
   )
 

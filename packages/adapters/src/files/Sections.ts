@@ -4,8 +4,11 @@ import type { SectionPosition, Section, SectionForm } from "@colloquy/core/retri
 const unknownPosition: SectionPosition = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /** A list of one section, or an empty list when there is no text. */
-export const section = (form: SectionForm, text: string, position: Partial<SectionPosition> = {}): ReadonlyArray<Section> =>
-  text.trim() === "" ? [] : [{ ...unknownPosition, ...position, form, text }]
+export const section = (
+  form: SectionForm,
+  text: string,
+  position: Partial<SectionPosition> = {}
+): ReadonlyArray<Section> => (text.trim() === "" ? [] : [{ ...unknownPosition, ...position, form, text }])
 
 export interface SectionCollector {
   /** Ends the current section. The heading belongs to the sections that follow. Level 0 is the title of the document. */

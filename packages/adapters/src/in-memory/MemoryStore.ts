@@ -97,13 +97,13 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       }),
     history: (assistantId, id) =>
       ownedStep((ownerId) => findMemories(ownerId, assistantId)?.rows.get(id)?.versions.toReversed() ?? []),
-    beside: (assistantId, places, reach) =>
+    beside: (assistantId, positions, reach) =>
       ownedStep((ownerId) => {
         const all = memoryRows(ownerId, assistantId)
           .map(({ memory }) => memory)
           .filter(({ source }) => source === null)
           .sort((a, b) => saidOrCreatedAt(a) - saidOrCreatedAt(b))
-        const found = new Set(places.flatMap((place) => besideIn(all, place, reach)))
+        const found = new Set(positions.flatMap((position) => besideIn(all, position, reach)))
         return all.filter((memory) => found.has(memory))
       }),
     survey: (assistantId) =>

@@ -52,9 +52,9 @@ export const embeddingDriver = (settings: EmbeddingSettings, protocol: Embedding
   embed: (input) =>
     Effect.suspend(() => {
       const request = normalize(input, settings)
-      const { body, ...place } = protocol.call(request)
+      const { body, ...target } = protocol.call(request)
       const { provider, model } = request
-      const call = { provider, model, headers: { ...settings.headers }, ...place, body: JSON.stringify(body) }
+      const call = { provider, model, headers: { ...settings.headers }, ...target, body: JSON.stringify(body) }
       return Effect.flatMap(fetchJson(call, protocol, settings), (answer) => {
         const read = protocol.read(answer, request)
         return read === null ? Effect.fail(malformed(request)) : Effect.succeed(embeddingAnswer(read, request))

@@ -39,10 +39,10 @@ const imageTimeouts = { headTimeout: "10 minutes", bodyTimeout: "2 minutes" } as
 export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): ImageModel => ({
   generate: (request) =>
     Effect.suspend(() => {
-      const { body, ...place } = protocol.call(request)
+      const { body, ...target } = protocol.call(request)
       const { model, provider } = request
       const written = isForm(body) ? body : JSON.stringify(body)
-      const call: Call = { provider, model, headers: { ...settings.headers }, ...place, body: written, isOnce: true }
+      const call: Call = { provider, model, headers: { ...settings.headers }, ...target, body: written, isOnce: true }
       return Effect.flatMap(fetchJson(call, protocol, { ...imageTimeouts, ...settings }), (answer) =>
         imageAnswer(protocol.read(answer, request), request)
       )

@@ -167,10 +167,10 @@ const functions = Effect.gen(function* () {
     },
     search: ({ assistantId, at = null, limit = 10, query }, options) =>
       run(() => service.search(readId(AssistantId, assistantId), query, limit, at), options),
-    get: (memory, options) => run(() => service.get(...readIds(memory)), options),
+    get: (ids, options) => run(() => service.get(...readIds(ids)), options),
     update: ({ assistantId, memoryId, ...text }, options) =>
       run(() => service.update(...readIds({ assistantId, memoryId }), text), options),
-    remove: (memory, options) => run(() => Effect.asVoid(service.remove(...readIds(memory))), options),
+    remove: (ids, options) => run(() => Effect.asVoid(service.remove(...readIds(ids))), options),
     forgetAll: (id, options) => run(() => Effect.asVoid(service.forgetAll(readId(AssistantId, id))), options),
     export: (id, options) => run(() => service.export(readId(AssistantId, id)), options),
     import: ({ assistantId, lines }, options) =>

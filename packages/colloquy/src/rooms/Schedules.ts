@@ -38,10 +38,7 @@ export interface ScheduleCalls {
     page: { readonly assistantId: string; readonly limit?: number; readonly after?: string },
     options?: CallOptions
   ) => Promise<ScheduleList>
-  readonly update: (
-    change: ScheduleIds & Partial<ScheduleFields>,
-    options?: CallOptions
-  ) => Promise<ScheduleWithTimes>
+  readonly update: (change: ScheduleIds & Partial<ScheduleFields>, options?: CallOptions) => Promise<ScheduleWithTimes>
   readonly remove: (schedule: ScheduleIds, options?: CallOptions) => Promise<void>
   /** Begins a turn now, also while the schedule is paused. */
   readonly run: (
@@ -89,7 +86,8 @@ const functions = Effect.gen(function* () {
     remove: (schedule, options) => run(() => service.remove(...readIds(schedule)), options),
     run: ({ idempotency, ...schedule }, options) =>
       run(
-        () => Effect.map(service.run(...readIds(schedule), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
+        () =>
+          Effect.map(service.run(...readIds(schedule), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
         options
       )
   })

@@ -66,7 +66,8 @@ const longestText = 1_000
 
 /** The position of an excerpt, the reason why it was chosen, and the beginning of its text. */
 export const keptExcerpt = (excerpt: NamedExcerpt): KeptExcerpt => {
-  const { documentId, end, filename, firstOrdinal, lastOrdinal, lexical, own, position, score, semantic, start } = excerpt
+  const { documentId, end, filename, firstOrdinal, lastOrdinal, lexical, own, position, score, semantic, start } =
+    excerpt
   const text = own.slice(0, longestText).toWellFormed()
   return {
     documentId,

@@ -76,7 +76,7 @@ export interface ExperimentList {
 /** Results of attempts, and where the next page begins. */
 export interface ResultList {
   readonly results: ReadonlyArray<ExperimentResult>
-  /** The place of the last result here, where more have been written. */
+  /** The position of the last result here, where more have been written. */
   readonly next: number | null
 }
 
@@ -181,7 +181,9 @@ export interface OnlineCalls {
 }
 
 /** The ids of an answer with scores: of an experiment's result, or of a turn that was scored online. */
-export type ScoredAnswerIds = { readonly experimentId: ExperimentId; readonly number: number } | { readonly runId: RunId }
+export type ScoredAnswerIds =
+  | { readonly experimentId: ExperimentId; readonly number: number }
+  | { readonly runId: RunId }
 
 /** A score of such an answer: `score` is its position among the scores, from 0. */
 export type ScorePosition = { readonly score: number } & ScoredAnswerIds

@@ -107,7 +107,9 @@ export const helperThreads = Effect.gen(function* () {
   yield* removals.watch(
     Effect.fnUntraced(function* (removed) {
       const found =
-        "threadId" in removed ? Option.toArray(yield* store.get(removed.threadId)) : yield* allThreads(removed.assistantId)
+        "threadId" in removed
+          ? Option.toArray(yield* store.get(removed.threadId))
+          : yield* allThreads(removed.assistantId)
       return Effect.forEach(found, (thread) => Effect.andThen(removeChildren(thread), tellAbove(thread)), {
         discard: true
       })

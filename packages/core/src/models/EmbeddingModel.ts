@@ -158,7 +158,7 @@ const embedBatch = (
     inTime("1 minute", () =>
       Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
     ),
-    // The pause before a retry takes no place.
+    // The pause before a retry takes no slot.
     turn,
     Effect.catch((error) =>
       error.isRetryable && failures < 3

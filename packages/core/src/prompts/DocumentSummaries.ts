@@ -19,7 +19,9 @@ export interface DocumentSummary {
 }
 
 /** A summary that cannot be read is left out; the turn does not fail. */
-export type ReadSummaries = (thread: SummarizedThread) => Effect.Effect<ReadonlyArray<DocumentSummary>, never, Principal>
+export type ReadSummaries = (
+  thread: SummarizedThread
+) => Effect.Effect<ReadonlyArray<DocumentSummary>, never, Principal>
 
 export const DocumentSummaries = Context.Reference<ReadSummaries>("@colloquy/core/prompts/DocumentSummaries", {
   defaultValue: () => () => Effect.succeed([])

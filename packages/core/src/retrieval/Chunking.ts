@@ -204,7 +204,11 @@ function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly
   return [all.slice(0, from).join(""), all.slice(from).join("")]
 }
 
-function* cutPieces({ kind, text }: PartBlock, position: SectionPosition, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+function* cutPieces(
+  { kind, text }: PartBlock,
+  position: SectionPosition,
+  size: ChunkSize
+): Steps<ReadonlyArray<Piece>> {
   switch (kind) {
     case "text":
       return yield* prose(text, size)

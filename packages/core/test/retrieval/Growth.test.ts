@@ -94,7 +94,11 @@ it("a table of markdown may have more rows than a call has arguments", () => {
 
 it("one step on a line of 5 million characters is short", () => {
   for (const form of ["prose", "lines", "code", "markdown", "table"] as const) {
-    const steps = preparingDocument("t", [{ ...unknownPosition, form, text: repeated("some words. ", 5_000_000) }], size)
+    const steps = preparingDocument(
+      "t",
+      [{ ...unknownPosition, form, text: repeated("some words. ", 5_000_000) }],
+      size
+    )
     // The first hundred steps see the whole line; the others are alike.
     const times = Array.from({ length: 100 }, () => processorTime(() => steps.next()))
     // Collections of garbage may fall into some of them.

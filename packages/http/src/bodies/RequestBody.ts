@@ -309,9 +309,7 @@ function* readingText(bytes: ArrayBuffer): Steps<Read<ReadonlyArray<string>>> {
 const small = 64 * 1024
 
 export const readJson = (bytes: ArrayBuffer): Effect.Effect<RawBody, BadRequest> =>
-  bytes.byteLength > small
-    ? inSteps(readingJson(bytes))
-    : Effect.fromResult(runSteps(readingJson(bytes)))
+  bytes.byteLength > small ? inSteps(readingJson(bytes)) : Effect.fromResult(runSteps(readingJson(bytes)))
 
 function* readingJson(bytes: ArrayBuffer): Steps<Read<RawBody>> {
   const pieces = yield* readingText(bytes)

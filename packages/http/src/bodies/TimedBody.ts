@@ -6,10 +6,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 
 export interface TimedBody {
   /** The whole body, or the error `late`. */
-  readonly bytesWithin: (
-    limit: number,
-    time: Duration.Input
-  ) => Effect.Effect<ArrayBuffer, HttpServerError | "late">
+  readonly bytesWithin: (limit: number, time: Duration.Input) => Effect.Effect<ArrayBuffer, HttpServerError | "late">
 }
 
 export const hasTimedBody = (request: HttpServerRequest): request is HttpServerRequest & TimedBody =>

@@ -97,8 +97,7 @@ export const makeResponses = Effect.gen(function* () {
       const missing = noPrevious(previous)
       if (ids === null) return yield* missing
       const found = yield* load(ids, missing)
-      if (isDeleted(found.thread, ids) || questionInRun(found.messages, ids.runId) === undefined)
-        return yield* missing
+      if (isDeleted(found.thread, ids) || questionInRun(found.messages, ids.runId) === undefined) return yield* missing
       const isCopied = !isStored || !isLast(found.messages, ids)
       return { ...found, messages: isCopied ? upTo(found.messages, ids) : found.messages, isCopied }
     }

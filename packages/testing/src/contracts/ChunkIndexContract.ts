@@ -65,9 +65,9 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       hits.map((hit) => [hit.documentId, hit.chunk.ordinal]),
       expected.map(([documentId, ordinal]) => [documentId, ordinal])
     )
-    hits.forEach((hit, place) => {
-      assert.approximately(hit?.lexical ?? 0, expected[place]?.[2] ?? 0, 1e-9)
-      assert.approximately(hit.score, (expected[place]?.[2] ?? 0) / expected[0][2], 1e-9)
+    hits.forEach((hit, index) => {
+      assert.approximately(hit?.lexical ?? 0, expected[index]?.[2] ?? 0, 1e-9)
+      assert.approximately(hit.score, (expected[index]?.[2] ?? 0) / expected[0][2], 1e-9)
       assert.isNull(hit.semantic)
     })
     assert.deepStrictEqual(
@@ -292,7 +292,7 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
       meaning.map(({ chunk: { ordinal } }) => ordinal),
       [1, 0, 3, 2]
     )
-    meaning.forEach(({ semantic }, place) => assert.approximately(semantic ?? 9, [1, 0.8, 0.6, 0][place] ?? 9, 1e-3))
+    meaning.forEach(({ semantic }, index) => assert.approximately(semantic ?? 9, [1, 0.8, 0.6, 0][index] ?? 9, 1e-3))
     const both = yield* search({
       scopes: [document.scope],
       terms: english("kettle"),
@@ -302,7 +302,7 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
       both.map(({ chunk: { ordinal } }) => ordinal),
       [0, 1, 3, 2]
     )
-    both.forEach(({ score }, place) => assert.approximately(score, [0.9, 0.75, 0.3, 0][place] ?? 9, 1e-3))
+    both.forEach(({ score }, index) => assert.approximately(score, [0.9, 0.75, 0.3, 0][index] ?? 9, 1e-3))
   })
 
   test("MUST NOT compare vectors of another model, another length or another owner", function* () {

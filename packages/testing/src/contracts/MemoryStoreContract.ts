@@ -647,10 +647,10 @@ const addSession = Effect.fnUntraced(function* (
   assistantId: AssistantId,
   session: string,
   contents: ReadonlyArray<string>,
-  saidAt: (place: number) => Date | null = (place) => moment(place)
+  saidAt: (index: number) => Date | null = (index) => moment(index)
 ) {
-  const memories = yield* Effect.forEach(contents, (content, place) =>
-    sampleMemory(assistantId, { content, session, saidAt: saidAt(place) })
+  const memories = yield* Effect.forEach(contents, (content, index) =>
+    sampleMemory(assistantId, { content, session, saidAt: saidAt(index) })
   )
   yield* apply(
     assistantId,
