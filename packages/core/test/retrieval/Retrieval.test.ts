@@ -187,7 +187,7 @@ const hit = (
 const count = (text: string) => text.length
 
 describe("excerpts", () => {
-  it("of neighbours on a page become one, without what they repeat, with their place in the document", () => {
+  it("of neighbours on a page become one, without what they repeat, with their position in the document", () => {
     const hits = [
       hit(0.9, 4, "two. three. ", { repeated: 5, page: 2, start: 30 }),
       hit(0.5, 3, " one. two. ", { page: 2, start: 19 }),
@@ -207,7 +207,7 @@ describe("excerpts", () => {
           own: "one. two. three. \n\nfour.",
           start: 20,
           end: 44,
-          place: { ...unknownPosition, page: 2 },
+          position: { ...unknownPosition, page: 2 },
           firstOrdinal: 3,
           lastOrdinal: 5,
           score: 0.9,
