@@ -107,13 +107,13 @@ export {
 } from "./models/ChatRequest.ts"
 export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./models/EmbeddingModel.ts"
 export {
-  type ImageAnswer,
+  type ImageReply,
   type ImageModel,
   ImageOptions,
   type ImageRequest,
   type InputImage
 } from "./models/ImageModel.ts"
-export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
+export type { EmbeddingReply, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { isRefusedRequest, ModelError, ModelErrorReason, reasonOfStatus } from "./models/ModelError.ts"
 export { operatorDetail, errorSentence } from "./models/OperatorDetail.ts"
 export { ModelOptions, type Sampling, ToolChoice } from "./models/ModelOptions.ts"

@@ -8,7 +8,7 @@ import {
   embeddingDriver,
   type EmbeddingSettings,
   placeVectors,
-  type ReadAnswer,
+  type ReadVectors,
   readVector
 } from "./Embeddings.ts"
 import { toFault } from "./OpenAiErrors.ts"
@@ -53,7 +53,7 @@ const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest, dialect:
 
 // ------ response
 
-const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadVectors | null => {
   const { data, usage } = record(body)
   const found = list(data)
     .map(record)

@@ -18,12 +18,12 @@ import { type OpenCall, RunIds, type ToolResult } from "../tools/ToolCall.ts"
 import { Admissions } from "./Admissions.ts"
 import { childEndKind } from "./ChildEnd.ts"
 import { childAnswer } from "./ChildRuns.ts"
-import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
+import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-type GoOnError = Exclude<AnswerError, AnsweredMeanwhile> | PlanError | RunNotFound
+type GoOnError = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound
 
 export class ChildAnswers extends Context.Service<
   ChildAnswers,

@@ -30,13 +30,13 @@ import { ChildAnswers, goesOn } from "./ChildAnswers.ts"
 import { parentField } from "./ChildRuns.ts"
 import { expiryKind, ExpiryPayload } from "./Expiry.ts"
 import type { PlannedLeg } from "./Leg.ts"
-import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
+import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import { decodePlan } from "./TurnPlan.ts"
 import type { DecisionsRequest } from "./TurnRequest.ts"
 
-type Failed = Exclude<AnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided
+type Failed = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided
 
 export type DecideError = Failed | ShuttingDown
 
@@ -178,7 +178,11 @@ export class Decisions extends Context.Service<
             kind: expiryKind,
             payload: ExpiryPayload,
             // No record waits: the follow-up is stored in the transaction in which the run begins to wait.
-            run: (payload) => goesOn(admissions.admit(() => rejectExpired(payload)), "to go on after a rejected call")
+            run: (payload) =>
+              goesOn(
+                admissions.admit(() => rejectExpired(payload)),
+                "to go on after a rejected call"
+              )
           })
         )
 

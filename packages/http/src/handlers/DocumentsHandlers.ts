@@ -16,7 +16,7 @@ import { Links } from "../links/Links.ts"
 import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given, readPage, writeTimestamp } from "../wire/Fields.ts"
-import { answerContent, type ContentRequest } from "./ContentAnswer.ts"
+import { contentResponse, type ContentRequest } from "./ContentResponse.ts"
 import { writeList } from "../encoding/EncodeList.ts"
 import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "../encoding/EncodeDocuments.ts"
 import { readMetadata } from "./TurnOptions.ts"
@@ -75,7 +75,7 @@ export const layer = HttpApiBuilder.group(
     const content = Effect.fnUntraced(function* (id: string, request: ContentRequest) {
       const use = yield* documents
       const document = yield* found(id)
-      const answer = answerContent(document, request)
+      const answer = contentResponse(document, request)
       if (answer._tag === "NotModified") return HttpServerResponse.empty({ status: 304, headers: answer.headers })
       if (answer._tag === "NotSatisfiable") {
         const sentence = `The document has ${document.size} bytes; the range lies behind them.`
