@@ -120,7 +120,7 @@ const compareTexts = Effect.fnUntraced(function* (
 /** 0 for a vector without a direction. */
 const cosine = (one: Float32Array = new Float32Array(), other: Float32Array = new Float32Array()): number => {
   const product = (a: Float32Array, b: Float32Array) =>
-    a.reduce((sum, value, place) => sum + value * (b[place] ?? 0), 0)
+    a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
   const lengths = Math.sqrt(product(one, one) * product(other, other))
   return lengths === 0 ? 0 : Math.min(1, product(one, other) / lengths)
 }
