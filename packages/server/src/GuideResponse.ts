@@ -2,7 +2,7 @@
 import { pack, packedResponse } from "@colloquy/studio/packed"
 import { guideHome } from "./guide/GuideHome.ts"
 
-const place = "/docs/guide"
+const guidePath = "/docs/guide"
 
 /** A package that was packed without `npm run pack:all` has no guide. */
 export const hasGuide = guideHome !== null
@@ -10,8 +10,8 @@ export const hasGuide = guideHome !== null
 /** The guide is beside the documents of the API, and also at the root. */
 const pathUnder = (pathname: string, basePath: string): Rest | null => {
   const prefixes = [
-    { prefix: basePath + place, api: "docs" },
-    { prefix: place, api: `${basePath.slice(1)}/docs` }
+    { prefix: basePath + guidePath, api: "docs" },
+    { prefix: guidePath, api: `${basePath.slice(1)}/docs` }
   ]
   for (const { api, prefix } of prefixes) {
     if (pathname === prefix || pathname.startsWith(`${prefix}/`)) return { path: pathname.slice(prefix.length), api }

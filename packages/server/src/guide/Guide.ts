@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { filesIn, findFiles, type GuideFiles, isFolder, isReference, linkTarget, read } from "./GuideFiles.ts"
-import { type Frame, layout, lostPage, type PageLink, searchResults, withPlaces } from "./GuideLayout.ts"
+import { type Frame, layout, lostPage, type PageLink, searchResults, withHeadings } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch, splitSections } from "./GuideSearch.ts"
 
@@ -109,7 +109,7 @@ const makeGuide = () => {
       const address = files.findAddress(target.path)
       return address === undefined ? null : up + address + target.anchor
     })
-    return withPlaces(content)
+    return withHeadings(content)
   }
 
   /** An example, or a folder of examples. */
