@@ -23,6 +23,7 @@ export {
   DeliveryId
 } from "./primitives/Ids.ts"
 export { callbackLimitedTo, Deadlines, limitedTo } from "./primitives/Deadlines.ts"
+export { pullStream } from "./primitives/PullStream.ts"
 export { type DeepPartial, withDefaults } from "./primitives/Settings.ts"
 export type { WingLayers } from "./primitives/WingLayer.ts"
 export { runYielding } from "./primitives/RunYielding.ts"
@@ -38,7 +39,7 @@ export { addUsage, isSameUsage, noUsage, totalTokens } from "./primitives/Usage.
 export { ContentRefused, contentRefused } from "./primitives/ContentRefused.ts"
 
 /** access: principals, and the keys that prove who is asking. */
-export { actorName } from "./access/Principal.ts"
+export { actorName, callerNow } from "./access/Principal.ts"
 export { allows } from "./access/KeyScope.ts"
 export { type KeyGrant, KeyRecord, KeyStore, type KeySummary, lookupLength } from "./access/Keys.ts"
 export { AuditEntry, type AuditPage, AuditStore, type AuditStorePort } from "./access/AuditLog.ts"

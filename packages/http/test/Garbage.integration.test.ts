@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { startService } from "./ForkedService.ts"
 
 /** Bytes a request. A turn leaves some of what is in work at each collection. */
-const limits: Readonly<Record<string, number>> = { plain: 14_000, streamed: 26_000, refused: 1000, list: 1000 }
+const limits: Readonly<Record<string, number>> = { plain: 8000, streamed: 19_000, refused: 1000, list: 1000 }
 
 describe("a request that has ended", () => {
   it("leaves little that only a full garbage collection frees", { timeout: 120_000 }, async () => {

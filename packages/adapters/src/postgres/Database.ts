@@ -69,14 +69,14 @@ export const databaseOver = ({ run, shared }: Connections, schemaName: string): 
     query: querying(true),
     brief: querying(false),
     lockingWrite: (operation, text, parameters) => {
-      const unshared = run({ text, parameters: [...parameters, null], exclusive: true })
-      if (!shared) return decoded(guarded(operation, unshared))
+      const unshared = () => run({ text, parameters: [...parameters, null], exclusive: true })
+      if (!shared) return decoded(guarded(operation, unshared()))
       const sharing = run({ text, parameters: [...parameters, waitLimit], exclusive: false })
       // The server has rolled back everything that the first attempt did, so the statement can be sent again.
       return decoded(
         guarded(
           operation,
-          Effect.catchIf(sharing, isLockTimeout, () => unshared)
+          Effect.catchIf(sharing, isLockTimeout, unshared)
         )
       )
     }
@@ -152,12 +152,26 @@ export const callWithLockTimeout = ({ schema }: Database, name: string, args: Ar
 const namedParameters = (args: Arguments): ReadonlyArray<string> =>
   Object.keys(args).map((key, index) => `p_${key} => $${index + 1}`)
 
-/** Caches the text of statements by the function they call: the arguments of a function always have the same names. */
-export const statements = (): ((name: string, make: () => string) => string) => {
+/**
+ * The arguments without those that are null. A parameter costs both sides some work, so what a plain turn does not need is the default of its
+ * parameter and is not sent.
+ */
+export const givenArguments = (args: Arguments): Arguments => {
+  const given: { [name: string]: Parameter } = {}
+  for (const name in args) {
+    const value = args[name]
+    if (value !== null && value !== undefined) given[name] = value
+  }
+  return given
+}
+
+/** Caches the text of statements by the function they call and the names of the arguments that they give it. */
+export const statements = (): ((name: string, args: Arguments, make: () => string) => string) => {
   const made = new Map<string, string>()
-  return (name, make) => {
-    const found = made.get(name) ?? make()
-    made.set(name, found)
+  return (name, args, make) => {
+    const key = `${name} ${Object.keys(args).join(" ")}`
+    const found = made.get(key) ?? make()
+    made.set(key, found)
     return found
   }
 }

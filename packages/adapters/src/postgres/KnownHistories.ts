@@ -14,6 +14,8 @@ export interface KnownHistory {
   readonly older: History["older"]
   /** `messages` contains every message of the thread that has at least this many tokens before it. */
   readonly floor: number
+  /** The tokens of every message of the thread, the older ones too. */
+  readonly tokens: number
   /** The revision of the thread when the history was read. */
   readonly revision: number
   readonly lastId: MessageId
@@ -35,7 +37,7 @@ export class KnownHistories {
   /** The cached history of a thread, if it contains every message that fits into the budget of tokens before the thread's next message. */
   find(owner: OwnerId, thread: ThreadId, budget: number): KnownHistory | undefined {
     const known = this.kept.get(historyKey(owner, thread))
-    return known !== undefined && (known.older.messages === 0 || historyTokens(known) - budget >= known.floor)
+    return known !== undefined && (known.older.messages === 0 || known.tokens - budget >= known.floor)
       ? known
       : undefined
   }
@@ -44,7 +46,7 @@ export class KnownHistories {
   addRead(owner: OwnerId, runId: RunId, history: History, budget: number, revision: number, size: number): void {
     const first = history.messages.findIndex((message) => message.runId === runId)
     const floor = tokensBefore(history, first) - budget
-    this.keep(owner, history, { floor, revision, size })
+    this.keep(owner, history, { floor, tokens: tokensBefore(history, history.messages.length), revision, size })
   }
 
   /**
@@ -52,12 +54,13 @@ export class KnownHistories {
    * `size` is the number of characters of the message. Returns the history of the turn.
    */
   addBegun(owner: OwnerId, known: KnownHistory, budget: number, message: NewMessage, size: number): History {
-    const floor = historyTokens(known) - budget
+    const floor = known.tokens - budget
     const history = addedTo(startingAt(known, floor), message)
     const before = this.kept.get(historyKey(owner, message.threadId))?.size ?? 0
     const share = history.messages.length / (known.messages.length + 1)
     this.keep(owner, history, {
       floor,
+      tokens: known.tokens + message.tokens,
       revision: known.revision,
       size: Math.ceil((before + size) * share)
     })
@@ -70,7 +73,13 @@ export class KnownHistories {
     // A repeated settlement stores the same answer again, which is in the history already.
     if (known === undefined || known.lastId === answer.id) return
     if (known.messages.at(-1)?.runId !== runId) return this.forget(owner, answer.threadId)
-    this.keep(owner, addedTo(known, answer), { ...known, size: known.size + size })
+    const { floor, revision, tokens } = known
+    this.keep(owner, addedTo(known, answer), {
+      floor,
+      tokens: tokens + answer.tokens,
+      revision,
+      size: known.size + size
+    })
   }
 
   forget(owner: OwnerId, thread: ThreadId): void {
@@ -80,11 +89,11 @@ export class KnownHistories {
   private keep(
     owner: OwnerId,
     { messages, older }: History,
-    { floor, revision, size }: Pick<Kept, "floor" | "revision" | "size">
+    state: Pick<Kept, "floor" | "tokens" | "revision" | "size">
   ): void {
     const last = messages.at(-1)
     if (last === undefined) return
-    this.kept.set(historyKey(owner, last.threadId), { messages, older, floor, revision, size, lastId: last.id }, size)
+    this.kept.set(historyKey(owner, last.threadId), { messages, older, ...state, lastId: last.id }, state.size)
   }
 }
 
@@ -92,8 +101,6 @@ const historyKey = (owner: OwnerId, thread: ThreadId): string => `${thread} ${ow
 
 const tokensBefore = ({ messages, older }: History, index: number): number =>
   messages.slice(0, index).reduce((sum, { tokens }) => sum + tokens, older.tokens)
-
-const historyTokens = (history: History): number => tokensBefore(history, history.messages.length)
 
 /** The history without the messages that have fewer than `floor` tokens before them. */
 const startingAt = ({ messages, older }: History, floor: number): History => {

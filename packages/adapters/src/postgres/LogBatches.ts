@@ -5,7 +5,7 @@
 import type { LogEvent } from "@colloquy/core/adapters"
 import { fromJson } from "./StoredText.ts"
 
-/** The largest number of events in one row. A log is read row by row, so this is also the smallest page of a log. */
+/** The largest number of events that an append puts into one row. A log is read row by row, so this is also the smallest page of a log. */
 const batchSize = 250
 
 export interface BatchRow {
@@ -25,17 +25,15 @@ export const makeBatches = (events: ReadonlyArray<LogEvent>) => {
   }
 }
 
-/** Stands between the batches in one text. JSON never contains it. */
-const separator = "\u001e"
-
 /**
- * The arguments `firsts`, `lasts` and `events` of the schema's functions that write a turn. The batches are one text, because both sides read
- * the elements of an array character by character.
+ * The arguments `first`, `last` and `events` of the schema's functions that write a turn: one row of the log, however many events it has.
+ * There are few, because a run appends its events while it goes on. Null: there are none.
  */
-export const logArguments = (events: ReadonlyArray<LogEvent>) => {
-  const batches = makeBatches(events)
-  return { ...batches, events: batches.events.join(separator) }
-}
+export const logArguments = (events: ReadonlyArray<LogEvent>) => ({
+  first: events[0]?.sequence ?? null,
+  last: events.at(-1)?.sequence ?? null,
+  events: events.length === 0 ? null : JSON.stringify(events)
+})
 
 /** The events of the rows with a sequence above `after`. */
 export const readEvents = (rows: ReadonlyArray<BatchRow>, after: number): ReadonlyArray<LogEvent> =>

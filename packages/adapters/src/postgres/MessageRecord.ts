@@ -126,3 +126,17 @@ export const messageArguments = (message: NewMessage) => ({
   message_body: JSON.stringify(messageBody(message)),
   message_results: JSON.stringify(message.toolResults)
 })
+
+/** The same for the message that a run begins or ends with: null stands for what nearly every message of this role has. */
+export const turnMessageArguments = (message: NewMessage, usualRole: Message["role"]) => {
+  const { role, status, toolResults } = message
+  return {
+    message_id: newRowId(message.id),
+    message_role: role === usualRole ? null : role,
+    message_status: status === "COMPLETED" ? null : status,
+    message_tokens: message.tokens,
+    message_at: message.createdAt,
+    message_body: JSON.stringify(messageBody(message)),
+    message_results: toolResults.length === 0 ? null : JSON.stringify(toolResults)
+  }
+}

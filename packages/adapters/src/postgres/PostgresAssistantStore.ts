@@ -87,12 +87,16 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         decodeAssistant
       ),
 
+    // Looked up by its id: without statistics, a join may read all assistants of the owner.
     ofThread: (threadId) =>
       briefly.first(
         "ofThread",
         `select ${assistantColumns}, ${threadColumns}, t.summary, ${revision} as revision
              from ${schema}.threads t
-             join ${schema}.assistants a on a.id = coalesce(t.acting_assistant_id, t.assistant_id) and a.owner = t.owner
+             cross join lateral (
+               select *, xmin from ${schema}.assistants a
+               where a.id = coalesce(t.acting_assistant_id, t.assistant_id) and a.owner = $1 offset 0
+             ) a
              where t.id = $2 and t.owner = $1 and (not a.draft or t.acting_assistant_id is not null)`,
         [knownId(threadId)],
         (row: AssistantRow & ThreadRow & { readonly summary: string | null; readonly revision: string }) => ({

@@ -2,6 +2,7 @@
 import { type OwnerId, Principal, type RunId, type ThreadId } from "@colloquy/core"
 import {
   type Appended,
+  callerNow,
   isAtRest,
   type Lease,
   type LogBatch,
@@ -10,15 +11,14 @@ import {
   RunStore,
   type Settlement
 } from "@colloquy/core/adapters"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { call, callWithLockTimeout, type Database, type Parameter, statements } from "./Database.ts"
+import { call, callWithLockTimeout, type Database, givenArguments, type Parameter, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { branches } from "./PostgresBranches.ts"
 import { makeBatches, type BatchRow, readEvents, logArguments } from "./LogBatches.ts"
 import type { KnownHistories } from "./KnownHistories.ts"
-import { decodeList, messageArguments, type MessageRow } from "./MessageRecord.ts"
+import { decodeList, type MessageRow, turnMessageArguments } from "./MessageRecord.ts"
 import type { Presence } from "./Presence.ts"
 import type { RunHints } from "./RunHints.ts"
 import { runLeases } from "./RunLeases.ts"
@@ -70,10 +70,13 @@ const writes = (
     },
 
     settle: Effect.fnUntraced(function* (lease, settlement) {
-      const { ownerId } = yield* Principal
-      const args = settleArguments(lease, settlement, ownerId, new Date(yield* Clock.currentTimeMillis))
+      const { now, principal } = yield* callerNow
+      const { ownerId } = principal
+      const values = settleArguments(lease, settlement, ownerId, new Date(now))
+      const args = givenArguments(values)
       const statement = keptStatement(
         "settle_run",
+        args,
         () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
       )
       const [row] = yield* lockingWrite<{ readonly outcome: "settled" | "lost" | "deleted" }>(
@@ -83,7 +86,7 @@ const writes = (
       )
       if (row?.outcome === "settled") {
         if (settlement.approved !== null) histories.forget(ownerId, lease.threadId)
-        else histories.addAnswer(ownerId, lease.runId, settlement.answer, args.message_body.length)
+        else histories.addAnswer(ownerId, lease.runId, settlement.answer, values.message_body.length)
         yield* echo(lease.runId, lease.threadId, false)
       }
       return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
@@ -146,9 +149,10 @@ const appendArguments = (lease: Lease, events: ReadonlyArray<LogEvent>, ownerId:
 
 const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId, at: Date) => ({
   ...appendArguments(lease, settlement.events, ownerId),
+  thread: knownId(lease.threadId),
   status: settlement.status,
   at,
-  ...messageArguments(settlement.answer),
+  ...turnMessageArguments(settlement.answer, "assistant"),
   ...usageArguments(settlement.usage),
   steps: settlement.modelCalls,
   first_token_at: settlement.firstTokenAt,

@@ -4,25 +4,26 @@
  * Each sends one statement; those that write call one function of the schema, which locks the thread first.
  */
 import { type OwnerId, Principal, type ThreadId } from "@colloquy/core"
-import type {
-  AdmissionRequest,
-  CallAnswers,
-  Begin,
-  BudgetRequest,
-  Continue,
-  RefusedByLimit,
-  RunStore,
-  Started
+import {
+  type AdmissionRequest,
+  callerNow,
+  type CallAnswers,
+  type Begin,
+  type BudgetRequest,
+  type Continue,
+  type RefusedByLimit,
+  type RunStore,
+  type Started
 } from "@colloquy/core/adapters"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, type Database, callWithLockTimeout, statements } from "./Database.ts"
+import { type Arguments, type Database, callWithLockTimeout, givenArguments, statements } from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import type { KnownHistories, KnownHistory } from "./KnownHistories.ts"
 import { logArguments } from "./LogBatches.ts"
-import { messageArguments } from "./MessageRecord.ts"
+import { turnMessageArguments } from "./MessageRecord.ts"
 import {
   decodeGranted,
   decodeLease,
@@ -69,7 +70,7 @@ export const runStarts = (
 
   const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
     const budget = `$${Object.keys(args).length + 1}`
-    const statement = keptStatement(name, () =>
+    const statement = keptStatement(name, args, () =>
       withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
     )
     return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), wholeTokens(historyTokens)])
@@ -89,13 +90,13 @@ export const runStarts = (
 
   return {
     begin: Effect.fnUntraced(function* (begin) {
-      const { ownerId } = yield* Principal
+      const { now, principal } = yield* callerNow
+      const { ownerId } = principal
       const { historyTokens, message, run, takesBack } = begin
       const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
       if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
-      const at = new Date(yield* Clock.currentTimeMillis)
-      const args = { ...beginArguments(begin, ownerId, at, known), holder: holder() }
-      const rows = yield* start("RunStore.begin", "begin_run", args, historyTokens)
+      const args = { ...beginArguments(begin, ownerId, new Date(now), known), holder: holder() }
+      const rows = yield* start("RunStore.begin", "begin_run", givenArguments(args), historyTokens)
       const row = rows[0]
       if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
       switch (row?.outcome) {
@@ -261,7 +262,6 @@ const beginArguments = (
   run: newRowId(run.id),
   thread: knownId(run.threadId),
   answer: newRowId(run.answerId),
-  stream: run.stream,
   provider: toText(run.provider),
   model: toText(run.model),
   plan: JSON.stringify(run.plan),
@@ -269,11 +269,11 @@ const beginArguments = (
   schedule: run.scheduleId === null ? null : newRowId(run.scheduleId),
   parent: run.parentRunId === null ? null : knownId(run.parentRunId),
   created_at: run.createdAt,
-  leg_start: events[0]?.sequence ?? 1,
-  ...messageArguments(message),
+  ...turnMessageArguments(message, "user"),
   ...logArguments(events),
-  mode,
-  saves,
+  stream: run.stream || null,
+  mode: mode === "enqueue" ? null : mode,
+  saves: saves || null,
   max_queued: maxQueued,
   lease: Duration.toMillis(lease),
   ...keyArguments(idempotency),
@@ -336,7 +336,6 @@ const continueArguments = (next: Continue, ownerId: OwnerId) => ({
   ...answersArguments(next, ownerId),
   answer: newRowId(next.answerId),
   stream: next.stream,
-  leg_start: next.events[0]?.sequence ?? null,
   ...logArguments(next.events),
   lease: Duration.toMillis(next.lease),
   ...admissionArguments(next.admission, next.historyTokens)

@@ -16,7 +16,7 @@ import { SqlError, type SqlErrorReason, StatementTimeoutError } from "effect/sql
 import { ownerOfFiber } from "./FairStatements.ts"
 import { OwnersInTurn } from "./OwnersInTurn.ts"
 import { resumeInTurns } from "./ResumeInTurns.ts"
-import { Session, waitLimit } from "./Session.ts"
+import { Session, shortWait, waitLimit } from "./Session.ts"
 import { readSqlState } from "./StoreFault.ts"
 
 export interface Statement {
@@ -159,10 +159,10 @@ export class StatementScheduler {
   /** If no session has a short wait, the one with the shortest. */
   private firstWithShortWait(): Session | undefined {
     const now = this.now()
-    return (
-      this.sessions.find((session) => session.isOpenTo(this.settings.capacity, now) && this.isWaitShort(session)) ??
-      this.emptiest()
-    )
+    for (const session of this.sessions) {
+      if (this.isWaitShort(session) && session.isOpenTo(this.settings.capacity, now)) return session
+    }
+    return this.emptiest()
   }
 
   private emptiest(): Session | undefined {
@@ -176,7 +176,7 @@ export class StatementScheduler {
   }
 
   private isWaitShort({ depth }: Session): boolean {
-    return depth * this.averageDuration < waitLimit
+    return depth * this.averageDuration < shortWait
   }
 
   /** Opens a session, unless those being opened already are enough for the waiting statements. */

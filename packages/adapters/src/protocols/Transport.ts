@@ -9,17 +9,16 @@
  * be the expected one, and redirects are not followed, because they could send the key to another host.
  */
 import type { ChatEvent } from "@colloquy/core/adapters"
-import { callbackLimitedTo, ModelError, operatorDetail, errorSentence } from "@colloquy/core/adapters"
+import { callbackLimitedTo, ModelError, operatorDetail, errorSentence, pullStream } from "@colloquy/core/adapters"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
-import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Pull from "effect/Pull"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { type ApiKey, hidden } from "./ApiKey.ts"
 import { type Exchange, type Read, type Send, sendByFetch } from "./Exchange.ts"
 import { type Fault, retryHeaders } from "./Fault.ts"
@@ -82,13 +81,11 @@ export const streamAnswer = <State>(
   dialect: StreamDialect<State>,
   settings: TransportSettings
 ): Stream.Stream<ChatEvent, ModelError> =>
-  Stream.fromChannel(
-    Channel.fromTransform((_, scope) =>
-      Effect.suspend(() => {
-        const call = makeCall()
-        return Effect.map(open(call, dialect, settings, scope), (answer) => pullEvents(answer, call, dialect, settings))
-      })
-    )
+  pullStream((scope) =>
+    Effect.suspend(() => {
+      const call = makeCall()
+      return Effect.map(open(call, dialect, settings, scope), (answer) => pullEvents(answer, call, dialect, settings))
+    })
   )
 
 /** Sends the call and parses the JSON body of the response. */
@@ -119,16 +116,14 @@ export const streamBytes = (
   dialect: ErrorDialect,
   settings: TransportSettings
 ): Stream.Stream<Uint8Array, ModelError> =>
-  Stream.fromChannel(
-    Channel.fromTransform((_, scope) =>
-      Effect.flatMap(open(call, dialect, settings, scope), (answer) => {
-        const fail = (fault: Fault) => Effect.fail(modelError(call, fault, readRequestId(answer, dialect)))
-        const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? ""
-        if (type !== "" && type !== "application/octet-stream" && !types.some((each) => type.startsWith(each)))
-          return fail({ reason: "malformed", code: "unexpected_content_type", shouldRetry: false })
-        return Effect.succeed(pullBytes(answer, settings, fail))
-      })
-    )
+  pullStream((scope) =>
+    Effect.flatMap(open(call, dialect, settings, scope), (answer) => {
+      const fail = (fault: Fault) => Effect.fail(modelError(call, fault, readRequestId(answer, dialect)))
+      const type = answer.exchange.header("content-type")?.split(";")[0]?.trim().toLowerCase() ?? ""
+      if (type !== "" && type !== "application/octet-stream" && !types.some((each) => type.startsWith(each)))
+        return fail({ reason: "malformed", code: "unexpected_content_type", shouldRetry: false })
+      return Effect.succeed(pullBytes(answer, settings, fail))
+    })
   )
 
 type BytePull = Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>, ModelError>

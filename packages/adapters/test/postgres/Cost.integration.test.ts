@@ -73,6 +73,28 @@ onPostgres((url) => {
 
   const leavesOutMany = (plan: string) => /Rows Removed by (Join )?Filter: \d{2,}/u.test(plan)
 
+  layer(stores("plans"), { excludeTestServices: true })("a plain turn", (it) => {
+    it.effect("sends what is not usual alone, and asks for nothing that its thread rules out", () =>
+      Effect.gen(function* () {
+        const runs = yield* RunStore
+        const thread = yield* openThread
+        const turn = Effect.gen(function* () {
+          const begin = yield* sampleBegin(thread.id)
+          const { lease } = expectTag(yield* runs.begin(begin), "Started")
+          const leg = { runId: begin.run.id, threadId: thread.id, answerId: begin.run.answerId, leg: 0 }
+          yield* runs.settle(lease, yield* sampleSettlement(leg))
+        })
+        const { plans } = yield* observing(observed, turn)
+        const parameters = (name: string) =>
+          plans
+            .filter((plan) => new RegExp(`${name}_\\w+\\(p_owner =>`, "u").test(plan))
+            .map((plan) => Math.max(...[...plan.matchAll(/p_\w+ => \$(\d+)/gu)].map(([, place]) => Number(place))))
+        assert.deepStrictEqual([parameters("begin_run"), parameters("settle_run")], [[19], [24]])
+        assert.notInclude(plans.join(), "realtime_sessions")
+      }).pipe(Principal.provide("somebody"))
+    )
+  })
+
   layer(stores("reads"), { excludeTestServices: true })("on a database that was analyzed while it was small", (it) => {
     it.effect("a turn reads its own rows alone", () =>
       Effect.gen(function* () {
@@ -107,6 +129,7 @@ onPostgres((url) => {
       Effect.gen(function* () {
         const assistants = yield* AssistantStore
         const runs = yield* RunStore
+        yield* Effect.repeat(openThread, { times: 99 })
         const thread = yield* openThread
         const turn = Effect.gen(function* () {
           yield* assistants.ofThread(thread.id)

@@ -200,7 +200,12 @@ const listen = (
         startedAt + Duration.toMillis(policy.stepTimeout)
       ),
     () =>
-      failure(request, "timeout", undefined, exceededTimeout(heard, clock.currentTimeMillisUnsafe() - startedAt, policy))
+      failure(
+        request,
+        "timeout",
+        undefined,
+        exceededTimeout(heard, clock.currentTimeMillisUnsafe() - startedAt, policy)
+      )
   )
   const ended = Effect.onExitPrimitive(heardAll, () => {
     heard.over = true

@@ -74,11 +74,8 @@ export const measured =
       })
     })
 
-export const recordFirstChunk = (
-  operation: ModelOperation,
-  millis: number,
-  context: Context.Context<never>
-): void => firstChunks(metricAttributes(operation)).updateUnsafe(millis / 1000, context)
+export const recordFirstChunk = (operation: ModelOperation, millis: number, context: Context.Context<never>): void =>
+  firstChunks(metricAttributes(operation)).updateUnsafe(millis / 1000, context)
 
 /** Records the tokens that the provider reported; estimated figures are not recorded. */
 export const recordTokens = (operation: ModelOperation, usage: Usage, context: Context.Context<never>): void => {

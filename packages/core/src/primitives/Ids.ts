@@ -106,7 +106,8 @@ interface Brand<Id> {
 }
 
 /** The first 48 bits are the time; the rest is random. */
-const uuidVersion7 = (nowMillis: number): string => `${timeText(nowMillis)}-7${globalThis.crypto.randomUUID().slice(15)}`
+const uuidVersion7 = (nowMillis: number): string =>
+  `${timeText(nowMillis)}-7${globalThis.crypto.randomUUID().slice(15)}`
 
 /** Several ids are made in one millisecond, and writing the time takes longer than the rest. */
 let written = { millis: 0, text: "00000000-0000" }

@@ -43,7 +43,7 @@ export const makeLiveRuns = <E extends LogEvent>(
   Effect.gen(function* () {
     const runs = new TransientMap<RunId, LiveRun<E>>()
     const { begin } = yield* UnderWay
-    const ends = new WeakMap<LiveRun<E>, () => void>()
+    const ends = new TransientMap<LiveRun<E>, () => void>()
 
     const stopRun = (run: LiveRun<E>, reason: StopReason): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -96,6 +96,7 @@ export const makeLiveRuns = <E extends LogEvent>(
       },
       remove: (run) => {
         ends.get(run)?.()
+        ends.delete(run)
         if (runs.get(run.lease.runId) === run) runs.delete(run.lease.runId)
       },
       get: (runId) => runs.get(runId),

@@ -57,7 +57,8 @@ export class EarlyStream extends Context.Service<
             if (Exit.isFailure(exit)) endDraft(draft, place, refusalFromCause(exit.cause))
           })
           const turn = { threadId: place.thread.id, assistantId: place.assistant.id, runId: draft.runId }
-          return startedTurn(turn, yield* followers.events(draft.runId, 0, draft.log), draft.log)
+          const events = yield* followers.events(draft.runId, 0, draft.log)
+          return startedTurn(turn, () => events, draft.log)
         })
       })
     })

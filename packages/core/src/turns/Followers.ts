@@ -14,10 +14,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { Principal } from "../access/Principal.ts"
 import { TokenCounter } from "../models/TokenCounter.ts"
 import type { RunId } from "../primitives/Ids.ts"
+import { pullStream } from "../primitives/PullStream.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isAtRest, type Run } from "../runs/Run.ts"
 import type { RunLog } from "../runs/RunLog.ts"
@@ -57,27 +58,27 @@ const makeFollow = Effect.gen(function* () {
     principal: typeof Principal.Service,
     runId: RunId,
     after: number,
-    log: RunLog<TurnEvent>
-  ): Effect.Effect<EventPull, never, Scope.Scope> =>
-    Effect.map(Effect.scope, (scope) => {
-      let last = after
-      let pullOfStore: EventPull | null = null
-      const pull: EventPull = Effect.suspend(() => {
-        if (pullOfStore !== null) return pullOfStore
-        const events = log.after(last)
-        if (isReadonlyArrayNonEmpty(events)) {
-          last = events.at(-1)?.sequence ?? last
-          return Effect.succeed(events)
-        }
-        if (log.state === "open") return Effect.flatMap(log.above(log.events.length), () => pull)
-        if (log.state === "ended") return Cause.done()
-        return Effect.flatMap(Scope.provide(fromStore(principal, runId, last, log.events), scope), (pullFromStore) => {
-          pullOfStore = pullFromStore
-          return pullFromStore
-        })
+    log: RunLog<TurnEvent>,
+    scope: Scope.Scope
+  ): EventPull => {
+    let last = after
+    let pullOfStore: EventPull | null = null
+    const pull: EventPull = Effect.suspend(() => {
+      if (pullOfStore !== null) return pullOfStore
+      const events = log.after(last)
+      if (isReadonlyArrayNonEmpty(events)) {
+        last = events.at(-1)?.sequence ?? last
+        return Effect.succeed(events)
+      }
+      if (log.state === "open") return Effect.flatMap(log.above(log.events.length), () => pull)
+      if (log.state === "ended") return Cause.done()
+      return Effect.flatMap(Scope.provide(fromStore(principal, runId, last, log.events), scope), (pullFromStore) => {
+        pullOfStore = pullFromStore
+        return pullFromStore
       })
-      return pull
     })
+    return pull
+  }
 
   const fromStore = Effect.fnUntraced(function* (
     principal: typeof Principal.Service,
@@ -140,13 +141,10 @@ const makeFollow = Effect.gen(function* () {
     const log = own ?? running.get(runId)?.log
     // The caller that has begun the leg reads while it is written. A later reader may come after a deletion.
     const shown = own === undefined ? laterReader(principal) : (pull: EventPull) => pull
-    return Stream.unwrap(
-      Effect.map(
-        log !== undefined && after >= log.first - 1
-          ? fromMemory(principal, runId, after, log)
-          : fromStore(principal, runId, after, [], found),
-        (pull) => Stream.fromPull(Effect.succeed(shown(pull)))
-      )
+    return pullStream((scope) =>
+      log !== undefined && after >= log.first - 1
+        ? Effect.sync(() => shown(fromMemory(principal, runId, after, log, scope)))
+        : Effect.map(Scope.provide(fromStore(principal, runId, after, [], found), scope), shown)
     )
   }
   return follow

@@ -262,12 +262,14 @@ export class OpenCalls extends Context.Service<
             return yield* overLimit(outcome.refusal, quota, now)
           case "NotOpen":
             return yield* new AnsweredMeanwhile()
-          case "Started":
+          case "Started": {
+            const principal = yield* Principal
             return startedTurn(
               { threadId, assistantId, runId: run.id, ignored: next.ignored },
-              yield* followers.events(run.id, log.first - 1, log),
+              () => followers.follow(principal, run.id, log.first - 1, log),
               log
             )
+          }
         }
       })
 

@@ -59,10 +59,9 @@ export class Repeats extends Context.Service<
         // The request answered some calls of a run that waits: no leg has begun since.
         else if (isAtRest(run.value.status) && repeated.legStart > run.value.lastSequence)
           return yield* restedTurn(store, counter, run.value)
-        return startedTurn(
-          { threadId, assistantId, runId: id, ignored: decodePlan(run.value.plan).ignored },
-          yield* followers.events(id, repeated.legStart - 1, undefined, run.value)
-        )
+        const events = yield* followers.events(id, repeated.legStart - 1, undefined, run.value)
+        const ids = { threadId, assistantId, runId: id }
+        return startedTurn({ ...ids, ignored: decodePlan(run.value.plan).ignored }, () => events)
       })
 
       const untilBegun = Effect.fnUntraced(function* ({ id, threadId }: Run) {
@@ -78,10 +77,9 @@ export class Repeats extends Context.Service<
       const newest = Effect.fnUntraced(function* (run: Run) {
         if (run.status === "CANCELLED") return yield* restedTurn(store, counter, run)
         const { assistantId, id, plan, threadId } = run
-        return startedTurn(
-          { threadId, assistantId, runId: id, ignored: decodePlan(plan).ignored },
-          yield* followers.events(id, run.legStart - 1, undefined, run)
-        )
+        const events = yield* followers.events(id, run.legStart - 1, undefined, run)
+        const ids = { threadId, assistantId, runId: id }
+        return startedTurn({ ...ids, ignored: decodePlan(plan).ignored }, () => events)
       })
 
       return Repeats.of({

@@ -22,21 +22,44 @@ export interface StartedTurn {
   readonly reply: Effect.Effect<TurnReply, StoreUnavailable>
 }
 
-/** `log` is the log of the leg, when this process works on the run. Then the reply is folded once, at the end of the leg. */
+/**
+ * `log` is the log of the leg, when this process works on the run. Then the reply is folded once, at the end of the leg. The stream is made
+ * when it is asked for: V8 keeps what a stream knows until the next full collection (decision 98).
+ */
 export const startedTurn = (
   { ignored = [], ...ids }: ReplyIds & { readonly ignored?: ReadonlyArray<IgnoredOption> },
-  events: Stream.Stream<TurnEvent, StoreUnavailable>,
+  makeEvents: () => StartedTurn["events"],
   log?: RunLog<TurnEvent>
-): StartedTurn => {
-  const wholeReply = () => Effect.flatMap(Stream.runCollect(events), (all) => replyFromEvents(ids, all))
-  return {
-    ...ids,
-    ignored,
-    events,
-    reply:
+): StartedTurn => new Started(ids, ignored, makeEvents, log)
+
+class Started implements StartedTurn {
+  readonly threadId: ThreadId
+  readonly assistantId: AssistantId
+  readonly runId: RunId
+  readonly ignored: ReadonlyArray<IgnoredOption>
+  readonly reply: StartedTurn["reply"]
+  private readonly makeEvents: () => StartedTurn["events"]
+
+  constructor(
+    ids: ReplyIds,
+    ignored: StartedTurn["ignored"],
+    makeEvents: () => StartedTurn["events"],
+    log: RunLog<TurnEvent> | undefined
+  ) {
+    this.threadId = ids.threadId
+    this.assistantId = ids.assistantId
+    this.runId = ids.runId
+    this.ignored = ignored
+    this.makeEvents = makeEvents
+    const whole = () => Effect.flatMap(Stream.runCollect(makeEvents()), (all) => replyFromEvents(ids, all))
+    this.reply =
       log === undefined
-        ? wholeReply()
-        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyFromEvents(ids, log.events) : wholeReply()))
+        ? Effect.suspend(whole)
+        : Effect.flatMap(log.closed, (state) => (state === "ended" ? replyFromEvents(ids, log.events) : whole()))
+  }
+
+  get events(): StartedTurn["events"] {
+    return this.makeEvents()
   }
 }
 

@@ -119,7 +119,6 @@ export class WriteTurn extends Context.Service<
         const outcome = yield* Effect.tapErrorTag(beginUnderPolicy(begin, policy, restore), "StoreUnavailable", () =>
           fork(goOnLater(turn, begin, first))
         )
-        const events = followers.follow(principal, begin.run.id, 0, log)
         const started = startedTurn(
           {
             threadId: place.thread.id,
@@ -127,7 +126,7 @@ export class WriteTurn extends Context.Service<
             runId: begin.run.id,
             ignored: turn.leg.plan.ignored
           },
-          events,
+          () => followers.follow(principal, begin.run.id, 0, log),
           log
         )
         switch (outcome._tag) {

@@ -6,6 +6,7 @@
  * (`findTelling`): a stage of a stream between the two would be paid again for every batch.
  */
 import type { StoreUnavailable } from "@colloquy/core"
+import { pullStream } from "@colloquy/core/adapters"
 import type * as Clock from "effect/Clock"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -15,6 +16,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
 import type { NonEmptyReadonlyArray } from "effect/Array"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { OpenStreams } from "./OpenStreams.ts"
 
@@ -135,11 +137,13 @@ class Pulse {
   )
 }
 
-const byteStream = Effect.fnUntraced(function* (telling: Telling) {
-  const pieces = new Pieces(telling, yield* Effect.context())
-  yield* Effect.addFinalizer(() => pieces.close)
-  return Stream.fromPull(Effect.succeed(pieces.pull))
-}, Stream.unwrap)
+const byteStream = (telling: Telling): Stream.Stream<Uint8Array, StoreUnavailable> =>
+  pullStream((scope) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const pieces = new Pieces(telling, context)
+      return Effect.as(Scope.addFinalizer(scope, pieces.close), pieces.pull)
+    })
+  )
 
 type PiecePull = Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, StoreUnavailable>
 

@@ -1,6 +1,5 @@
 /** The functions that write and read a run's log and end the run: `append_many`, `read_log`, `settle_run`, `request_cancel`, `withdraw_run`. */
 import { addToSums, sumKey } from "./Ledger.ts"
-import { batchTexts } from "./RunSteps.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 
 /**
@@ -90,13 +89,15 @@ end $$`
 const settleRun = sqlFunction(
   "settle_run",
   `(
-  p_owner text, p_run uuid, p_token bigint, p_status text, p_at timestamptz,
-  p_firsts integer[], p_lasts integer[], p_events text,
-  p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
-  p_message_body text, p_message_results text,
-  p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint, p_cost double precision,
-  p_estimated boolean, p_steps integer, p_first_token_at timestamptz, p_model text, p_fault text, p_explanation text,
-  p_charge_provider text, p_charge_purpose text, p_charges text, p_follow_ups text, p_approved text, p_approved_tokens integer
+  p_owner text, p_token bigint, p_status text, p_at timestamptz,
+  p_message_id uuid, p_message_tokens integer, p_message_at timestamptz, p_message_body text,
+  p_input bigint, p_output bigint, p_cached bigint, p_cache_write bigint, p_reasoning bigint,
+  p_estimated boolean, p_steps integer, p_model text,
+  p_thread uuid default null, p_run uuid default null, p_first integer default null, p_last integer default null, p_events text default null,
+  p_message_role text default 'assistant', p_message_status text default 'COMPLETED', p_message_results text default '[]',
+  p_cost double precision default null, p_first_token_at timestamptz default null, p_fault text default null,
+  p_explanation text default null, p_charge_provider text default null, p_charge_purpose text default null,
+  p_charges text default null, p_follow_ups text default null, p_approved text default null, p_approved_tokens integer default null
 ) returns text language plpgsql as $$
 declare
   v_thread uuid;
@@ -109,13 +110,14 @@ declare
   v_is_heard boolean;
   v_run {schema}.runs;
 begin
-  -- One statement locks the thread first and then the run, and gives the newest version of both.
+  -- One statement locks the thread first and then the run, and gives the newest version of both. Both are named by their keys: without
+  -- statistics, a join that finds the thread by the run may read all threads of the owner.
   select thread.id, thread.assistant_id, thread.message_count, thread.tokens, thread.active, run.status, run.last_sequence,
       run.watched or run.cancel_requested
     into v_thread, v_assistant, v_messages, v_tokens, v_active, v_found, v_last, v_is_heard
-    from {schema}.runs run
-    join {schema}.threads thread on thread.id = run.thread_id and thread.owner = run.owner
-    where run.id = p_run and run.owner = p_owner and run.token = p_token for no key update of thread, run;
+    from {schema}.threads thread
+    join {schema}.runs run on run.id = p_run and run.owner = p_owner and run.token = p_token and run.thread_id = thread.id
+    where thread.id = p_thread and thread.owner = p_owner for no key update of thread, run;
   if not found then
     return {schema}.charge_deleted(p_owner, p_run, p_token, p_at, case when p_charge_purpose is null then p_charges else
       json_build_array(json_build_object(
@@ -131,7 +133,7 @@ begin
 
   if v_found = 'QUEUED' then
     select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
-    v_last := {schema}.place_queued(p_owner, v_run, coalesce(p_firsts[1], 2147483647));
+    v_last := {schema}.place_queued(p_owner, v_run, coalesce(p_first, 2147483647));
     select message_count, tokens into v_messages, v_tokens from {schema}.threads where id = v_thread and owner = p_owner;
   elsif p_approved is not null then
     select * into v_run from {schema}.runs where id = p_run and owner = p_owner;
@@ -152,9 +154,7 @@ begin
     )
   ), logged as (
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-      select p_owner, p_run, greatest(batch.first, v_last + 1), batch.last, batch.events
-      from (select unnest(p_firsts) as first, unnest(p_lasts) as last, ${batchTexts} as events) batch
-      where batch.last > v_last
+      select p_owner, p_run, greatest(p_first, v_last + 1), p_last, p_events where p_last > v_last
   ), rested as (
     delete from {schema}.active_runs where thread_id = v_thread and owner = p_owner and run_id = p_run
   )
@@ -162,7 +162,7 @@ begin
     status = p_status,
     waits = p_status = 'REQUIRES_ACTION',
     last_message = v_messages + 1,
-    last_sequence = greatest(v_last, p_lasts[cardinality(p_lasts)]),
+    last_sequence = greatest(v_last, p_last),
     model = p_model,
     input_tokens = input_tokens + p_input,
     output_tokens = output_tokens + p_output,

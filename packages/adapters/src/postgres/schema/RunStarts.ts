@@ -3,7 +3,6 @@
  * `continue_run` for a run whose open calls are all answered; `answer_some` stores answers while other calls stay open.
  */
 import { erasingState } from "./Owners.ts"
-import { batchTexts } from "./RunSteps.ts"
 import { withFixedPlans, sqlFunction, type SqlFunction } from "./SchemaPart.ts"
 import { joinedRevision } from "./Threads.ts"
 
@@ -60,13 +59,16 @@ end $$`
 const beginRun = sqlFunction(
   "begin_run",
   `(
-  p_owner text, p_run uuid, p_thread uuid, p_answer uuid, p_stream boolean, p_provider text, p_model text, p_plan text,
-  p_assistant_version integer, p_schedule uuid, p_parent uuid, p_created_at timestamptz, p_leg_start integer,
-  p_message_id uuid, p_message_role text, p_message_status text, p_message_tokens integer, p_message_at timestamptz,
-  p_message_body text, p_message_results text,
-  p_firsts integer[], p_lasts integer[], p_events text,
-  p_mode text, p_saves boolean, p_max_queued integer, p_lease double precision, p_key text, p_fingerprint text, p_at timestamptz,
-  p_follow_ups text, p_decided_on text, p_known_last uuid, p_known_revision integer, p_admission text, p_history bigint, p_newest uuid, p_keeps integer, p_kept_as uuid, p_holder integer
+  p_owner text, p_run uuid, p_answer uuid, p_provider text, p_model text, p_plan text, p_created_at timestamptz,
+  p_message_id uuid, p_message_tokens integer, p_message_at timestamptz, p_message_body text,
+  p_max_queued integer, p_lease double precision, p_at timestamptz, p_history bigint,
+  p_thread uuid default null, p_first integer default null, p_last integer default null, p_events text default null,
+  p_message_role text default 'user', p_message_status text default 'COMPLETED', p_message_results text default '[]',
+  p_stream boolean default false, p_mode text default 'enqueue', p_saves boolean default false,
+  p_assistant_version integer default null, p_schedule uuid default null, p_parent uuid default null,
+  p_key text default null, p_fingerprint text default null, p_follow_ups text default null, p_decided_on text default null,
+  p_known_last uuid default null, p_known_revision integer default null, p_admission text default null,
+  p_newest uuid default null, p_keeps integer default null, p_kept_as uuid default null, p_holder integer default null
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
   v_assistant uuid;
@@ -125,10 +127,13 @@ begin
   if v_assistant is null then return row('ThreadMissing', null, null, null, null, null)::{schema}.run_outcome; end if;
   if p_decided_on is not null and p_decided_on is distinct from v_now then return row('Outdated', null, null, null, null, null)::{schema}.run_outcome; end if;
 
-  if v_in_session and exists (
-    select from {schema}.realtime_sessions
-      where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
-  ) then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
+  -- Not one condition: the server starts a query for it, also when its first half is false.
+  if v_in_session then
+    if exists (
+      select from {schema}.realtime_sessions
+        where owner = p_owner and thread_id = p_thread and lease_until > clock_timestamp()
+    ) then return row('InSession', null, null, null, null, null)::{schema}.run_outcome; end if;
+  end if;
   if v_active > 0 then
     select run_id into v_ahead from {schema}.active_runs where thread_id = p_thread and owner = p_owner order by place limit 1;
     select max(place) + 1 into v_place from {schema}.active_runs where thread_id = p_thread and owner = p_owner;
@@ -147,7 +152,7 @@ begin
     v_grant := {schema}.admit_run(p_owner, p_admission, least(v_tokens, p_history), v_active = 0);
     if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
   end if;
-  if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_thread, p_leg_start) then
+  if p_key is not null and not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, p_thread, coalesce(p_first, 1)) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
   if p_keeps is not null then
@@ -176,7 +181,7 @@ begin
     )
   ), logged as (
     insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-      select p_owner, p_run, unnest(p_firsts), unnest(p_lasts), ${batchTexts}
+      select p_owner, p_run, p_first, p_last, p_events where p_last is not null
   ), active as (
     insert into {schema}.active_runs (thread_id, owner, place, run_id, reserved_tokens, reserved_usd, holder)
       select p_thread, p_owner, v_place, p_run, (v_grant::json ->> 'tokens')::bigint, (v_grant::json ->> 'usd')::double precision, p_holder
@@ -186,8 +191,8 @@ begin
     id, owner, thread_id, assistant_id, status, leg_start, last_sequence, user_message_id, answer_id, stream, provider, model,
     plan, assistant_version, schedule_id, parent_run_id, created_at, started_at, ended_at, token, leg_token, lease_until, first_message
   ) values (
-    p_run, p_owner, p_thread, v_assistant, v_status, p_leg_start,
-    case when v_status = 'QUEUED' then 0 else coalesce(p_lasts[cardinality(p_lasts)], 0) end,
+    p_run, p_owner, p_thread, v_assistant, v_status, coalesce(p_first, 1),
+    case when v_status = 'QUEUED' then 0 else coalesce(p_last, 0) end,
     p_message_id, p_answer, p_stream, p_provider, p_model, p_plan, p_assistant_version, p_schedule, p_parent, p_created_at,
     case when v_status <> 'QUEUED' then p_at end, case when v_status = 'COMPLETED' then p_at end,
     1, 1, case when v_status <> 'COMPLETED' then clock_timestamp() + p_lease * interval '1 millisecond' end,
@@ -327,7 +332,7 @@ const continueRun = sqlFunction(
   `(
   p_owner text, p_run uuid, p_message uuid, p_answered integer, p_results text, p_tokens integer, p_answer uuid, p_stream boolean,
   p_plan text,
-  p_leg_start integer, p_firsts integer[], p_lasts integer[], p_events text,
+  p_first integer, p_last integer, p_events text,
   p_lease double precision, p_key text, p_fingerprint text, p_admission text, p_history bigint, p_holder integer
 ) returns {schema}.run_outcome language plpgsql as $$
 declare
@@ -355,14 +360,14 @@ begin
       from {schema}.threads where id = v_run.thread_id and owner = p_owner;
     if v_grant::json ->> 'limit' is not null then return row('OverLimit', null, null, null, null, v_grant)::{schema}.run_outcome; end if;
   end if;
-  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.thread_id, coalesce(p_leg_start, v_run.last_sequence + 1)) then
+  if not {schema}.claim_key(p_owner, p_key, p_fingerprint, p_run, v_run.thread_id, coalesce(p_first, v_run.last_sequence + 1)) then
     return {schema}.find_repeated(p_owner, p_key);
   end if;
 
   perform {schema}.answer_calls(p_owner, v_run, p_results, p_tokens, 'COMPLETED');
-  v_last := {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_firsts, p_lasts, p_events);
+  v_last := {schema}.add_events(p_owner, p_run, v_run.last_sequence, p_first, p_last, p_events);
   update {schema}.runs set
-    status = 'IN_PROGRESS', waits = false, leg = leg + 1, leg_start = coalesce(p_leg_start, last_sequence + 1), answer_id = p_answer,
+    status = 'IN_PROGRESS', waits = false, leg = leg + 1, leg_start = coalesce(p_first, last_sequence + 1), answer_id = p_answer,
     stream = p_stream, plan = p_plan, token = token + 1, leg_token = token + 1,
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond',
     last_sequence = v_last

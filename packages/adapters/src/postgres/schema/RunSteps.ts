@@ -22,9 +22,6 @@ begin
 end $$`
 )
 
-/** The batches of events that a caller gives as one text (`LogBatches.ts`), a row each. */
-export const batchTexts = "unnest(string_to_array(p_events, chr(30)))"
-
 /** Notifies every process that listens on the channel. */
 const notifyChange = sqlFunction(
   "notify_change",
@@ -87,14 +84,12 @@ end $$`
 /** Stores the events that are not in the log yet. Returns the sequence of the log's last event. */
 const addEvents = sqlFunction(
   "add_events",
-  `(p_owner text, p_run uuid, p_after integer, p_firsts integer[], p_lasts integer[], p_events text)
+  `(p_owner text, p_run uuid, p_after integer, p_first integer, p_last integer, p_events text)
 returns integer language plpgsql as $$
 begin
   insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-    select p_owner, p_run, greatest(batch.first, p_after + 1), batch.last, batch.events
-    from (select unnest(p_firsts) as first, unnest(p_lasts) as last, ${batchTexts} as events) batch
-    where batch.last > p_after;
-  return greatest(p_after, p_lasts[cardinality(p_lasts)]);
+    select p_owner, p_run, greatest(p_first, p_after + 1), p_last, p_events where p_last > p_after;
+  return greatest(p_after, p_last);
 end $$`
 )
 

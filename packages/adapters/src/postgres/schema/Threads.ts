@@ -174,7 +174,8 @@ export const messageText = (m: string): string => `concat(
 
 /**
  * The history of a run: every message from the run's first one on, and as many earlier messages as fit into the budget of tokens. The first
- * message that does not fit is found by reading backwards. The result is one text; a history of more than a million bytes is split into rows
+ * message that does not fit is found by reading backwards. Rows are looked up one by one: without statistics, a join may read all threads of
+ * the owner. The result is one text; a history of more than a million bytes is split into rows
  * of about that size, because a client cannot receive a value of unlimited length.
  */
 const historyTexts = sqlFunction(
@@ -192,8 +193,13 @@ declare
 begin
   select m.thread_id, t.revision, m.sequence, m.tokens_before - p_budget into v_thread, v_revision, v_first, v_floor
     from {schema}.runs run
-    join {schema}.threads t on t.id = run.thread_id and t.owner = run.owner
-    join {schema}.messages m on m.thread_id = run.thread_id and m.sequence = run.first_message and m.owner = run.owner
+    cross join lateral (
+      select t.revision from {schema}.threads t where t.id = run.thread_id and t.owner = p_owner offset 0
+    ) t
+    cross join lateral (
+      select m.thread_id, m.sequence, m.tokens_before from {schema}.messages m
+        where m.thread_id = run.thread_id and m.sequence = run.first_message and m.owner = p_owner offset 0
+    ) m
     where run.id = p_run and run.owner = p_owner;
   select m.sequence + 1 into v_from from {schema}.messages m
     where m.thread_id = v_thread and m.owner = p_owner and m.sequence > 0 and m.sequence < v_first and m.tokens_before < v_floor
