@@ -1,5 +1,5 @@
 /** The documents of this project as a library, and questions that a reader of them may have. The evidence is a phrase of the text. */
-import { emptyPlace, ownText } from "@colloquy/core/retrieval"
+import { unknownPosition, ownText } from "@colloquy/core/retrieval"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Corpus, Question } from "./Corpus.ts"
@@ -70,7 +70,7 @@ export const ownDocuments: Corpus = {
       sources: library.map(({ name, text }) => ({
         kind: "file",
         title: name,
-        sections: [{ ...emptyPlace, form: "markdown", text }]
+        sections: [{ ...unknownPosition, form: "markdown", text }]
       })),
       questions
     }

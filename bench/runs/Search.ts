@@ -10,7 +10,7 @@ import {
   ChunkIndex,
   type IndexedChunk,
   type IndexedDocument,
-  emptyPlace,
+  unknownPosition,
   prepareDocument,
   type Prepared,
   SearchScope
@@ -102,7 +102,7 @@ const byHand = async (client: pg.Client, scopeKey: number, { bodies, impacts, of
 const syntheticDocument = (scope: SearchScope, seed: number): Omit<IndexedDocument, "documentId"> => {
   const next = random(seed)
   const chunks = Array.from({ length: 50 }, (_, ordinal) => ({
-    chunk: { ...emptyPlace, ordinal, repeated: 0, text: `chunk ${ordinal} ${"lorem ipsum dolor ".repeat(60)}` },
+    chunk: { ...unknownPosition, ordinal, repeated: 0, text: `chunk ${ordinal} ${"lorem ipsum dolor ".repeat(60)}` },
     impacts: new Map(Array.from({ length: 75 }, (): [string, number] => [word(next), 200 + Math.floor(next() * 1600)]))
   }))
   return { scope, language: "en", chunks, vectors: null }
@@ -164,7 +164,7 @@ type Run = <A, E>(effect: Effect.Effect<A, E, ChunkIndex | Principal>) => Promis
 
 const indexing = async (client: pg.Client, run: Run): Promise<ReadonlyArray<Row>> => {
   const text = megabyte(1)
-  const sections = [{ ...emptyPlace, form: "prose" as const, text }]
+  const sections = [{ ...unknownPosition, form: "prose" as const, text }]
   const scope = SearchScope.make("bench:put")
   const prepared = prepareDocument("bench.txt", sections, size)
   let round = 0

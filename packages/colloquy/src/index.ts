@@ -43,7 +43,7 @@ export type {
   OpenTurn,
   OutputsRequest,
   Reply,
-  RunPlace,
+  RunIds,
   SendOptions,
   SendRequest,
   TurnOptions

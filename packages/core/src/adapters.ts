@@ -108,13 +108,13 @@ export {
 } from "./models/ChatRequest.ts"
 export { EmbeddingFailed, EmbeddingModel, type EmbeddingTarget } from "./models/EmbeddingModel.ts"
 export {
-  type ImageAnswer,
+  type ImageReply,
   type ImageModel,
   ImageOptions,
   type ImageRequest,
   type InputImage
 } from "./models/ImageModel.ts"
-export type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
+export type { EmbeddingReply, EmbeddingDriver, EmbeddingRequest } from "./models/EmbeddingDriver.ts"
 export { isRefusedRequest, ModelError, ModelErrorReason, reasonOfStatus } from "./models/ModelError.ts"
 export { operatorDetail, errorSentence } from "./models/OperatorDetail.ts"
 export { ModelOptions, type Sampling, ToolChoice } from "./models/ModelOptions.ts"
@@ -124,7 +124,7 @@ export type {
   NextTokenReply,
   NextTokenRequest,
   TokenCandidate,
-  TokenPlace
+  TokenPosition
 } from "./models/NextTokenDriver.ts"
 export type { ProvidersOptions, ResolvedModel } from "./models/Provider.ts"
 export type { Upstream, UpstreamOffer } from "./models/Upstream.ts"
@@ -161,7 +161,7 @@ export { isPlain, usualStop, type ListedMessage, type PlainMessage } from "./thr
 export { type Supplement, makeSupplements } from "./threads/Supplement.ts"
 export { type Copier, Copies } from "./assistants/Copies.ts"
 export { type KeptTexts, RecalledTexts, type ShownByPart, type TextsShown } from "./threads/RecalledTexts.ts"
-export { Removals, type RemovalWatcher, type RemovedPlace } from "./threads/Removals.ts"
+export { Removals, type RemovalWatcher, type RemovedRecord } from "./threads/Removals.ts"
 export { ThreadInSession } from "./threads/Thread.ts"
 export { ThreadStore } from "./threads/ThreadStore.ts"
 export { ThreadSummary } from "./threads/ThreadSummary.ts"

@@ -35,13 +35,13 @@ export {
 export type { Impacts } from "./retrieval/Impacts.ts"
 export type { Language } from "./retrieval/Language.ts"
 export { candidates, joinRanks, type Ranks, termRarity, scoreUnit, semanticShare } from "./retrieval/Ranking.ts"
-export type { SectionPlace } from "./retrieval/Section.ts"
+export type { SectionPosition } from "./retrieval/Section.ts"
 
 /** documents: files, their bytes and their records. */
 export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./documents/BlobStore.ts"
 export { Document, DocumentScope, DocumentStatus } from "./documents/Document.ts"
 export { type DocumentAddresses, DocumentLinks } from "./documents/DocumentLinks.ts"
-export { type DocumentPlace, Documents, type FoundExcerpt } from "./documents/Documents.ts"
+export { type DocumentScopeId, Documents, type FoundExcerpt } from "./documents/Documents.ts"
 export {
   type Attempt,
   type AttemptStarted,
@@ -92,7 +92,7 @@ export {
   type MemoryTerms,
   type RemovedMemories,
   type ReweighedMemory,
-  type SessionPlace
+  type SessionPosition
 } from "./memory/MemoryStore.ts"
 
 /** answers: typed questions, and the outcomes that were reported later. */
@@ -179,7 +179,7 @@ export { Score } from "./evals/Score.ts"
 export { Evals } from "./evals/Evals.ts"
 export { Feedback, FeedbackComment, type FeedbackRefused, FeedbackScore } from "./evals/Feedback.ts"
 export { EvalStore, type EvalStored, type OnlinePage } from "./evals/EvalStore.ts"
-export type { JudgeOutcome, OnlineReport, ScoredPlace, ScorePlace } from "./evals/Evals.ts"
+export type { JudgeOutcome, OnlineReport, ScoredAnswerIds, ScorePosition } from "./evals/Evals.ts"
 export type { JudgeCalibration } from "./evals/Calibrations.ts"
 export { OnlineScore, OnlineSettings, type RatedScore } from "./evals/OnlineScore.ts"
 export type { OnlineGroup } from "./evals/OnlineSummary.ts"

@@ -1,7 +1,7 @@
 /** What an answer was given and what it cites of that, over the whole surface, on every store. The pages of a file end with a form feed. */
 import type { InMemory } from "@colloquy/adapters/in-memory"
 import { callTool, gate, say, sayInChunks } from "@colloquy/testing"
-import { emptyPlace } from "@colloquy/core/retrieval"
+import { unknownPosition } from "@colloquy/core/retrieval"
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,7 +15,9 @@ import { until } from "../../../test/until.ts"
 const pages: typeof readText = (file) =>
   Effect.map(readText(file), (sections) =>
     sections.flatMap(({ text }) =>
-      text.split("\f").map((page, index) => ({ ...emptyPlace, form: "prose" as const, text: page, page: index + 1 }))
+      text
+        .split("\f")
+        .map((page, index) => ({ ...unknownPosition, form: "prose" as const, text: page, page: index + 1 }))
     )
   )
 

@@ -5,7 +5,7 @@ import { Kernel, type Provider, Providers } from "@colloquy/core"
 import type { ChatEvent } from "@colloquy/core/adapters"
 import { Answers } from "@colloquy/core/answers"
 import { type DocumentSettings, Documents, TextExtractor } from "@colloquy/core/documents"
-import { emptyPlace } from "@colloquy/core/retrieval"
+import { unknownPosition } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -42,7 +42,7 @@ export const openWithDocuments = (
 /** The text of a file as one section. */
 export const readText: typeof TextExtractor.Service.extract = ({ bytes }) =>
   Effect.map(Stream.mkUint8Array(bytes), (all) => [
-    { ...emptyPlace, form: "prose" as const, text: new TextDecoder().decode(all) }
+    { ...unknownPosition, form: "prose" as const, text: new TextDecoder().decode(all) }
   ])
 
 const reciting: Provider = {

@@ -8,7 +8,7 @@ import { InMemory } from "@colloquy/adapters/in-memory"
 import { Pglite } from "@colloquy/adapters/pglite"
 import { DocumentId } from "@colloquy/core/adapters"
 import { memoryKey } from "@colloquy/core/memory"
-import { type ChunkHit, emptyPlace, SearchScope } from "@colloquy/core/retrieval"
+import { type ChunkHit, unknownPosition, SearchScope } from "@colloquy/core/retrieval"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
 import { ownConversation } from "../../../bench/recall/Conversation.ts"
@@ -78,7 +78,7 @@ const conversationOf = ({ questions, sources }: Group): Conversation => {
     source.kind === "turns" ? source.turns.map((passage, ordinal) => ({ document, ordinal, passage })) : []
   )
   const hitOf = (ordinal: number): ChunkHit => {
-    const chunk = { ...emptyPlace, ordinal, text: "", repeated: 0 }
+    const chunk = { ...unknownPosition, ordinal, text: "", repeated: 0 }
     const key = { scope: SearchScope.make("s"), documentId: DocumentId.make("d") }
     return { ...key, chunk, score: 1, lexical: 1, semantic: null }
   }

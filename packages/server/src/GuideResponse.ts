@@ -2,7 +2,7 @@
 import { pack, packedResponse } from "@colloquy/studio/packed"
 import { guideHome } from "./guide/GuideHome.ts"
 
-const place = "/docs/guide"
+const guidePath = "/docs/guide"
 
 /** A package that was packed without `npm run pack:all` has no guide. */
 export const hasGuide = guideHome !== null
@@ -10,8 +10,8 @@ export const hasGuide = guideHome !== null
 /** The guide is beside the documents of the API, and also at the root. */
 const pathUnder = (pathname: string, basePath: string): Rest | null => {
   const prefixes = [
-    { prefix: basePath + place, api: "docs" },
-    { prefix: place, api: `${basePath.slice(1)}/docs` }
+    { prefix: basePath + guidePath, api: "docs" },
+    { prefix: guidePath, api: `${basePath.slice(1)}/docs` }
   ]
   for (const { api, prefix } of prefixes) {
     if (pathname === prefix || pathname.startsWith(`${prefix}/`)) return { path: pathname.slice(prefix.length), api }
@@ -51,12 +51,12 @@ export const guideResponse = async (request: Request, basePath: string): Promise
   if (request.method !== "GET" && request.method !== "HEAD") {
     return Response.json({ detail: "Method Not Allowed" }, { status: 405, headers: { ...headers, allow: "GET, HEAD" } })
   }
-  const { guideAnswer, guideList } = await import("./guide/Guide.ts")
+  const { guideContent, guideList } = await import("./guide/Guide.ts")
   const { pathname, searchParams } = new URL(request.url)
   const rest = pathUnder(pathname, basePath)
   const list = rest === null ? guideList() : null
   const answer =
-    rest === null ? list && { ...list, status: 200 } : guideAnswer({ ...rest, query: searchParams.get("q") })
+    rest === null ? list && { ...list, status: 200 } : guideContent({ ...rest, query: searchParams.get("q") })
   if (answer === null) return Response.json({ detail: "The guide has no such page" }, { status: 404, headers })
   if (answer.status === 404) {
     return new Response(answer.text, { status: 404, headers: { ...headers, "content-type": answer.type } })

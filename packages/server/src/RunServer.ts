@@ -8,7 +8,7 @@ import { readSettings, type Settings } from "./Settings.ts"
 import { inMemory } from "./Stores.ts"
 import { welcome } from "./Welcome.ts"
 
-const storagePlace = ({ databaseUrl, dataDir }: Settings): string => {
+const storageAddress = ({ databaseUrl, dataDir }: Settings): string => {
   if (databaseUrl !== null) return "of DATABASE_URL"
   return dataDir === inMemory ? "in memory; nothing is kept" : `in ${dataDir}`
 }
@@ -41,7 +41,7 @@ export const runServer = async ({ json = false }: { readonly json?: boolean } = 
   setFlagsFromString("--no-allocation-site-pretenuring")
   const settings = await Effect.runPromise(readSettings(process.env))
   const say: Say = json ? (text) => console.error(text) : (text) => console.log(text)
-  say(`Preparing the database ${storagePlace(settings)}…`)
+  say(`Preparing the database ${storageAddress(settings)}…`)
   const showsRuns = settings.logLevel === "Info" || settings.logLevel === "Debug"
   const server = await startServer(settings, showsRuns ? { onLeg: (leg) => say(runLine(leg, hasColours)) } : {})
   if (json) {

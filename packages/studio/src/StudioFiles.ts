@@ -79,17 +79,17 @@ addEventListener("fetch", (event) => {
   const { method, url } = event.request
   const address = new URL(url)
   if (method !== "GET" || !isOwn(address)) return
-  const place = address.origin + address.pathname
+  const key = address.origin + address.pathname
   const ask = async () => {
     try {
       const answer = await fetch(event.request)
       if (answer.ok && !answer.redirected) {
         const copy = answer.clone()
-        event.waitUntil(cache().then((kept) => kept.put(place, copy)))
+        event.waitUntil(cache().then((kept) => kept.put(key, copy)))
       }
       return answer
     } catch (error) {
-      const known = await (await cache()).match(place, { ignoreVary: true })
+      const known = await (await cache()).match(key, { ignoreVary: true })
       if (known !== undefined) return known
       throw error
     }

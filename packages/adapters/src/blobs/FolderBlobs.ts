@@ -27,14 +27,14 @@ export const layer = ({ folder }: FolderOptions): Layer.Layer<BlobStore, StoreUn
   Layer.effect(
     BlobStore,
     Effect.gen(function* () {
-      const places = { blobs: join(folder, "blobs"), unfinished: join(folder, "unfinished") }
-      yield* attempt("BlobStore.open", () => mkdir(places.blobs, { recursive: true }))
-      yield* attempt("BlobStore.open", () => mkdir(places.unfinished, { recursive: true }))
-      return folderBlobs(places)
+      const folders = { blobs: join(folder, "blobs"), unfinished: join(folder, "unfinished") }
+      yield* attempt("BlobStore.open", () => mkdir(folders.blobs, { recursive: true }))
+      yield* attempt("BlobStore.open", () => mkdir(folders.unfinished, { recursive: true }))
+      return folderBlobs(folders)
     })
   )
 
-interface Places {
+interface Folders {
   readonly blobs: string
   readonly unfinished: string
 }
@@ -42,9 +42,9 @@ interface Places {
 /** The bytes of one write. An upload holds so many in memory. */
 const pieceSize = 64 * 1024
 
-const folderBlobs = (places: Places): typeof BlobStore.Service => {
+const folderBlobs = (folders: Folders): typeof BlobStore.Service => {
   /** The owner is hashed and the id is checked, so that no text from outside can change a path. */
-  const ownerFolder = (owner: string) => join(places.blobs, createHash("sha256").update(owner).digest("hex"))
+  const ownerFolder = (owner: string) => join(folders.blobs, createHash("sha256").update(owner).digest("hex"))
   const blobPath = (owner: string, id: BlobId): string | undefined =>
     isPlain(id) ? join(ownerFolder(owner), id) : undefined
 
@@ -65,7 +65,7 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
       const path = blobPath(ownerId, id)
       if (path === undefined) return yield* Effect.die(new Error(`A blob cannot have the id "${id}".`))
       return yield* Effect.acquireUseRelease(
-        attempt("BlobStore.put", () => openUnfinished(places)),
+        attempt("BlobStore.put", () => openUnfinished(folders)),
         (file) =>
           Effect.tap(
             writePieces(bytes, pieceSize, (piece) => attempt("BlobStore.put", () => writeAll(file.handle, piece))),
@@ -103,8 +103,8 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
 
     sweep: Effect.fnUntraced(function* (before, unneeded) {
       let count = 0
-      for (const owner of yield* attempt("BlobStore.sweep", () => readdir(places.blobs))) {
-        const folder = join(places.blobs, owner)
+      for (const owner of yield* attempt("BlobStore.sweep", () => readdir(folders.blobs))) {
+        const folder = join(folders.blobs, owner)
         const old = yield* attempt("BlobStore.sweep", () => olderThan(folder, before))
         for (let at = 0; at < old.length; at += groupSize) {
           for (const id of yield* unneeded(old.slice(at, at + groupSize))) {
@@ -113,8 +113,8 @@ const folderBlobs = (places: Places): typeof BlobStore.Service => {
           }
         }
       }
-      for (const name of yield* attempt("BlobStore.sweep", () => olderThan(places.unfinished, before))) {
-        yield* attempt("BlobStore.sweep", () => rm(join(places.unfinished, name), { force: true }))
+      for (const name of yield* attempt("BlobStore.sweep", () => olderThan(folders.unfinished, before))) {
+        yield* attempt("BlobStore.sweep", () => rm(join(folders.unfinished, name), { force: true }))
       }
       return count
     })
@@ -130,7 +130,7 @@ interface UnfinishedFile {
   readonly handle: FileHandle
 }
 
-const openUnfinished = async ({ unfinished }: Places): Promise<UnfinishedFile> => {
+const openUnfinished = async ({ unfinished }: Folders): Promise<UnfinishedFile> => {
   const path = join(unfinished, randomUUID())
   return { path, handle: await open(path, "wx") }
 }

@@ -9,7 +9,7 @@ import { section } from "./Sections.ts"
 
 const types = {
   slideList: 0x0ff0,
-  slidePlace: 0x03f3,
+  slidePersist: 0x03f3,
   notesAtom: 0x03f1,
   wideText: 0x0fa0,
   narrowText: 0x0fa8
@@ -33,7 +33,7 @@ export const readPpt = (file: Uint8Array): ReadonlyArray<Section> => {
     const { document, user } = openStreams(file)
     // The mark of an encrypted presentation.
     if (user.view.getUint32(12, true) === 0xf3d1c4df) throw encrypted()
-    return readSlides(document, readPlaces(document, user.view.getUint32(16, true)))
+    return readSlides(document, readOffsets(document, user.view.getUint32(16, true)))
   } catch (error) {
     throw error instanceof Refused ? error : damaged("PowerPoint presentation")
   }
@@ -54,8 +54,8 @@ const openStreams = (file: Uint8Array) => {
  * The position of each object by its number, and the number of the document. Edits are read from the newest to the oldest; `seen` ends the
  * loop if a damaged file links them in a circle.
  */
-const readPlaces = ({ bytes, view }: Stream, newest: number) => {
-  const places = new Map<number, number>()
+const readOffsets = ({ bytes, view }: Stream, newest: number) => {
+  const offsets = new Map<number, number>()
   const seen = new Set<number>()
   let root: number | undefined
   for (
@@ -72,20 +72,20 @@ const readPlaces = ({ bytes, view }: Stream, newest: number) => {
       const count = head >>> 20
       for (let index = 0; index < count; index++) {
         const number = (head & 0xfffff) + index
-        if (!places.has(number)) places.set(number, view.getUint32(at + 4 + index * 4, true))
+        if (!offsets.has(number)) offsets.set(number, view.getUint32(at + 4 + index * 4, true))
       }
       at += 4 + count * 4
     }
   }
-  return { places, root: root ?? 0 }
+  return { offsets, root: root ?? 0 }
 }
 
-const readSlides = (document: Stream, { places, root }: ReturnType<typeof readPlaces>): ReadonlyArray<Section> => {
+const readSlides = (document: Stream, { offsets, root }: ReturnType<typeof readOffsets>): ReadonlyArray<Section> => {
   const inside = (number: number) => {
-    const place = places.get(number)
-    if (place === undefined || place + 8 > document.bytes.length) return []
-    const end = Math.min(document.bytes.length, place + 8 + document.view.getUint32(place + 4, true))
-    return records(document, place + 8, end)
+    const offset = offsets.get(number)
+    if (offset === undefined || offset + 8 > document.bytes.length) return []
+    const end = Math.min(document.bytes.length, offset + 8 + document.view.getUint32(offset + 4, true))
+    return records(document, offset + 8, end)
   }
   const slides: Array<{ readonly number: number; readonly id: number; readonly texts: Array<string> }> = []
   const notes = new Map<number, ReadonlyArray<string>>()
@@ -93,13 +93,13 @@ const readSlides = (document: Stream, { places, root }: ReturnType<typeof readPl
     if (list.type !== types.slideList) continue
     for (const record of records(document, list.from, list.to)) {
       const isText = record.type === types.wideText || record.type === types.narrowText
-      if (record.type === types.slidePlace && list.instance === 0) {
+      if (record.type === types.slidePersist && list.instance === 0) {
         const [number, id] = [
           document.view.getUint32(record.from, true),
           document.view.getUint32(record.from + 12, true)
         ]
         slides.push({ number, id, texts: [] })
-      } else if (record.type === types.slidePlace && list.instance === 2) {
+      } else if (record.type === types.slidePersist && list.instance === 2) {
         const page = inside(document.view.getUint32(record.from, true))
         const atom = page.find(({ type }) => type === types.notesAtom)
         if (atom !== undefined) notes.set(document.view.getUint32(atom.from, true), textsIn(document, page))

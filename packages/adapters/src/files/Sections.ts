@@ -1,11 +1,14 @@
 /** Functions that the readers share to build sections: headings become a path (`Part > Chapter`), tables become Markdown. */
-import type { SectionPlace, Section, SectionForm } from "@colloquy/core/retrieval"
+import type { SectionPosition, Section, SectionForm } from "@colloquy/core/retrieval"
 
-const emptyPlace: SectionPlace = { heading: null, page: null, slide: null, sheet: null, row: null }
+const unknownPosition: SectionPosition = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /** A list of one section, or an empty list when there is no text. */
-export const section = (form: SectionForm, text: string, place: Partial<SectionPlace> = {}): ReadonlyArray<Section> =>
-  text.trim() === "" ? [] : [{ ...emptyPlace, ...place, form, text }]
+export const section = (
+  form: SectionForm,
+  text: string,
+  position: Partial<SectionPosition> = {}
+): ReadonlyArray<Section> => (text.trim() === "" ? [] : [{ ...unknownPosition, ...position, form, text }])
 
 export interface SectionCollector {
   /** Ends the current section. The heading belongs to the sections that follow. Level 0 is the title of the document. */

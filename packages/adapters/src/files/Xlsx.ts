@@ -152,8 +152,8 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
         row = []
         column = -1
       } else if (name === "c") {
-        const place = attribute("r")
-        column = place === undefined ? column + 1 : columnIndex(place)
+        const reference = attribute("r")
+        column = reference === undefined ? column + 1 : columnIndex(reference)
         type = attribute("t") ?? "n"
         style = Number(attribute("s") ?? 0)
         value = formula = ""
@@ -177,9 +177,9 @@ const readSheet = (office: OfficePackage, part: Uint8Array, book: Book) => {
 }
 
 /** `AB12` is in column 27, counted from 0. */
-const columnIndex = (place: string): number => {
+const columnIndex = (reference: string): number => {
   let column = 0
-  for (const letter of /^[A-Z]{1,3}/u.exec(place)?.[0] ?? "A") column = column * 26 + letter.charCodeAt(0) - 64
+  for (const letter of /^[A-Z]{1,3}/u.exec(reference)?.[0] ?? "A") column = column * 26 + letter.charCodeAt(0) - 64
   return column - 1
 }
 

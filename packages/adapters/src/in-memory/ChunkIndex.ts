@@ -182,15 +182,15 @@ const inScopes = (entries: ReadonlyMap<string, Entry>, scopes: ReadonlyArray<Sea
 
 /** `entries` are in the order in which they were stored, which decides between equal scores. */
 export const searchIn = (entries: ReadonlyArray<Entry>, search: ChunkSearch): ReadonlyArray<ChunkHit> => {
-  const lexical = new Map(best(byTerms(entries, search)).map((found) => [foundPlace(found), found]))
-  const semantic = new Map(best(byVector(entries, search)).map((found) => [foundPlace(found), found]))
-  const places = [...new Map([...lexical, ...semantic])]
-  const ranks = places.map(([place]) => ({
-    lexical: lexical.get(place)?.score ?? null,
-    semantic: semantic.get(place)?.score ?? null
+  const lexical = new Map(best(byTerms(entries, search)).map((found) => [foundKey(found), found]))
+  const semantic = new Map(best(byVector(entries, search)).map((found) => [foundKey(found), found]))
+  const union = [...new Map([...lexical, ...semantic])]
+  const ranks = union.map(([key]) => ({
+    lexical: lexical.get(key)?.score ?? null,
+    semantic: semantic.get(key)?.score ?? null
   }))
   const scores = joinRanks(ranks)
-  return places
+  return union
     .map(([, found], index) => ({ ...found, score: scores[index] ?? 0, rank: ranks[index] ?? noRank }))
     .sort(
       (a, b) =>
@@ -211,7 +211,7 @@ const noRank: Ranks = { lexical: null, semantic: null }
 /** Rounds a score before it is compared: its last digits depend on the order of additions, which differs from PostgreSQL's. */
 const comparable = (score: number): number => Math.round(score * 1_000_000)
 
-const foundPlace = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
+const foundKey = ({ entry, ordinal }: Found): string => `${entry.revision} ${ordinal}`
 
 /** `found` is in the order of entries and ordinals. The sort keeps this order for equal scores. */
 const best = (found: ReadonlyArray<Found>): ReadonlyArray<Found> =>

@@ -1,5 +1,5 @@
 /** `InboxStore` in memory. Every change of a run's state goes through `move` of `State`, which records it. */
-import { InboxStore, longestPreview, type RunSummary } from "@colloquy/core/adapters"
+import { InboxStore, longestPreview, type RunPosition, type RunSummary } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import { ownedStep, ownedWrite, findRun, type RunRow, type State } from "./State.ts"
 
@@ -56,9 +56,7 @@ export const inboxStore = (state: State): typeof InboxStore.Service =>
       })
   })
 
-type Placed = Pick<RunSummary, "createdAt" | "id">
-
-const isNewer = (a: Placed, b: Placed): boolean => {
+const isNewer = (a: RunPosition, b: RunPosition): boolean => {
   const apart = a.createdAt.getTime() - b.createdAt.getTime()
   return apart === 0 ? a.id > b.id : apart > 0
 }

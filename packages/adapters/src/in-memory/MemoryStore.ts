@@ -15,7 +15,7 @@ import {
   mostConfirmations,
   type ReweighedMemory,
   scopeOfMemories,
-  type SessionPlace,
+  type SessionPosition,
   type VectorModel
 } from "@colloquy/core/wings"
 import * as Effect from "effect/Effect"
@@ -97,13 +97,13 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       }),
     history: (assistantId, id) =>
       ownedStep((ownerId) => findMemories(ownerId, assistantId)?.rows.get(id)?.versions.toReversed() ?? []),
-    beside: (assistantId, places, reach) =>
+    beside: (assistantId, positions, reach) =>
       ownedStep((ownerId) => {
         const all = memoryRows(ownerId, assistantId)
           .map(({ memory }) => memory)
           .filter(({ source }) => source === null)
           .sort((a, b) => saidOrCreatedAt(a) - saidOrCreatedAt(b))
-        const found = new Set(places.flatMap((place) => besideIn(all, place, reach)))
+        const found = new Set(positions.flatMap((position) => besideIn(all, position, reach)))
         return all.filter((memory) => found.has(memory))
       }),
     survey: (assistantId) =>
@@ -181,13 +181,13 @@ const saidOrCreatedAt = ({ createdAt, saidAt }: MemoryRecord): number => (saidAt
 /** `all` are in order. */
 const besideIn = (
   all: ReadonlyArray<MemoryRecord>,
-  { at, id, session }: SessionPlace,
+  { at, id, session }: SessionPosition,
   reach: number
 ): ReadonlyArray<MemoryRecord> => {
   const said = all.filter((memory) => memory.session === session)
   const own = said.findIndex((memory) => memory.id === id)
-  const place = own === -1 ? said.filter((memory) => saidOrCreatedAt(memory) <= at.getTime()).length : own + 1
-  return said.slice(Math.max(0, place - reach), place + reach)
+  const position = own === -1 ? said.filter((memory) => saidOrCreatedAt(memory) <= at.getTime()).length : own + 1
+  return said.slice(Math.max(0, position - reach), position + reach)
 }
 
 const reweigh = (memories: MemoriesOfAssistant, { content, id, indexed }: ReweighedMemory): void => {
@@ -302,9 +302,9 @@ const entryOfMemory = ({
 }: {
   readonly memory: MemoryRecord
   readonly indexed: IndexedMemory
-}): Entry => makeEntry({ ...memoryPlace(memory.assistantId, memory.id), ...indexed }, memory.id)
+}): Entry => makeEntry({ ...entryIds(memory.assistantId, memory.id), ...indexed }, memory.id)
 
-const memoryPlace = (assistantId: AssistantId, id: MemoryId) => ({
+const entryIds = (assistantId: AssistantId, id: MemoryId) => ({
   scope: scopeOfMemories(assistantId),
   documentId: DocumentId.make(id)
 })
@@ -312,5 +312,5 @@ const memoryPlace = (assistantId: AssistantId, id: MemoryId) => ({
 const copyMemory = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): MemoryRow => ({
   memory: { ...memory, id, assistantId: to },
   versions: [],
-  entry: { ...entry, ...memoryPlace(to, id), revision: id, vectors: new Map(entry.vectors) }
+  entry: { ...entry, ...entryIds(to, id), revision: id, vectors: new Map(entry.vectors) }
 })

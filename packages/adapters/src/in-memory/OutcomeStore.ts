@@ -6,14 +6,14 @@ import { findAssistant, ownedStep, ownedWrite, type State, findThread } from "./
 export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
   const newestOf = (ownerId: OwnerId, isWanted: (outcome: Outcome) => boolean, limit: number) =>
     [...state.outcomes.values()]
-      .filter((row) => row.ownerId === ownerId && isWanted(row.outcome) && isInPlace(state, ownerId, row.outcome))
+      .filter((row) => row.ownerId === ownerId && isWanted(row.outcome) && hasScope(state, ownerId, row.outcome))
       .map(({ outcome }) => outcome)
       .sort((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime())
       .slice(0, limit)
   return OutcomeStore.of({
     record: (outcome) =>
       ownedWrite(state, "OutcomeStore.record", (ownerId) => {
-        if (!isInPlace(state, ownerId, outcome)) return false
+        if (!hasScope(state, ownerId, outcome)) return false
         const key = JSON.stringify([ownerId, outcome.answerSetId, outcome.question])
         state.outcomes.set(key, { ownerId, outcome })
         return true
@@ -26,12 +26,12 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
       ownedStep((ownerId) =>
         answered.flatMap(({ answerSetId, question }) => {
           const row = state.outcomes.get(JSON.stringify([ownerId, answerSetId, question]))
-          return row !== undefined && isInPlace(state, ownerId, row.outcome) ? [row.outcome] : []
+          return row !== undefined && hasScope(state, ownerId, row.outcome) ? [row.outcome] : []
         })
       )
   })
 }
 
-const isInPlace = (state: State, ownerId: OwnerId, { assistantId, threadId }: Outcome): boolean =>
+const hasScope = (state: State, ownerId: OwnerId, { assistantId, threadId }: Outcome): boolean =>
   (assistantId === null || findAssistant(state, ownerId, assistantId) !== undefined) &&
   (threadId === null || findThread(state, ownerId, threadId) !== undefined)

@@ -8,20 +8,20 @@ import { findKey, keepAnswer } from "./IdempotencyKeys.ts"
 import { findAssistant, insertNew, ownedStep, ownedWrite, type State, step } from "./State.ts"
 
 export const scheduleStore = (state: State): typeof ScheduleStore.Service => {
-  const isInPlace = (ownerId: OwnerId, { assistantId }: Schedule) =>
+  const hasAssistant = (ownerId: OwnerId, { assistantId }: Schedule) =>
     findAssistant(state, ownerId, assistantId) !== undefined
   const find = (ownerId: OwnerId, id: ScheduleId) => {
     const row = state.schedules.get(id)
-    return row?.ownerId === ownerId && isInPlace(ownerId, row.schedule) ? row : undefined
+    return row?.ownerId === ownerId && hasAssistant(ownerId, row.schedule) ? row : undefined
   }
   const all = (ownerId: OwnerId) =>
-    [...state.schedules.values()].filter((row) => row.ownerId === ownerId && isInPlace(ownerId, row.schedule))
+    [...state.schedules.values()].filter((row) => row.ownerId === ownerId && hasAssistant(ownerId, row.schedule))
 
   return ScheduleStore.of({
     insert: (schedule, most, once) =>
       ownedWrite(state, "ScheduleStore.insert", (ownerId, now) => {
         if (once !== null && findKey(state, ownerId, once.key, now) !== undefined) return "repeated"
-        if (!isInPlace(ownerId, schedule)) return "assistant_missing"
+        if (!hasAssistant(ownerId, schedule)) return "assistant_missing"
         if (all(ownerId).length >= most) return "too_many"
         insertNew(state.schedules, schedule.id, { ownerId, schedule })
         keepAnswer(state, ownerId, once, now)
@@ -50,7 +50,7 @@ export const scheduleStore = (state: State): typeof ScheduleStore.Service => {
       step(() =>
         [...state.schedules.values()]
           .filter(
-            ({ ownerId, schedule }) => schedule.next !== null && schedule.next <= now && isInPlace(ownerId, schedule)
+            ({ ownerId, schedule }) => schedule.next !== null && schedule.next <= now && hasAssistant(ownerId, schedule)
           )
           .toSorted((a, b) => Number(a.schedule.next) - Number(b.schedule.next))
           .slice(0, limit)

@@ -426,9 +426,9 @@ export const record = (row: RunRow, events: ReadonlyArray<LogEvent>): void => {
   if (lastSequence !== row.run.lastSequence) row.run = { ...row.run, lastSequence }
 }
 
-/** Changes a run's status, and with it the run's place in its thread. For an owner who is followed the change is recorded. */
+/** Changes a run's status, and with it where its thread has the run. For an owner who is followed the change is recorded. */
 export const move = (state: State, row: RunRow, now: number, status: RunStatus, change: Partial<Run> = {}): void => {
-  leavePlace(row)
+  leaveStatus(row)
   const { ownerId } = row.thread
   if ((state.followed.get(ownerId) ?? 0) > now) {
     const mark = (state.runChanges.at(-1)?.mark ?? 0) + 1
@@ -440,7 +440,7 @@ export const move = (state: State, row: RunRow, now: number, status: RunStatus, 
   else if (status === "REQUIRES_ACTION") row.thread.requiresAction = row
 }
 
-const leavePlace = (row: RunRow): void => {
+const leaveStatus = (row: RunRow): void => {
   const { thread } = row
   if (thread.inProgress === row) thread.inProgress = null
   if (thread.requiresAction === row) thread.requiresAction = null
@@ -457,7 +457,7 @@ export const closeWaiting = (state: State, row: RunRow, now: number, at: Date, c
 
 /** Removes a run with its log; its messages belong to the thread. Its idempotency keys stay, so that no repeat begins it again. */
 export const forgetRun = (state: State, row: RunRow): void => {
-  leavePlace(row)
+  leaveStatus(row)
   row.thread.runs.delete(row)
   state.runs.delete(row.run.id)
 

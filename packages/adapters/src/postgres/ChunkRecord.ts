@@ -1,6 +1,6 @@
 /** Converts chunks, postings and vectors to arguments of the schema's functions, and rows back to chunks. */
 import { runSteps, type Steps } from "@colloquy/core/adapters"
-import type { Chunk, IndexedChunk, SectionPlace } from "@colloquy/core/wings"
+import type { Chunk, IndexedChunk, SectionPosition } from "@colloquy/core/wings"
 import { segmentSize } from "./schema/Chunks.ts"
 import { fromJson, fromText, toText } from "./StoredText.ts"
 
@@ -50,7 +50,7 @@ export function* encodingSegment(chunks: ReadonlyArray<IndexedChunk>): Steps<Seg
   }
   return {
     bodies: chunks.map(({ chunk }) => toText(chunk.text)),
-    places: chunks.map(({ chunk }) => encodePlace(chunk)),
+    places: chunks.map(({ chunk }) => encodePosition(chunk)),
     terms,
     offsets,
     impacts
@@ -111,13 +111,13 @@ export const splitStatements = (segment: SegmentArguments): ReadonlyArray<Segmen
   ]
 }
 
-interface StoredPlace extends SectionPlace {
+interface StoredPosition extends SectionPosition {
   readonly repeated: number
   readonly start?: number
 }
 
-const encodePlace = ({ heading, page, repeated, row, sheet, slide, start }: Chunk): string =>
-  JSON.stringify({ heading, page, slide, sheet, row, repeated, ...startIn(start) } satisfies StoredPlace)
+const encodePosition = ({ heading, page, repeated, row, sheet, slide, start }: Chunk): string =>
+  JSON.stringify({ heading, page, slide, sheet, row, repeated, ...startIn(start) } satisfies StoredPosition)
 
 /** Rows of older versions have none. */
 const startIn = (start: number | undefined) => (start === undefined ? {} : { start })
@@ -129,7 +129,7 @@ export interface ChunkRow {
 }
 
 export const decodeChunk = ({ body, ordinal, place }: ChunkRow): Chunk => {
-  const { heading, page, repeated, row, sheet, slide, start } = fromJson<StoredPlace>(place)
+  const { heading, page, repeated, row, sheet, slide, start } = fromJson<StoredPosition>(place)
   return { heading, page, slide, sheet, row, ordinal, text: fromText(body), repeated, ...startIn(start) }
 }
 

@@ -131,20 +131,20 @@ const within =
 
 /** The SQL text that calls one of the schema's functions with named arguments: `"schema".f(p_a => $1, p_b => $2)`. */
 export const call = ({ schema }: Database, name: string, args: Arguments): string =>
-  `${schema}.${functionName(name)}(${parameterPlaces(args).join(", ")})`
+  `${schema}.${functionName(name)}(${namedParameters(args).join(", ")})`
 
 /**
  * The SQL text of a call that is sent with `lockingWrite`. The first argument must be the owner, because `limit_lock_wait` stands in its place.
  * The lock timeout is the parameter after the arguments and after `others` further parameters of the statement.
  */
 export const callWithLockTimeout = ({ schema }: Database, name: string, args: Arguments, others = 0): string => {
-  const [, ...rest] = parameterPlaces(args)
+  const [, ...rest] = namedParameters(args)
   const wait = Object.keys(args).length + others + 1
   const owner = `p_owner => ${schema}.${functionName("limit_lock_wait")}($1, $${wait})`
   return `${schema}.${functionName(name)}(${[owner, ...rest].join(", ")})`
 }
 
-const parameterPlaces = (args: Arguments): ReadonlyArray<string> =>
+const namedParameters = (args: Arguments): ReadonlyArray<string> =>
   Object.keys(args).map((key, index) => `p_${key} => $${index + 1}`)
 
 /**

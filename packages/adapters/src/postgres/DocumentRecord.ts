@@ -60,8 +60,8 @@ export const decodeDocument = (row: DocumentRow): Document => ({
 const decodeScope = ({ assistant_id, message_id, shelf, thread_id }: DocumentRow): DocumentScope => {
   if (assistant_id !== null) return { _tag: "Assistant", assistantId: assistant_id }
   if (thread_id === null) throw new Error("A document belongs to an assistant or to a thread.")
-  const place = { threadId: thread_id, ...(shelf === null || shelf === thread_id ? {} : { shelf }) }
-  return message_id === null ? { _tag: "Thread", ...place } : { _tag: "Message", ...place, messageId: message_id }
+  const thread = { threadId: thread_id, ...(shelf === null || shelf === thread_id ? {} : { shelf }) }
+  return message_id === null ? { _tag: "Thread", ...thread } : { _tag: "Message", ...thread, messageId: message_id }
 }
 
 /** The arguments of the schema's function `insert_document`. */

@@ -99,17 +99,17 @@ export class KnownHistories {
 
 const historyKey = (owner: OwnerId, thread: ThreadId): string => `${thread} ${owner}`
 
-const tokensBefore = ({ messages, older }: History, place: number): number =>
-  messages.slice(0, place).reduce((sum, { tokens }) => sum + tokens, older.tokens)
+const tokensBefore = ({ messages, older }: History, index: number): number =>
+  messages.slice(0, index).reduce((sum, { tokens }) => sum + tokens, older.tokens)
 
 /** The history without the messages that have fewer than `floor` tokens before them. */
 const startingAt = ({ messages, older }: History, floor: number): History => {
-  let place = 0
+  let index = 0
   let tokens = older.tokens
-  while (place < messages.length && tokens < floor) tokens += messages[place++]?.tokens ?? 0
-  return place === 0
+  while (index < messages.length && tokens < floor) tokens += messages[index++]?.tokens ?? 0
+  return index === 0
     ? { messages, older }
-    : { messages: messages.slice(place), older: { messages: older.messages + place, tokens } }
+    : { messages: messages.slice(index), older: { messages: older.messages + index, tokens } }
 }
 
 const addedTo = ({ messages, older }: History, message: NewMessage): History => ({

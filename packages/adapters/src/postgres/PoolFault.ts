@@ -30,7 +30,7 @@ const isFromServer = (cause: unknown): boolean => typeof cause === "object" && c
 
 /** A value that this adapter cannot parse is not a failure of the connection. */
 const noConnection = (cause: unknown, properties: Properties): SqlError.SqlErrorReason =>
-  cause instanceof UnreadableAnswer ? new SqlError.UnknownError(properties) : new SqlError.ConnectionError(properties)
+  cause instanceof UnreadableValue ? new SqlError.UnknownError(properties) : new SqlError.ConnectionError(properties)
 
 const faultReason = (code: string, properties: Properties): SqlError.SqlErrorReason => {
   if (code.startsWith("08")) return new SqlError.ConnectionError(properties)
@@ -43,6 +43,6 @@ const faultReason = (code: string, properties: Properties): SqlError.SqlErrorRea
 }
 
 /** A value in a format that this adapter cannot parse, because the host has changed a setting of its connections. */
-export class UnreadableAnswer extends Schema.TaggedError<UnreadableAnswer>()("UnreadableAnswer", {
+export class UnreadableValue extends Schema.TaggedError<UnreadableValue>()("UnreadableValue", {
   message: Schema.String
 }) {}

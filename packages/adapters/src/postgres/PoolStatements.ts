@@ -8,7 +8,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import { poolFault } from "./PoolFault.ts"
-import type { Pool, PoolAnswer, PoolConnection } from "./PoolTypes.ts"
+import type { Pool, PoolResult, PoolConnection } from "./PoolTypes.ts"
 import { rowTypes, toPoolValue } from "./PoolValues.ts"
 import { resumeInTurns } from "./ResumeInTurns.ts"
 
@@ -32,7 +32,7 @@ export class PoolStatements implements Connection {
     this.ended = true
   }
 
-  executeRaw(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<PoolAnswer, SqlError> {
+  executeRaw(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<PoolResult, SqlError> {
     return Effect.callback((resume) => {
       if (this.ended) {
         resume(Effect.fail(poolFault(new Error("The effect that joined this transaction has ended"), "query")))

@@ -14,7 +14,7 @@ export interface PoolQuery {
   readonly types: PoolRowTypes
 }
 
-export interface PoolAnswer {
+export interface PoolResult {
   readonly rows: ReadonlyArray<object>
   readonly command?: string
 }
@@ -27,7 +27,7 @@ interface PoolListening {
 
 /** The few methods of a `pg` client that the stores call, so that any pool with these will do. */
 export interface PoolConnection {
-  query(query: PoolQuery): Promise<PoolAnswer>
+  query(query: PoolQuery): Promise<PoolResult>
   readonly on: PoolListening
   readonly removeListener: PoolListening
   /** The id of the server's process for this connection; a request to cancel a statement needs it. */

@@ -3,7 +3,7 @@
  * bigint, `timestamptz` a Date, `json` its value). The parsers are passed with each statement, so the host's own parsers do not matter.
  */
 import { Buffer } from "node:buffer"
-import { UnreadableAnswer } from "./PoolFault.ts"
+import { UnreadableValue } from "./PoolFault.ts"
 import type { PoolRowTypes } from "./PoolTypes.ts"
 
 type Parse = (text: string) => unknown
@@ -16,7 +16,7 @@ const isoTime = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?([+-]\d\d)(?::?(\d\
 const parseTime: Parse = (text) => {
   const parts = isoTime.exec(text)
   if (parts === null)
-    throw new UnreadableAnswer({
+    throw new UnreadableValue({
       message: "A time is not in ISO style: leave DateStyle of the pool's connections as it is"
     })
   const [, day, time, fraction = "", hours, minutes = "00"] = parts
@@ -25,7 +25,7 @@ const parseTime: Parse = (text) => {
 
 const parseBytes: Parse = (text) => {
   if (!text.startsWith("\\x")) {
-    throw new UnreadableAnswer({
+    throw new UnreadableValue({
       message: "Bytes are not in hexadecimal form: leave bytea_output of the pool's connections as it is"
     })
   }

@@ -56,11 +56,11 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
         ...further
       ]
       const names = fields.map(([column]) => column).join(", ")
-      const places = fields.map((_, index) => `$${index + 1}`).join(", ")
+      const parameters = fields.map((_, index) => `$${index + 1}`).join(", ")
       return Effect.asVoid(
         query(
           operation,
-          `insert into ${schema}.assistants (${names}) values (${places})`,
+          `insert into ${schema}.assistants (${names}) values (${parameters})`,
           fields.map(([, value]) => value)
         )
       )

@@ -43,10 +43,10 @@ const caseColumns = (rows: ReadonlyArray<CaseRow>) => ({
 })
 
 /** A record with the thread that it belongs to now: a rewind may have moved it since it was written. */
-interface PlacedBody extends Body {
+interface BodyInThread extends Body {
   readonly thread_id: string
 }
-const placed = <A extends { readonly threadId: ThreadId }>(record: A, threadId: string): A => ({
+const inThread = <A extends { readonly threadId: ThreadId }>(record: A, threadId: string): A => ({
   ...record,
   threadId: ThreadId.make(threadId)
 })
@@ -236,7 +236,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
       Principal.use(({ ownerId }) => {
         const feedback = `${schema}.eval_feedback`
         return Effect.map(
-          query<PlacedBody>(
+          query<BodyInThread>(
             "EvalStore.listFeedback",
             `select body, thread_id from ${feedback} where owner = $1
                and ($3 or ordinal < (select ordinal from ${feedback} where owner = $1 and message_id = $2))
@@ -253,7 +253,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
               limit
             ]
           ),
-          (rows) => rows.map(({ body, thread_id }) => placed(decodeFeedback(fromJson(body)), thread_id))
+          (rows) => rows.map(({ body, thread_id }) => inThread(decodeFeedback(fromJson(body)), thread_id))
         )
       }),
 
@@ -278,7 +278,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
 
     getOnlineScore: (runId) =>
       Effect.map(
-        own.rows<PlacedBody>(
+        own.rows<BodyInThread>(
           "getOnlineScore",
           `select body, thread_id from ${scores} where owner = $1 and run_id = $2`,
           [knownId(runId)]
@@ -288,7 +288,7 @@ export const evalStore = (database: Database): typeof EvalStore.Service => {
 
     listOnlineScores: ({ after, assistantId, before, from, limit, rated = false }) =>
       Effect.map(
-        own.rows<PlacedBody & { readonly feedback: string | null }>(
+        own.rows<BodyInThread & { readonly feedback: string | null }>(
           "listOnlineScores",
           `select s.body, s.thread_id, f.body as feedback from ${scores} s ${rated ? "" : "left"} join lateral (
                select body from ${schema}.eval_feedback where owner = $1 and message_id = any(s.message_ids)
@@ -359,7 +359,7 @@ const scoreCodec = Schema.toCodecJson(OnlineScore)
 const encodeScore = Schema.encodeSync(scoreCodec, unchecked)
 const decodeScore = Schema.decodeUnknownSync(scoreCodec, unchecked)
 
-const readScore = ({ body, thread_id }: PlacedBody): OnlineScore => placed(decodeScore(fromJson(body)), thread_id)
+const readScore = ({ body, thread_id }: BodyInThread): OnlineScore => inThread(decodeScore(fromJson(body)), thread_id)
 
 const caseBody = (evalCase: EvalCase): string => JSON.stringify(encodeCase(evalCase))
 const readCase = ({ body }: Body): EvalCase => decodeCase(fromJson(body))

@@ -19,7 +19,7 @@ const many = 1_000_000
 const free = { limit: many, held: [] }
 
 const isOpen = (row: string): string => `${row}.status in ('pending', 'running')`
-const after = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
+const after = (parameter: string): string => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 const sameHash = (column: string, other: string): string =>
   `hashtextextended(${column}, 0) = hashtextextended(${other}, 0) and ${column} = ${other}`
 

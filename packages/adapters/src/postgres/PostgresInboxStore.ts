@@ -65,21 +65,21 @@ export const inboxStore = (database: Database): typeof InboxStore.Service => {
         after?.createdAt ?? null,
         after === undefined ? null : knownId(after.id)
       ]
-      const add = (condition: (place: string) => string, value: string | null) => {
+      const add = (condition: (parameter: string) => string, value: string | null) => {
         values.push(value)
         // The owner is the first parameter.
         conditions.push(condition(`$${values.length + 1}`))
       }
-      if (status !== undefined) add((place) => `r.status = ${place}`, status)
+      if (status !== undefined) add((parameter) => `r.status = ${parameter}`, status)
       // What is under way or waits is found among few rows, however many runs have ended.
       if (status === "REQUIRES_ACTION") conditions.push("r.waits")
       if (status === "IN_PROGRESS" || status === "QUEUED")
         conditions.push(`r.id in (select a.run_id from ${schema}.active_runs a where a.owner = $1)`)
-      if (assistantId !== undefined) add((place) => `r.assistant_id = ${place}`, knownId(assistantId))
+      if (assistantId !== undefined) add((parameter) => `r.assistant_id = ${parameter}`, knownId(assistantId))
       if (threadId !== undefined)
         add(
-          (place) => `r.id in (select m.run_id from ${schema}.messages m
-              where m.thread_id = ${place} and m.owner = $1 and m.role = 'user')`,
+          (parameter) => `r.id in (select m.run_id from ${schema}.messages m
+              where m.thread_id = ${parameter} and m.owner = $1 and m.role = 'user')`,
           knownId(threadId)
         )
       const order = "order by r.created_at desc, r.id desc"

@@ -141,14 +141,14 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
         (rows) => rows.map(decodeVersion)
       ),
 
-    beside: (assistantId, places, reach) => {
+    beside: (assistantId, positions, reach) => {
       const ofSession = `${ofAssistant} and m.session = p.session and m.source is null`
       const moment = `coalesce(m.said_at, m.created_at)`
       const written = `(select o.ordinal from ${schema}.memories o where o.owner = $1 and o.id = p.id)`
-      const place = `(p.at, coalesce(${written}, ${lastOrdinal}))`
+      const position = `(p.at, coalesce(${written}, ${lastOrdinal}))`
       const side = (before: boolean) =>
         `(select ${moment} as moment, m.ordinal as place, ${memoryColumns} from ${table}
-          where ${ofSession} and (${moment}, m.ordinal) ${before ? "<=" : ">"} ${place}
+          where ${ofSession} and (${moment}, m.ordinal) ${before ? "<=" : ">"} ${position}
           order by moment ${before ? "desc" : "asc"}, m.ordinal ${before ? "desc" : "asc"} limit $4)`
       return Effect.map(
         own.rows<MemoryRow>(
@@ -158,7 +158,7 @@ export const memoryStore = (database: Database, keepsVectors: boolean): typeof M
           [
             knownId(assistantId),
             JSON.stringify(
-              places.map(({ at, id, session }) => ({
+              positions.map(({ at, id, session }) => ({
                 session: toText(session),
                 at,
                 id: id === null ? null : knownId(id)

@@ -51,13 +51,13 @@ export const makeProviderKeys = Effect.fnUntraced(function* (
 
   /** A key that its owner has replaced meanwhile stays as it is. */
   const resealOne = Effect.fnUntraced(function* ({ owner, provider, sealed }: SealedRow) {
-    const place = sealingContext(fromText(owner), fromText(provider))
-    const { isEarlier, text } = yield* seal.open(sealed, place)
+    const context = sealingContext(fromText(owner), fromText(provider))
+    const { isEarlier, text } = yield* seal.open(sealed, context)
     if (!isEarlier) return 0
     const updated = yield* query(
       "ProviderKeyVault.reseal",
       `update ${schema}.provider_keys set sealed = $3 where owner = $1 and provider = $2 and sealed = $4 returning provider`,
-      [owner, provider, yield* seal.seal(text, place), sealed]
+      [owner, provider, yield* seal.seal(text, context), sealed]
     )
     return updated.length
   })

@@ -132,12 +132,12 @@ const mergeMetadata = Effect.fnUntraced(function* (
   id: ThreadId,
   fields: Metadata | ((now: Metadata) => Metadata)
 ): Effect.fn.Return<boolean, StoreUnavailable> {
-  const place = [knownId(id), toText(ownerId)]
+  const ids = [knownId(id), toText(ownerId)]
   while (true) {
     const [found] = yield* query<{ readonly metadata: string | null }>(
       "ThreadStore.mergeMetadata",
       `select metadata from ${schema}.threads where id = $1 and owner = $2`,
-      place
+      ids
     )
     if (found === undefined) return false
     const now = fromJsonOrNull<Metadata>(found.metadata) ?? {}
@@ -146,7 +146,7 @@ const mergeMetadata = Effect.fnUntraced(function* (
       "ThreadStore.mergeMetadata",
       `update ${schema}.threads set metadata = $3
        where id = $1 and owner = $2 and metadata is not distinct from $4 returning id`,
-      [...place, merged, found.metadata]
+      [...ids, merged, found.metadata]
     )
     if (written.length > 0) return true
   }

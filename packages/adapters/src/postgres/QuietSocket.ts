@@ -8,9 +8,9 @@ import { connect } from "node:net"
 
 /** The client reports what is wrong with an address that cannot be read here. */
 export const quietSockets = ({ host, path, port, url }: Config): Pick<Config, "stream"> => {
-  const place = readAddress(url === undefined ? "" : Redacted.value(url))
-  const server = host ?? place.host
-  const number = port ?? place.port
+  const address = readAddress(url === undefined ? "" : Redacted.value(url))
+  const server = host ?? address.host
+  const number = port ?? address.port
   const socketPath = path ?? (server.startsWith("/") ? `${server}/.s.PGSQL.${number}` : undefined)
   return {
     stream: () => {

@@ -14,7 +14,7 @@ import { fromText, toText } from "./StoredText.ts"
 
 type Leases = Pick<typeof RunStore.Service, "reserve" | "renew" | "expired" | "takeOver">
 
-const lasting = (place: string): string => `clock_timestamp() + ${place} * interval '1 millisecond'`
+const lasting = (parameter: string): string => `clock_timestamp() + ${parameter} * interval '1 millisecond'`
 const active = "r.status in ('IN_PROGRESS', 'QUEUED')"
 
 export const runLeases = (database: Database, presence: Presence): Leases => ({

@@ -1,5 +1,5 @@
 /**
- * Encrypts short secrets with AES-256-GCM, under a key derived from the host's secret. The place of a secret (owner and provider) is
+ * Encrypts short secrets with AES-256-GCM, under a key derived from the host's secret. The context of a secret (owner and provider) is
  * authenticated with it, so a row that is copied to another owner cannot be decrypted.
  */
 import * as Effect from "effect/Effect"
@@ -15,9 +15,9 @@ export interface Opened {
 }
 
 export interface Seal {
-  readonly seal: (text: Redacted.Redacted<string>, place: string) => Effect.Effect<Uint8Array>
-  /** Dies if the text was sealed for another place, or with a secret that the host does not have. */
-  readonly open: (sealed: Uint8Array, place: string) => Effect.Effect<Opened>
+  readonly seal: (text: Redacted.Redacted<string>, context: string) => Effect.Effect<Uint8Array>
+  /** Dies if the text was sealed in another context, or with a secret that the host does not have. */
+  readonly open: (sealed: Uint8Array, context: string) => Effect.Effect<Opened>
 }
 
 /** Seals under the first secret, and opens under any of them. */
@@ -29,19 +29,21 @@ export const makeSeal = (
     const key = yield* sealingKey(secret)
     const keys = [key, ...(yield* Effect.forEach(earlier, sealingKey))]
     return {
-      seal: (text, place) =>
+      seal: (text, context) =>
         Effect.promise(async () => {
           const iv = globalThis.crypto.getRandomValues(new Uint8Array(nonceLength))
           const bytes = await globalThis.crypto.subtle.encrypt(
-            { name: "AES-GCM", iv, additionalData: utf8(place) },
+            { name: "AES-GCM", iv, additionalData: utf8(context) },
             key,
             utf8(Redacted.value(text))
           )
           return Buffer.concat([iv, new Uint8Array(bytes)])
         }),
-      open: (sealed, place) =>
+      open: (sealed, context) =>
         Effect.firstSuccessOf(
-          keys.map((each) => Effect.map(openUnder(each, sealed, place), (text) => ({ text, isEarlier: each !== key })))
+          keys.map((each) =>
+            Effect.map(openUnder(each, sealed, context), (text) => ({ text, isEarlier: each !== key }))
+          )
         ).pipe(Effect.catch(() => Effect.die(new Error(unreadable))))
     }
   })
@@ -49,11 +51,11 @@ export const makeSeal = (
 const unreadable =
   "A stored provider key cannot be decrypted. Configure the secret with which it was stored, or store the key again."
 
-const openUnder = (key: webcrypto.CryptoKey, sealed: Uint8Array, place: string) =>
+const openUnder = (key: webcrypto.CryptoKey, sealed: Uint8Array, context: string) =>
   Effect.map(
     Effect.tryPromise(() =>
       globalThis.crypto.subtle.decrypt(
-        { name: "AES-GCM", iv: Uint8Array.from(sealed.subarray(0, nonceLength)), additionalData: utf8(place) },
+        { name: "AES-GCM", iv: Uint8Array.from(sealed.subarray(0, nonceLength)), additionalData: utf8(context) },
         key,
         Uint8Array.from(sealed.subarray(nonceLength))
       )

@@ -5,7 +5,7 @@ import {
   embeddingDriver,
   type EmbeddingSettings,
   placeVectors,
-  type ReadAnswer,
+  type ReadVectors,
   readVector
 } from "./Embeddings.ts"
 import type { Fault } from "./Fault.ts"
@@ -25,7 +25,7 @@ const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
   ...(dimensions === null ? {} : { output_dimension: dimensions })
 })
 
-const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadVectors | null => {
   const { embeddings, meta } = record(body)
   const found = list(record(embeddings).float).map((written, index) => ({ index, vector: readVector(written) }))
   const vectors = placeVectors(found, request)

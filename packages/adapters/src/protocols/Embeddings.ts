@@ -6,7 +6,7 @@
  */
 import { type Usage } from "@colloquy/core"
 import {
-  type EmbeddingAnswer,
+  type EmbeddingReply,
   type EmbeddingDriver,
   type EmbeddingRequest,
   estimateTokens,
@@ -37,10 +37,10 @@ export interface EmbeddingProtocol extends ErrorDialect {
   readonly limits: EmbeddingLimits
   readonly call: (request: EmbeddingRequest) => Pick<Call, "url" | "secrets"> & { readonly body: object }
   /** The vectors in the order of the texts, and the number of tokens if the provider reports it. Null when the answer is malformed. */
-  readonly read: (body: unknown, request: EmbeddingRequest) => ReadAnswer | null
+  readonly read: (body: unknown, request: EmbeddingRequest) => ReadVectors | null
 }
 
-export interface ReadAnswer {
+export interface ReadVectors {
   readonly vectors: ReadonlyArray<Float32Array>
   readonly tokens: number | undefined
   readonly costUsd?: number | undefined
@@ -52,12 +52,12 @@ export const embeddingDriver = (settings: EmbeddingSettings, protocol: Embedding
   embed: (input) =>
     Effect.suspend(() => {
       const request = normalize(input, settings)
-      const { body, ...place } = protocol.call(request)
+      const { body, ...target } = protocol.call(request)
       const { provider, model } = request
-      const call = { provider, model, headers: { ...settings.headers }, ...place, body: JSON.stringify(body) }
+      const call = { provider, model, headers: { ...settings.headers }, ...target, body: JSON.stringify(body) }
       return Effect.flatMap(fetchJson(call, protocol, settings), (answer) => {
         const read = protocol.read(answer, request)
-        return read === null ? Effect.fail(malformed(request)) : Effect.succeed(embeddingAnswer(read, request))
+        return read === null ? Effect.fail(malformed(request)) : Effect.succeed(embeddingReply(read, request))
       })
     })
 })
@@ -72,7 +72,7 @@ const normalize = (request: EmbeddingRequest, settings: EmbeddingSettings): Embe
 const malformed = ({ provider, model }: EmbeddingRequest): ModelError =>
   new ModelError({ reason: "unknown", code: "malformed_answer", provider, model })
 
-const embeddingAnswer = ({ vectors, tokens, costUsd }: ReadAnswer, { texts }: EmbeddingRequest): EmbeddingAnswer => ({
+const embeddingReply = ({ vectors, tokens, costUsd }: ReadVectors, { texts }: EmbeddingRequest): EmbeddingReply => ({
   vectors,
   usage: tokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: tokens, costUsd: costUsd ?? null }
 })

@@ -8,7 +8,7 @@ import {
   embeddingDriver,
   type EmbeddingSettings,
   placeVectors,
-  type ReadAnswer,
+  type ReadVectors,
   readVector
 } from "./Embeddings.ts"
 import { callSecrets } from "./Gemini.ts"
@@ -28,7 +28,7 @@ const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest) => ({
   }))
 })
 
-const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadVectors | null => {
   const { embeddings, usageMetadata } = record(body)
   const found = list(embeddings).map((entry, index) => ({ index, vector: readVector(record(entry).values) }))
   const vectors = placeVectors(found, request)

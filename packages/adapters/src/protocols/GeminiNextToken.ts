@@ -1,6 +1,6 @@
 /**
  * Reads the probabilities of the first tokens of an answer, from Google's `:generateContent`. A model that cannot stop thinking returns no
- * log-probabilities; the reply then has no places. Used by `providers/Gemini`.
+ * log-probabilities; the reply then has no positions. Used by `providers/Gemini`.
  */
 import { type Usage } from "@colloquy/core"
 import {
@@ -47,11 +47,11 @@ const read = (body: unknown): NextTokenReply => {
   const { candidates, modelVersion, usageMetadata } = record(body)
   const { chosenCandidates, topCandidates } = record(record(list(candidates)[0]).logprobsResult)
   const chosen = list(chosenCandidates).map(record)
-  const places = list(topCandidates).map((place, index) => {
-    const listed = list(record(place).candidates).flatMap(readCandidate)
+  const positions = list(topCandidates).map((position, index) => {
+    const listed = list(record(position).candidates).flatMap(readCandidate)
     return { token: string(chosen[index]?.token) ?? listed[0]?.token ?? "", candidates: listed }
   })
-  return { places, model: text(modelVersion) ?? null, usage: readUsage(usageMetadata) }
+  return { positions, model: text(modelVersion) ?? null, usage: readUsage(usageMetadata) }
 }
 
 /** A list of one candidate, or an empty list for a malformed entry. */

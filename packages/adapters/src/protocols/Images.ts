@@ -5,7 +5,7 @@
  * Used by `OpenAiImages`, `RouterImages` and `GeminiImages`.
  */
 import type { Usage } from "@colloquy/core"
-import { type ImageAnswer, type ImageModel, type ImageRequest, ModelError } from "@colloquy/core/adapters"
+import { type ImageReply, type ImageModel, type ImageRequest, ModelError } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
 import type { Multipart } from "./Multipart.ts"
@@ -39,22 +39,22 @@ const imageTimeouts = { headTimeout: "10 minutes", bodyTimeout: "2 minutes" } as
 export const imageModel = (settings: ImageSettings, protocol: ImageProtocol): ImageModel => ({
   generate: (request) =>
     Effect.suspend(() => {
-      const { body, ...place } = protocol.call(request)
+      const { body, ...target } = protocol.call(request)
       const { model, provider } = request
       const written = isForm(body) ? body : JSON.stringify(body)
-      const call: Call = { provider, model, headers: { ...settings.headers }, ...place, body: written, isOnce: true }
+      const call: Call = { provider, model, headers: { ...settings.headers }, ...target, body: written, isOnce: true }
       return Effect.flatMap(fetchJson(call, protocol, { ...imageTimeouts, ...settings }), (answer) =>
-        imageAnswer(protocol.read(answer, request), request)
+        imageReply(protocol.read(answer, request), request)
       )
     })
 })
 
 const isForm = (body: object | Multipart): body is Multipart => "contentType" in body && "bytes" in body
 
-const imageAnswer = (
+const imageReply = (
   { images, isRefused = false, model, usage }: ReadImages,
   { model: asked, provider }: ImageRequest
-): Effect.Effect<ImageAnswer, ModelError> => {
+): Effect.Effect<ImageReply, ModelError> => {
   const found = images.flatMap((encoded) => text(encoded) ?? []).map(fromBase64)
   const given = found.filter(({ length }) => length > 0)
   if (given.length > 0) return Effect.succeed({ images: given, usage, model })

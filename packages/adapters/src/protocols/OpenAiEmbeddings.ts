@@ -8,7 +8,7 @@ import {
   embeddingDriver,
   type EmbeddingSettings,
   placeVectors,
-  type ReadAnswer,
+  type ReadVectors,
   readVector
 } from "./Embeddings.ts"
 import { toFault } from "./OpenAiErrors.ts"
@@ -53,11 +53,11 @@ const lower = ({ model, texts, dimensions, purpose }: EmbeddingRequest, dialect:
 
 // ------ response
 
-const read = (body: unknown, request: EmbeddingRequest): ReadAnswer | null => {
+const read = (body: unknown, request: EmbeddingRequest): ReadVectors | null => {
   const { data, usage } = record(body)
   const found = list(data)
     .map(record)
-    .map((entry, place) => ({ index: finite(entry.index) ?? place, vector: readVector(entry.embedding) }))
+    .map((entry, index) => ({ index: finite(entry.index) ?? index, vector: readVector(entry.embedding) }))
   const vectors = placeVectors(found, request)
   const { prompt_tokens, total_tokens, cost } = record(usage)
   return vectors && { vectors, tokens: finite(prompt_tokens) ?? finite(total_tokens), costUsd: finite(cost) }

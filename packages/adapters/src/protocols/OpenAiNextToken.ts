@@ -9,7 +9,7 @@ import {
   type NextTokenRequest,
   noUsage,
   type TokenCandidate,
-  type TokenPlace
+  type TokenPosition
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type { ApiKey } from "./ApiKey.ts"
@@ -53,12 +53,12 @@ const mostCandidates = 20
 const read = (body: unknown): NextTokenReply => {
   const { choices, model, usage } = record(body)
   const { content } = record(record(list(choices)[0]).logprobs)
-  return { places: list(content).map(record).map(readPlace), model: text(model) ?? null, usage: readUsage(usage) }
+  return { positions: list(content).map(record).map(readPosition), model: text(model) ?? null, usage: readUsage(usage) }
 }
 
-const readPlace = (place: { readonly [field: string]: unknown }): TokenPlace => ({
-  token: string(place.token) ?? "",
-  candidates: list(place.top_logprobs).flatMap(readCandidate)
+const readPosition = (position: { readonly [field: string]: unknown }): TokenPosition => ({
+  token: string(position.token) ?? "",
+  candidates: list(position.top_logprobs).flatMap(readCandidate)
 })
 
 /** A list of one candidate, or an empty list for a malformed entry. */

@@ -287,16 +287,16 @@ const newIn = (state: AnswerState, key: string, piece: Text): string => {
 }
 
 /** The key of an item. Some servers change the id of an item during the answer, but not its index. */
-const outputPlace = (chunk: WireRecord): ItemKey => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
+const itemKey = (chunk: WireRecord): ItemKey => finite(chunk.output_index) ?? text(chunk.item_id) ?? ""
 
 type ItemKey = number | string
 
 const indexOrZero = (index: unknown): number => finite(index) ?? 0
 
 const say = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const place = outputPlace(chunk)
-  const message = state.items.get(place) ?? openMessage(state, place)
-  const fresh = newIn(state, `text ${place} ${indexOrZero(chunk.content_index)}`, piece)
+  const key = itemKey(chunk)
+  const message = state.items.get(key) ?? openMessage(state, key)
+  const fresh = newIn(state, `text ${key} ${indexOrZero(chunk.content_index)}`, piece)
   if (message.type !== "message" || fresh === "") return
   if (message.length === 0) {
     const gap = state.textLength === 0 ? "" : "\n\n"
@@ -318,16 +318,16 @@ const refuse = (state: AnswerState, chunk: WireRecord, piece: Text, events: Arra
   say(state, chunk, piece, events)
 }
 
-const openMessage = (state: AnswerState, place: ItemKey): OpenItem => {
+const openMessage = (state: AnswerState, key: ItemKey): OpenItem => {
   const message: OpenItem = { type: "message", from: 0, length: 0, phase: undefined }
-  state.items.set(place, message)
+  state.items.set(key, message)
   return message
 }
 
 const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
   const isSummary = chunk.summary_index !== undefined
   const part = isSummary ? `summary ${indexOrZero(chunk.summary_index)}` : `thought ${indexOrZero(chunk.content_index)}`
-  const key = `${part} ${outputPlace(chunk)}`
+  const key = `${part} ${itemKey(chunk)}`
   const isNew = !state.emitted.has(key)
   const fresh = newIn(state, key, piece)
   if (!state.showsReasoning || fresh === "") return
@@ -336,9 +336,9 @@ const think = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array
 }
 
 const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, events: Array<ChatEvent>): void => {
-  const call = state.items.get(outputPlace(chunk))
+  const call = state.items.get(itemKey(chunk))
   if (call?.type !== "function_call") return
-  const fresh = newIn(state, `arguments ${outputPlace(chunk)}`, piece)
+  const fresh = newIn(state, `arguments ${itemKey(chunk)}`, piece)
   if (fresh === "") return
   call.arguments += fresh
   events.push({ _tag: "ToolCallDelta", id: call.id, arguments: fresh })
@@ -347,59 +347,59 @@ const writeArguments = (state: AnswerState, chunk: WireRecord, piece: Text, even
 /** Reads an item that was added or is complete, and emits what is new in it. */
 const readItem: Reader = (state, chunk, events) => {
   const item = record(chunk.item)
-  const place = { output_index: chunk.output_index ?? null, item_id: item.id ?? item.call_id ?? null }
-  if (item.type === "message") readMessage(state, place, item, events)
+  const ids = { output_index: chunk.output_index ?? null, item_id: item.id ?? item.call_id ?? null }
+  if (item.type === "message") readMessage(state, ids, item, events)
   // The encrypted content of an item that was only just added is not complete.
   else if (item.type === "reasoning")
-    readReasoning(state, place, chunk.type === "response.output_item.added" ? {} : item, events)
-  else if (item.type === "function_call") readCall(state, place, item, events)
-  else if (item.type === "image_generation_call") readImage(state, place, item, events)
+    readReasoning(state, ids, chunk.type === "response.output_item.added" ? {} : item, events)
+  else if (item.type === "function_call") readCall(state, ids, item, events)
+  else if (item.type === "image_generation_call") readImage(state, ids, item, events)
   return undefined
 }
 
-const readMessage = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  const message = state.items.get(outputPlace(place)) ?? openMessage(state, outputPlace(place))
+const readMessage = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+  const message = state.items.get(itemKey(ids)) ?? openMessage(state, itemKey(ids))
   if (message.type === "message") message.phase = text(item.phase) ?? message.phase
   list(item.content)
     .map(record)
     .forEach((part, content_index) => {
       const whole = { whole: string(part.text) ?? string(part.refusal) ?? "" }
       const take = part.type === "refusal" ? refuse : say
-      take(state, { ...place, content_index }, whole, events)
+      take(state, { ...ids, content_index }, whole, events)
       for (const annotation of list(part.annotations)) cite(state, record(annotation), events)
     })
 }
 
-const readReasoning = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
-  state.items.set(outputPlace(place), { type: "reasoning", item })
+const readReasoning = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+  state.items.set(itemKey(ids), { type: "reasoning", item })
   list(item.summary)
     .map(record)
     .forEach((part, summary_index) => {
-      think(state, { ...place, summary_index }, { whole: string(part.text) ?? "" }, events)
+      think(state, { ...ids, summary_index }, { whole: string(part.text) ?? "" }, events)
     })
   list(item.content)
     .map(record)
     .forEach((part, content_index) => {
-      think(state, { ...place, content_index }, { whole: string(part.text) ?? "" }, events)
+      think(state, { ...ids, content_index }, { whole: string(part.text) ?? "" }, events)
     })
 }
 
-const readCall = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+const readCall = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
   const name = text(item.name)
-  if (!state.items.has(outputPlace(place)) && name !== undefined) {
+  if (!state.items.has(itemKey(ids)) && name !== undefined) {
     const wireId = text(item.call_id)
     const id = wireId === undefined || state.callIds.has(wireId) ? state.newId() : wireId
     state.callIds.add(id)
-    state.items.set(outputPlace(place), { type: "function_call", id, name, arguments: "" })
+    state.items.set(itemKey(ids), { type: "function_call", id, name, arguments: "" })
     events.push({ _tag: "ToolCallStart", id, name })
   }
-  writeArguments(state, place, { whole: string(item.arguments) ?? "" }, events)
+  writeArguments(state, ids, { whole: string(item.arguments) ?? "" }, events)
 }
 
-const readImage = (state: AnswerState, place: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
+const readImage = (state: AnswerState, ids: WireRecord, item: WireRecord, events: Array<ChatEvent>): void => {
   const encoded = text(item.result)
-  if (encoded === undefined || state.items.has(outputPlace(place))) return
-  state.items.set(outputPlace(place), { type: "image" })
+  if (encoded === undefined || state.items.has(itemKey(ids))) return
+  state.items.set(itemKey(ids), { type: "image" })
   const format = /^[a-z]+$/.exec(string(item.output_format) ?? "")?.[0] ?? "png"
   events.push({ _tag: "Media", mediaType: `image/${format}`, bytes: fromBase64(encoded) })
 }

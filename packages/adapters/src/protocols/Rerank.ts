@@ -33,7 +33,7 @@ export interface RerankDialect {
 
 export const reranker = (settings: RerankSettings, dialect: RerankDialect): RerankerPort => {
   const { id: provider = dialect.id, model } = settings
-  const place = {
+  const target = {
     provider,
     model,
     url: `${settings.baseUrl ?? dialect.baseUrl}${dialect.path}`,
@@ -46,7 +46,7 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
     rerank: (request) =>
       Effect.suspend(() => {
         const body = JSON.stringify({ model, query: request.query, documents: request.texts })
-        return Effect.flatMap(fetchJson({ ...place, body }, errors, settings), (answer) => {
+        return Effect.flatMap(fetchJson({ ...target, body }, errors, settings), (answer) => {
           const order = readOrder(record(answer)[dialect.listField], request.texts.length)
           if (order === null) {
             return Effect.fail(new ModelError({ reason: "unknown", code: "malformed_answer", provider, model }))
@@ -63,10 +63,10 @@ export const reranker = (settings: RerankSettings, dialect: RerankDialect): Rera
 /** Null unless every entry is a valid index with a score, and no index occurs twice. */
 const readOrder = (written: unknown, count: number): Reranked["order"] | null => {
   const entries = list(written)
-  const order = entries.map(record).flatMap(({ index, relevance_score }) => {
-    const [place, score] = [finite(index), finite(relevance_score)]
-    const isPlace = place !== undefined && Number.isInteger(place) && place >= 0 && place < count
-    return isPlace && score !== undefined ? [{ index: place, score }] : []
+  const order = entries.map(record).flatMap((entry) => {
+    const [index, score] = [finite(entry.index), finite(entry.relevance_score)]
+    const isIndex = index !== undefined && Number.isInteger(index) && index >= 0 && index < count
+    return isIndex && score !== undefined ? [{ index, score }] : []
   })
   const isWhole = order.length === entries.length && new Set(order.map(({ index }) => index)).size === order.length
   return isWhole && (order.length > 0 || count === 0) ? order.toSorted((a, b) => b.score - a.score) : null

@@ -100,24 +100,24 @@ const faultFor =
   (status: number, body: unknown): Fault => {
     const { detail } = record(body)
     const first = record(list(detail)[0])
-    const place = placeText(list(first.loc), names)
+    const path = pathText(list(first.loc), names)
     const words = [first.type, record(detail).error_type, record(record(body).error).code]
     const coded = words.map(machineCode).find(({ code }) => code !== undefined)
-    return { ...faultOfStatus(status), ...(place === "" ? coded : { code: place }) }
+    return { ...faultOfStatus(status), ...(path === "" ? coded : { code: path }) }
   }
 
 /**
  * The path of the refused field, for example `questions.2.criteria`. A question is named by its number. The path ends before the first word
  * that is not a field of this protocol, because such words are the client's own text.
  */
-const placeText = (steps: ReadonlyArray<unknown>, names: ReadonlyArray<string>): string => {
-  const place: Array<string> = []
+const pathText = (steps: ReadonlyArray<unknown>, names: ReadonlyArray<string>): string => {
+  const path: Array<string> = []
   for (const step of steps[0] === "body" ? steps.slice(1) : steps) {
-    const word = place.length === 1 && place[0] === "questions" ? stepNumber(step, names) : stepWord(step)
+    const word = path.length === 1 && path[0] === "questions" ? stepNumber(step, names) : stepWord(step)
     if (word === undefined) break
-    place.push(word)
+    path.push(word)
   }
-  return place.join(".")
+  return path.join(".")
 }
 
 const stepNumber = (step: unknown, names: ReadonlyArray<string>): string | undefined => {

@@ -43,12 +43,12 @@ const transcriptionTimeouts = { headTimeout: "3 minutes", bodyTimeout: "1 minute
 export const voiceCall = (
   { headers }: VoiceSettings,
   { model, provider }: Pick<TranscriptionRequest, "provider" | "model">,
-  { body, ...place }: CallTarget & { readonly body: Multipart | object }
+  { body, ...target }: CallTarget & { readonly body: Multipart | object }
 ): Call => ({
   provider,
   model,
   headers: { ...headers },
-  ...place,
+  ...target,
   body: "bytes" in body && "contentType" in body ? body : JSON.stringify(body)
 })
 

@@ -27,11 +27,11 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ContentPart,
-  type EmbeddingAnswer,
+  type EmbeddingReply,
   type EmbeddingDriver,
   type EmbeddingRequest,
   type FinishReason,
-  type ImageAnswer,
+  type ImageReply,
   type ImageModel as ImagePort,
   type ImageRequest,
   ModelError,
@@ -527,7 +527,7 @@ const embed = async (
   request: EmbeddingRequest,
   settings: AiSdkSettings,
   abortSignal: AbortSignal
-): Promise<EmbeddingAnswer> => {
+): Promise<EmbeddingReply> => {
   const { texts, dimensions } = request
   const most = (await model.maxEmbeddingsPerCall) ?? texts.length
   const vectors: Array<Float32Array> = []
@@ -576,7 +576,7 @@ const generateImages = async (
   request: ImageRequest,
   settings: AiSdkSettings,
   abortSignal: AbortSignal
-): Promise<ImageAnswer> => {
+): Promise<ImageReply> => {
   const { inputs, options, prompt } = request
   const allowed = model.maxImagesPerCall
   const most = (await (typeof allowed === "function" ? allowed({ modelId: request.model }) : allowed)) ?? 10

@@ -16,7 +16,7 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ContentPart,
-  type EmbeddingAnswer,
+  type EmbeddingReply,
   type EmbeddingDriver,
   type EmbeddingRequest,
   type FinishReason,
@@ -388,7 +388,7 @@ const embeddingDriver = (
 const readEmbeddings = (
   { embeddings, usage }: EmbeddingModel.EmbedManyResponse,
   { texts }: EmbeddingRequest
-): EmbeddingAnswer => ({
+): EmbeddingReply => ({
   vectors: embeddings.map(({ vector }) => Float32Array.from(vector)),
   usage: usage.inputTokens === undefined ? estimate(texts) : { ...noUsage, inputTokens: count(usage.inputTokens) }
 })

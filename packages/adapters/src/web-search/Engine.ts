@@ -5,7 +5,7 @@
 import type { ModelError } from "@colloquy/core/adapters"
 import {
   SearchFailed,
-  type WebAnswer,
+  type PagesFound,
   type WebQuery,
   type WebResult,
   type WebSearchPort
@@ -73,7 +73,7 @@ export const engine = (settings: EngineSettings, dialect: EngineDialect): WebSea
             fetchJson(call, { requestIdHeader: "x-request-id", fault: faultOfStatus }, { ...bounds, ...settings }),
             fault
           ),
-          (answer): Effect.Effect<WebAnswer, SearchFailed> => {
+          (answer): Effect.Effect<PagesFound, SearchFailed> => {
             const results = dialect.results(record(answer))
             if (!Array.isArray(results)) return Effect.fail(new SearchFailed({ engine: id, reason: "malformed" }))
             const found = results.flatMap((entry) => readEntry(record(entry), dialect))

@@ -124,9 +124,9 @@ const errorSentence = (error: NodeJS.ErrnoException): string =>
 const makeSecrets = ({ earlierSecrets = [], secret }: NodeWebhookOptions) =>
   Effect.map(makeSeal(secret, earlierSecrets), (seal) =>
     WebhookSecrets.of({
-      seal: (text, place) => Effect.map(seal.seal(text, place), (bytes) => Buffer.from(bytes).toString("base64")),
-      open: (sealed, place) =>
-        seal.open(Buffer.from(sealed, "base64"), place).pipe(
+      seal: (text, context) => Effect.map(seal.seal(text, context), (bytes) => Buffer.from(bytes).toString("base64")),
+      open: (sealed, context) =>
+        seal.open(Buffer.from(sealed, "base64"), context).pipe(
           Effect.map(({ text }) => text),
           Effect.catchDefect(() => Effect.succeed(null))
         )

@@ -1,5 +1,5 @@
 /** Headings of a PDF that a browser printed: the text of the page, and not of its code, says what is large. */
-import { emptyPlace, ownText, prepareDocument } from "@colloquy/core/retrieval"
+import { unknownPosition, ownText, prepareDocument } from "@colloquy/core/retrieval"
 import { estimateTokens } from "@colloquy/core/adapters"
 import { assert, it } from "@effect/vitest"
 import { inChromium } from "../../../../test/browser.ts"
@@ -46,7 +46,7 @@ inChromium((launch) => {
 
 it("a file of nothing but headings is one chunk", () => {
   const sections = ["One", "Two"].map((title, at) => ({
-    ...emptyPlace,
+    ...unknownPosition,
     form: "prose" as const,
     text: title,
     heading: title,

@@ -5,7 +5,7 @@ import {
   ChunkIndex,
   type IndexedDocument,
   prepareDocument,
-  emptyPlace,
+  unknownPosition,
   SearchScope,
   termsByLanguage
 } from "@colloquy/core/retrieval"
@@ -40,7 +40,7 @@ const textOf = (seed: number, sentences: number): string => {
 }
 
 const documentOf = (seed: number, sentences: number): IndexedDocument => {
-  const sections = [{ ...emptyPlace, form: "prose" as const, text: textOf(seed, sentences) }]
+  const sections = [{ ...unknownPosition, form: "prose" as const, text: textOf(seed, sentences) }]
   const prepared = prepareDocument(`file ${seed}.txt`, sections, { tokens: 60, overlap: 15, count: estimateTokens })
   const values = prepared.chunks.map((_, at) => Float32Array.from([1, (seed % 7) / 7, (at % 11) / 11]))
   const id = `00000000-0000-7000-8000-${String(seed).padStart(12, "0")}`
@@ -112,7 +112,7 @@ onEmbedded("PGlite", () => {
 
   it.live("a document with very many different terms leaves time for others while it is written", () => {
     const signs = Array.from({ length: 100_000 }, (_, at) => 0x4e00 + ((at * 7919 + (at % 97) * 104_729) % 8000))
-    const sections = [{ ...emptyPlace, form: "prose" as const, text: String.fromCodePoint(...signs) }]
+    const sections = [{ ...unknownPosition, form: "prose" as const, text: String.fromCodePoint(...signs) }]
     const prepared = prepareDocument("signs.txt", sections, { tokens: 400, overlap: 50, count: estimateTokens })
     assert.isAbove(prepared.chunks.length, 500)
     return Effect.gen(function* () {
@@ -179,7 +179,7 @@ onPostgres((url) => {
           documentId: yield* newId(DocumentId),
           language: "en",
           chunks: angles.map((_, ordinal) => ({
-            chunk: { ...emptyPlace, ordinal, text: `${ordinal}`, repeated: 0 },
+            chunk: { ...unknownPosition, ordinal, text: `${ordinal}`, repeated: 0 },
             impacts: new Map()
           })),
           vectors: { model, values: angles.map((angle) => Float32Array.from([Math.cos(angle), Math.sin(angle), 0])) }

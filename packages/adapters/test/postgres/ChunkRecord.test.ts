@@ -1,5 +1,5 @@
 /** What is written for a segment of many different terms: in order, and by a few terms at a time. */
-import { emptyPlace } from "@colloquy/core/retrieval"
+import { unknownPosition } from "@colloquy/core/retrieval"
 import { assert, it } from "@effect/vitest"
 import { encodingSegment, splitStatements } from "../../src/postgres/ChunkRecord.ts"
 
@@ -9,7 +9,7 @@ const count = 60_000
 const terms = Array.from({ length: count }, (_, at) => `word${(at * 7919) % count}`)
 
 const chunks = [terms.slice(0, count / 2), terms.slice(count / 2)].map((some, ordinal) => ({
-  chunk: { ...emptyPlace, ordinal, text: `Chunk ${ordinal}.`, repeated: 0 },
+  chunk: { ...unknownPosition, ordinal, text: `Chunk ${ordinal}.`, repeated: 0 },
   impacts: new Map(some.map((term) => [term, 1]))
 }))
 

@@ -1,7 +1,7 @@
 /** A process with documents, for a `Worker`. It is killed as soon as it reads a file whose text asks for that. */
 import { Assistants, FollowUpSettings, Kernel, Principal, Providers, type ThreadId } from "@colloquy/core"
 import { Documents, TextExtractor } from "@colloquy/core/documents"
-import { emptyPlace } from "@colloquy/core/retrieval"
+import { unknownPosition } from "@colloquy/core/retrieval"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -26,7 +26,7 @@ const extractor = Layer.succeed(TextExtractor, {
     Effect.map(Stream.mkUint8Array(bytes), (all) => {
       const text = new TextDecoder().decode(all)
       if (text.includes("kill")) process.kill(process.pid, "SIGKILL")
-      return [{ ...emptyPlace, form: "prose", text }]
+      return [{ ...unknownPosition, form: "prose", text }]
     })
 })
 

@@ -4,7 +4,7 @@
  */
 import { Assistants, type Principal } from "@colloquy/core"
 import { asNewOwner } from "@colloquy/testing/contracts"
-import { type Document, type DocumentPlace, Documents } from "@colloquy/core/documents"
+import { type Document, type DocumentScopeId, Documents } from "@colloquy/core/documents"
 import { ChunkIndex } from "@colloquy/core/retrieval"
 import { vector } from "@electric-sql/pglite-pgvector"
 import { PgClient } from "@effect/sql-pg/PgClient"
@@ -51,21 +51,21 @@ const indexed = Effect.gen(function* () {
   return { assistantId }
 })
 
-const search = (place: DocumentPlace) =>
+const search = (scopeId: DocumentScopeId) =>
   Effect.map(
-    Documents.use((documents) => documents.search({ place, query: "setts" })),
+    Documents.use((documents) => documents.search({ scopeId, query: "setts" })),
     ({ excerpts, lexicalOnly }) => ({ lexicalOnly, known: excerpts.map(({ semantic }) => semantic !== null) })
   )
 
-const filled = (place: DocumentPlace): Effect.Effect<void, unknown, Documents | Principal> =>
-  Effect.flatMap(search(place), ({ known }) =>
-    known.every(Boolean) ? Effect.void : Effect.delay(filled(place), "20 millis")
+const filled = (scopeId: DocumentScopeId): Effect.Effect<void, unknown, Documents | Principal> =>
+  Effect.flatMap(search(scopeId), ({ known }) =>
+    known.every(Boolean) ? Effect.void : Effect.delay(filled(scopeId), "20 millis")
   )
 
 /** One process indexes, the next one searches. */
 const story = (first: Database, options: RoomOptions, lacking: Lacking, later: Database) =>
   Effect.gen(function* () {
-    const place = yield* Effect.gen(function* () {
+    const scopeId = yield* Effect.gen(function* () {
       const found = yield* indexed
       assert.deepStrictEqual(yield* search(found), { lexicalOnly: lacking, known: [false, false] })
       return found
@@ -76,8 +76,8 @@ const story = (first: Database, options: RoomOptions, lacking: Lacking, later: D
       return embedLetters(request)
     }
     yield* Effect.gen(function* () {
-      assert.deepStrictEqual(yield* search(place), { lexicalOnly: null, known: [false, false] })
-      yield* filled(place)
+      assert.deepStrictEqual(yield* search(scopeId), { lexicalOnly: null, known: [false, false] })
+      yield* filled(scopeId)
     }).pipe(Effect.provide(roomOver(later, { embed })))
     assert.sameMembers(texts, ["Badgers dig setts.", "Foxes borrow setts."])
   }).pipe(asNewOwner)

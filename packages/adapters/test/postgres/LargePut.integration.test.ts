@@ -1,7 +1,7 @@
 /** A large document is put in time in line with its size, and leaves statistics for the database that has nothing else to make them. */
 import { DocumentId, newId } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/testing/contracts"
-import { ChunkIndex, emptyPlace, SearchScope } from "@colloquy/core/retrieval"
+import { ChunkIndex, unknownPosition, SearchScope } from "@colloquy/core/retrieval"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ const scope = SearchScope.make("scope")
 /** Chunks whose terms are made each time they are asked for, as those that come from the process that reads files. */
 const chunksOf = (segments: number) =>
   Array.from({ length: segments * 256 }, (_, ordinal) => ({
-    chunk: { ...emptyPlace, ordinal, text: `Chunk ${ordinal}.`, repeated: 0 },
+    chunk: { ...unknownPosition, ordinal, text: `Chunk ${ordinal}.`, repeated: 0 },
     get impacts() {
       return new Map(Array.from({ length: 60 }, (__, at) => [`term${(ordinal * 31 + at * at) % 20_000}`, at + 1]))
     }

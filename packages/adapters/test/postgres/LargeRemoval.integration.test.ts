@@ -3,7 +3,7 @@ import { BlobId, DocumentId, newId } from "@colloquy/core/adapters"
 import { asNewOwner } from "@colloquy/testing/contracts"
 import { Principal } from "@colloquy/core"
 import { BlobStore } from "@colloquy/core/documents"
-import { ChunkIndex, emptyPlace, SearchScope } from "@colloquy/core/retrieval"
+import { ChunkIndex, unknownPosition, SearchScope } from "@colloquy/core/retrieval"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -125,7 +125,7 @@ const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient, unkn
       const [index, schema] = [yield* ChunkIndex, yield* schemaName]
       const documentId = yield* newId(DocumentId)
       const chunks = Array.from({ length: 40 * 256 }, (_, ordinal) => ({
-        chunk: { ...emptyPlace, ordinal, text: `${ordinal}`, repeated: 0 },
+        chunk: { ...unknownPosition, ordinal, text: `${ordinal}`, repeated: 0 },
         impacts: new Map([[`term ${ordinal}`, 1]])
       }))
       const put = yield* Effect.forkChild(

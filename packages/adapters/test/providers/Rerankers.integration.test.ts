@@ -2,7 +2,7 @@
 import { Principal } from "@colloquy/core"
 import type { RerankerPort } from "@colloquy/core/memory"
 import { assert, describe, it } from "@effect/vitest"
-import { type RankedPlace, rerankerSuite, type RerankVendor } from "@colloquy/testing/contracts"
+import { type RankedText, rerankerSuite, type RerankVendor } from "@colloquy/testing/contracts"
 import * as Effect from "effect/Effect"
 import { cohere, jina, type RerankSettings, voyage } from "../../src/providers/Rerankers.ts"
 import * as FakeVendor from "./FakeVendor.ts"
@@ -10,7 +10,7 @@ import * as FakeVendor from "./FakeVendor.ts"
 interface Vendor {
   readonly make: (settings: RerankSettings) => RerankerPort
   readonly path: string
-  readonly answer: (places: ReadonlyArray<unknown>) => unknown
+  readonly answer: (ranked: ReadonlyArray<unknown>) => unknown
   /** As the vendor tells them; null: estimated. */
   readonly tokens: number | null
 }
@@ -44,15 +44,15 @@ const setUp = (vendor: Vendor) =>
     return { fake, port }
   })
 
-const placesOf = (places: ReadonlyArray<RankedPlace>) =>
-  places.map(({ index, score }) => ({ index, relevance_score: score }))
+const toWire = (ranked: ReadonlyArray<RankedText>) =>
+  ranked.map(({ index, score }) => ({ index, relevance_score: score }))
 
 const rerankVendor = (vendor: Vendor) =>
   Effect.map(setUp(vendor), ({ fake, port }): RerankVendor => {
     const script = (reply: FakeVendor.Reply) => fake.script(vendor.path, reply)
     return {
       port,
-      ranks: (places) => script(FakeVendor.json(vendor.answer(placesOf(places)))),
+      ranks: (ranked) => script(FakeVendor.json(vendor.answer(toWire(ranked)))),
       refusesKey: () => script(FakeVendor.json({ message: "bad sk-of-the-host boil water" }, 401)),
       sends: (text) => script(FakeVendor.json(text)),
       hangs: () => {

@@ -4,7 +4,7 @@ import { AssistantId, Assistants, type Page, ThreadId, Threads, Turns } from "@c
 import { DocumentId, firstPage } from "@colloquy/core/adapters"
 import {
   type Document,
-  type DocumentPlace,
+  type DocumentScopeId,
   Documents,
   documentsPartName,
   type DocumentSettings,
@@ -67,7 +67,7 @@ export interface DocumentCalls {
   /** Waits until the text of the document can be found. Rejects with `IndexingFailed` if the file cannot be read. */
   readonly indexed: (id: string, options?: IndexedOptions) => Promise<Document>
   readonly get: (id: string, options?: CallOptions) => Promise<Document>
-  /** Oldest first. Without a place, all documents of the owner. */
+  /** Oldest first. Without an assistant or a thread, all documents of the owner. */
   readonly list: (
     filter?: Partial<Page> & ({ readonly assistantId?: string } | { readonly threadId?: string }),
     options?: CallOptions
@@ -137,21 +137,21 @@ const functions = Effect.gen(function* () {
   const services = { assistants: yield* Assistants, documents: service, threads: yield* Threads, turns: yield* Turns }
 
   const calls = (run: RunCall): DocumentCalls => ({
-    upload: ({ file, filename, metadata, ...place }, options) =>
+    upload: ({ file, filename, metadata, ...scope }, options) =>
       run(() => {
-        const upload = { ...incomingFile({ file, filename }), scope: scopeFromPlace(readPlace(place)) }
+        const upload = { ...incomingFile({ file, filename }), scope: toScope(readScopeId(scope)) }
         return service.upload(metadata == null ? upload : { ...upload, metadata })
       }, options),
     indexed: (id, { onProgress, ...options } = {}) => run(() => indexed(readId(DocumentId, id), onProgress), options),
     get: (id, options) => run(() => service.get(readId(DocumentId, id)), options),
-    list: ({ limit = firstPage.limit, skip = firstPage.skip, ...place } = {}, options) =>
+    list: ({ limit = firstPage.limit, skip = firstPage.skip, ...scope } = {}, options) =>
       run(() => {
-        const at = givenPlace(place)
-        return at === null ? service.listAll({ limit, skip }) : service.list(at, { limit, skip })
+        const scopeId = givenScopeId(scope)
+        return scopeId === null ? service.listAll({ limit, skip }) : service.list(scopeId, { limit, skip })
       }, options),
-    search: ({ limit, query, ...place }, options) =>
+    search: ({ limit, query, ...scope }, options) =>
       run(() => {
-        const search = { place: readPlace(place), query, ...(limit === undefined ? {} : { limit }) }
+        const search = { scopeId: readScopeId(scope), query, ...(limit === undefined ? {} : { limit }) }
         return Effect.map(service.search(search), ({ excerpts }) => excerpts)
       }, options),
     content: (id, options) =>
@@ -209,22 +209,22 @@ const collected = <E, R>(bytes: Stream.Stream<Uint8Array, E, R>) =>
     return all
   })
 
-interface MaybePlace {
+interface MaybeScope {
   readonly assistantId?: string
   readonly threadId?: string
 }
 
-const givenPlace = ({ assistantId, threadId }: MaybePlace): DocumentPlace | null => {
+const givenScopeId = ({ assistantId, threadId }: MaybeScope): DocumentScopeId | null => {
   if (threadId !== undefined) return { threadId: readId(ThreadId, threadId) }
   return assistantId === undefined ? null : { assistantId: readId(AssistantId, assistantId) }
 }
 
-const readPlace = (place: MaybePlace): DocumentPlace => {
-  const found = givenPlace(place)
+const readScopeId = (scope: MaybeScope): DocumentScopeId => {
+  const found = givenScopeId(scope)
   if (found === null)
     throw new TypeError("A document belongs to an assistant or a thread: give `assistantId` or `threadId`.")
   return found
 }
 
-const scopeFromPlace = (place: DocumentPlace): Document["scope"] =>
-  "threadId" in place ? { _tag: "Thread", ...place } : { _tag: "Assistant", ...place }
+const toScope = (scopeId: DocumentScopeId): Document["scope"] =>
+  "threadId" in scopeId ? { _tag: "Thread", ...scopeId } : { _tag: "Assistant", ...scopeId }

@@ -21,8 +21,7 @@ import {
   Evals,
   type EvalSettings,
   type JudgeOutcome,
-  type NewCase,
-  type ScoredPlace
+  type NewCase
 } from "@colloquy/core/evals"
 import { type CallOptions, readId, type Room, room, type RoomTypes, type RunCall } from "@colloquy/core/promises"
 import * as Effect from "effect/Effect"
@@ -52,7 +51,7 @@ export interface CaseFields extends Omit<NewCase, "assistantId"> {
 }
 
 /** A turn that becomes a case: its question, or an answer to it. */
-export interface TurnPlace extends CaseChange {
+export interface TurnForCase extends CaseChange {
   readonly threadId: string
   readonly messageId: string
 }
@@ -68,8 +67,8 @@ export interface ExperimentFields extends Omit<NewExperiment, "caseIds" | "varia
   readonly variants: ReadonlyArray<VariantFields>
 }
 
-/** A result of an experiment, or a sampled turn. */
-export type JudgedPlace = { readonly experimentId: string; readonly number: number } | { readonly runId: string }
+/** The ids of an answer with scores: of a result of an experiment, or of a sampled turn. */
+export type ScoredAnswerIds = { readonly experimentId: string; readonly number: number } | { readonly runId: string }
 
 interface Once {
   readonly idempotency?: IdempotencyKey
@@ -78,7 +77,7 @@ interface Once {
 /** Cases, experiments and feedback: `colloquy.evals`. */
 export interface EvalCalls {
   /** A case of a stored turn, or one that is written by hand. With `idempotency`, a repeat within a day gets the first answer. */
-  readonly createCase: (asked: (CaseFields | TurnPlace) & Once, options?: CallOptions) => Promise<EvalCase>
+  readonly createCase: (asked: (CaseFields | TurnForCase) & Once, options?: CallOptions) => Promise<EvalCase>
   /** All of these cases, or none; their ids, in order. */
   readonly importCases: (
     list: { readonly cases: ReadonlyArray<CaseFields> } & Once,
@@ -95,7 +94,7 @@ export interface EvalCalls {
   readonly removeCase: (caseId: string, options?: CallOptions) => Promise<void>
   /** A stored turn as a file for Vitest: a scripted model says what the model said, tools answer from the record. */
   readonly copyTurn: (
-    place: { readonly threadId: string; readonly messageId: string },
+    answer: { readonly threadId: string; readonly messageId: string },
     options?: CallOptions
   ) => Promise<string>
   /** Begins to answer and score cases, in the background. With `idempotency`, a repeat within a day gets the first answer. */
@@ -141,13 +140,13 @@ export interface EvalCalls {
     },
     options?: CallOptions
   ) => Promise<FeedbackList>
-  /** What a person says is true of the answer of a judge: `score` is its place among the scores of a result or of a sampled turn. */
+  /** What a person says is true of the answer of a judge: `score` is the position of its score among those of a result or of a sampled turn. */
   readonly recordJudgeOutcome: (
-    asked: JudgedPlace & { readonly score: number; readonly outcome: boolean | string },
+    asked: ScoredAnswerIds & { readonly score: number; readonly outcome: boolean | string },
     options?: CallOptions
   ) => Promise<void>
-  /** What persons said is true of the judges' answers at a place, in the order of the scores. */
-  readonly listJudgeOutcomes: (place: JudgedPlace, options?: CallOptions) => Promise<ReadonlyArray<JudgeOutcome>>
+  /** What persons said is true of the judges' answers about this one, in the order of the scores. */
+  readonly listJudgeOutcomes: (answer: ScoredAnswerIds, options?: CallOptions) => Promise<ReadonlyArray<JudgeOutcome>>
   /** What the sampled turns scored, by day and by version of the assistant. Days are in UTC; the default is 30 of them, up to today. */
   readonly online: (
     range?: { readonly from?: Date; readonly to?: Date; readonly assistantId?: string },
@@ -181,10 +180,10 @@ const withId = ({ assistantId, ...fields }: CaseFields): NewCase => ({
   ...(assistantId === undefined ? {} : { assistantId: assistantId === null ? null : readId(AssistantId, assistantId) })
 })
 
-const readPlace = (place: JudgedPlace): ScoredPlace =>
-  "runId" in place
-    ? { runId: readId(RunId, place.runId) }
-    : { experimentId: readId(ExperimentId, place.experimentId), number: place.number }
+const readScored = (ids: ScoredAnswerIds) =>
+  "runId" in ids
+    ? { runId: readId(RunId, ids.runId) }
+    : { experimentId: readId(ExperimentId, ids.experimentId), number: ids.number }
 
 const functions = Effect.gen(function* () {
   const service = yield* Evals
@@ -271,9 +270,9 @@ const functions = Effect.gen(function* () {
           }),
         options
       ),
-    recordJudgeOutcome: ({ outcome, score, ...place }, options) =>
-      run(() => Effect.asVoid(service.recordJudgeOutcome({ ...readPlace(place), score }, outcome)), options),
-    listJudgeOutcomes: (place, options) => run(() => service.listJudgeOutcomes(readPlace(place)), options),
+    recordJudgeOutcome: ({ outcome, score, ...ids }, options) =>
+      run(() => Effect.asVoid(service.recordJudgeOutcome({ ...readScored(ids), score }, outcome)), options),
+    listJudgeOutcomes: (ids, options) => run(() => service.listJudgeOutcomes(readScored(ids)), options),
     giveFeedback: ({ idempotency, messageId, threadId, ...feedback }, options) =>
       run(
         () =>

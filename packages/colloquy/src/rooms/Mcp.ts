@@ -85,13 +85,13 @@ const withoutAccounts = ({ longestPause, name, startTimeout, ...server }: McpOpt
   )
 
 const withAccounts = ({ name, oauth, ...server }: McpAccountOptions): McpAccountRoom => {
-  const { client, earlierSecrets = [], secret, ...places } = oauth
+  const { client, earlierSecrets = [], secret, ...rest } = oauth
   const registered =
     client === undefined
       ? {}
       : { client: { id: client.id, ...(client.secret === undefined ? {} : { secret: hidden(client.secret) }) } }
   return room<McpAccountTypes>()(
-    Mcp.layerForOwners([{ name: name ?? serverName(server), ...server, oauth: { ...places, ...registered } }], {
+    Mcp.layerForOwners([{ name: name ?? serverName(server), ...server, oauth: { ...rest, ...registered } }], {
       secret: hidden(secret),
       earlierSecrets: earlierSecrets.map(hidden)
     }),

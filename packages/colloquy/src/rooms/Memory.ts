@@ -108,9 +108,9 @@ export interface MemoryCalls {
   ) => Promise<ReadonlyArray<MemoryRecord>>
   /** Best first. */
   readonly search: (query: MemoryQuery, options?: CallOptions) => Promise<ReadonlyArray<MemoryHit>>
-  readonly get: (memory: MemoryPlace, options?: CallOptions) => Promise<MemoryRecord>
-  readonly update: (memory: MemoryPlace & MemoryText, options?: CallOptions) => Promise<MemoryRecord>
-  readonly remove: (memory: MemoryPlace, options?: CallOptions) => Promise<void>
+  readonly get: (memory: MemoryIds, options?: CallOptions) => Promise<MemoryRecord>
+  readonly update: (memory: MemoryIds & MemoryText, options?: CallOptions) => Promise<MemoryRecord>
+  readonly remove: (memory: MemoryIds, options?: CallOptions) => Promise<void>
   /** Removes all memories of the assistant, with all their versions. */
   readonly forgetAll: (assistantId: string, options?: CallOptions) => Promise<void>
   /** One JSON object per line. */
@@ -124,7 +124,7 @@ export interface MemoryCalls {
 }
 
 /** The ids by which a memory is read, changed or removed. */
-export interface MemoryPlace {
+export interface MemoryIds {
   readonly assistantId: string
   readonly memoryId: string
 }
@@ -167,10 +167,10 @@ const functions = Effect.gen(function* () {
     },
     search: ({ assistantId, at = null, limit = 10, query }, options) =>
       run(() => service.search(readId(AssistantId, assistantId), query, limit, at), options),
-    get: (place, options) => run(() => service.get(...readIds(place)), options),
+    get: (ids, options) => run(() => service.get(...readIds(ids)), options),
     update: ({ assistantId, memoryId, ...text }, options) =>
       run(() => service.update(...readIds({ assistantId, memoryId }), text), options),
-    remove: (place, options) => run(() => Effect.asVoid(service.remove(...readIds(place))), options),
+    remove: (ids, options) => run(() => Effect.asVoid(service.remove(...readIds(ids))), options),
     forgetAll: (id, options) => run(() => Effect.asVoid(service.forgetAll(readId(AssistantId, id))), options),
     export: (id, options) => run(() => service.export(readId(AssistantId, id)), options),
     import: ({ assistantId, lines }, options) =>
@@ -211,7 +211,7 @@ const functions = Effect.gen(function* () {
 /** A wrong word goes to the part, whose refusal names the right ones. */
 const modes: { readonly [Mode in string]?: string } = { auto: "Auto", readonly: "Readonly" }
 
-const readIds = ({ assistantId, memoryId }: MemoryPlace) =>
+const readIds = ({ assistantId, memoryId }: MemoryIds) =>
   [readId(AssistantId, assistantId), readId(MemoryId, memoryId)] as const
 
 const toldMemories = (data: unknown): ReadonlyArray<RetrievedMemory> =>

@@ -20,7 +20,7 @@ export interface ScheduleFields extends Omit<NewSchedule, "threadId"> {
 }
 
 /** The ids by which a schedule is read, changed or removed. */
-export interface SchedulePlace {
+export interface ScheduleIds {
   readonly assistantId: string
   readonly scheduleId: string
 }
@@ -32,20 +32,17 @@ export interface ScheduleCalls {
     schedule: ScheduleFields & { readonly assistantId: string; readonly idempotency?: IdempotencyKey },
     options?: CallOptions
   ) => Promise<ScheduleWithTimes>
-  readonly get: (place: SchedulePlace, options?: CallOptions) => Promise<ScheduleWithTimes>
+  readonly get: (schedule: ScheduleIds, options?: CallOptions) => Promise<ScheduleWithTimes>
   /** Newest first. */
   readonly list: (
     page: { readonly assistantId: string; readonly limit?: number; readonly after?: string },
     options?: CallOptions
   ) => Promise<ScheduleList>
-  readonly update: (
-    change: SchedulePlace & Partial<ScheduleFields>,
-    options?: CallOptions
-  ) => Promise<ScheduleWithTimes>
-  readonly remove: (place: SchedulePlace, options?: CallOptions) => Promise<void>
+  readonly update: (change: ScheduleIds & Partial<ScheduleFields>, options?: CallOptions) => Promise<ScheduleWithTimes>
+  readonly remove: (schedule: ScheduleIds, options?: CallOptions) => Promise<void>
   /** Begins a turn now, also while the schedule is paused. */
   readonly run: (
-    place: SchedulePlace & { readonly idempotency?: IdempotencyKey },
+    schedule: ScheduleIds & { readonly idempotency?: IdempotencyKey },
     options?: CallOptions
   ) => Promise<{ readonly threadId: string; readonly runId: string }>
 }
@@ -66,7 +63,7 @@ const withIds = <Fields extends { readonly threadId?: string | null }>({ threadI
   ...(threadId === undefined ? {} : { threadId: threadId === null ? null : readId(ThreadId, threadId) })
 })
 
-const toPlace = ({ assistantId, scheduleId }: SchedulePlace) =>
+const readIds = ({ assistantId, scheduleId }: ScheduleIds) =>
   [readId(AssistantId, assistantId), readId(ScheduleId, scheduleId)] as const
 
 const functions = Effect.gen(function* () {
@@ -74,7 +71,7 @@ const functions = Effect.gen(function* () {
   const calls = (run: RunCall): ScheduleCalls => ({
     create: ({ assistantId, idempotency, ...schedule }, options) =>
       run(() => service.create(readId(AssistantId, assistantId), withIds(schedule), idempotency), options),
-    get: (place, options) => run(() => service.get(...toPlace(place)), options),
+    get: (schedule, options) => run(() => service.get(...readIds(schedule)), options),
     list: ({ after, assistantId, limit = 20 }, options) =>
       run(
         () =>
@@ -85,11 +82,12 @@ const functions = Effect.gen(function* () {
         options
       ),
     update: ({ assistantId, scheduleId, ...change }, options) =>
-      run(() => service.update(...toPlace({ assistantId, scheduleId }), withIds(change)), options),
-    remove: (place, options) => run(() => service.remove(...toPlace(place)), options),
-    run: ({ idempotency, ...place }, options) =>
+      run(() => service.update(...readIds({ assistantId, scheduleId }), withIds(change)), options),
+    remove: (schedule, options) => run(() => service.remove(...readIds(schedule)), options),
+    run: ({ idempotency, ...schedule }, options) =>
       run(
-        () => Effect.map(service.run(...toPlace(place), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
+        () =>
+          Effect.map(service.run(...readIds(schedule), idempotency), ({ runId, threadId }) => ({ runId, threadId })),
         options
       )
   })

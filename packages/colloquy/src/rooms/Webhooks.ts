@@ -60,7 +60,7 @@ export interface WebhookCalls {
     options?: CallOptions
   ) => Promise<DeliveryList>
   readonly retry: (
-    place: { readonly webhookId: string; readonly deliveryId: string } & Repeatable,
+    delivery: { readonly webhookId: string; readonly deliveryId: string } & Repeatable,
     options?: CallOptions
   ) => Promise<Delivery>
 }

@@ -101,8 +101,8 @@ export class AnswersNotFound extends Schema.TaggedError<AnswersNotFound>()("Answ
   }
 }
 
-/** The assistant or the thread of an outcome does not exist. */
-export class OutcomePlaceNotFound extends Schema.TaggedError<OutcomePlaceNotFound>()("OutcomePlaceNotFound", {}) {
+/** The scope of an outcome, its assistant or its thread, does not exist. */
+export class OutcomeScopeNotFound extends Schema.TaggedError<OutcomeScopeNotFound>()("OutcomeScopeNotFound", {}) {
   override get message() {
     return "The assistant or the thread of this answer does not exist. The outcome was not recorded."
   }
@@ -119,13 +119,13 @@ export class Answers extends Context.Service<
     /** Stores the outcome of a question. A second outcome for the same question of the same answer replaces the first. */
     readonly record: (
       request: OutcomeRequest
-    ) => Effect.Effect<void, OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable, Principal>
+    ) => Effect.Effect<void, OutcomeScopeNotFound | OutcomeRefused | StoreUnavailable, Principal>
     /** Stores the outcome of an answer that a turn gave. */
     readonly recordOfTurn: (
       request: TurnOutcomeRequest
     ) => Effect.Effect<
       void,
-      AnswersNotFound | OutcomePlaceNotFound | OutcomeRefused | StoreUnavailable | ThreadNotFound,
+      AnswersNotFound | OutcomeScopeNotFound | OutcomeRefused | StoreUnavailable | ThreadNotFound,
       Principal
     >
     /** What was told of the answers in a thread: the newest thousand, newest first. */

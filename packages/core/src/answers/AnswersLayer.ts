@@ -30,7 +30,7 @@ import {
   AnswersNotFound,
   type AnswersRequest,
   NoAnswersFrom,
-  OutcomePlaceNotFound,
+  OutcomeScopeNotFound,
   type OutcomeRequest,
   QuestionsMalformed,
   type TurnOutcomeRequest
@@ -81,7 +81,7 @@ export const answersLayer: Layer.Layer<Answers, never, Catalog | OutcomeStore | 
         threadId: request.threadId ?? null,
         recordedAt: new Date(yield* Clock.currentTimeMillis)
       })
-      if (!isKept) return yield* new OutcomePlaceNotFound()
+      if (!isKept) return yield* new OutcomeScopeNotFound()
     })
 
     return Answers.of({

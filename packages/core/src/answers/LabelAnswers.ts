@@ -139,10 +139,10 @@ const weighOnce = (
     nextToken({ provider, model, info, system: rules, prompt, maxTokens: 4, apiKey }),
     (reply): Weighing => {
       const usage = reply.usage ?? estimate(rules + prompt)
-      if (reply.places.every(({ candidates }) => candidates.length === 0)) {
+      if (reply.positions.every(({ candidates }) => candidates.length === 0)) {
         return Effect.fail(new NoLogProbabilities({ usage }))
       }
-      const weights = weighLabels(reply.places, labels)
+      const weights = weighLabels(reply.positions, labels)
       return weights === undefined
         ? Effect.fail(unreadable(request, usage))
         : Effect.succeed({ labels, weights, usage, model: reply.model })
@@ -188,6 +188,6 @@ const toGroups = (labels: ReadonlyArray<OptionLabel>): ReadonlyArray<ReadonlyArr
 
 /** The most probable label of a group, as a list of one. */
 const winningLabels = ({ labels, weights }: Weighed): ReadonlyArray<OptionLabel> => {
-  const place = weights.indexOf(Math.max(...weights))
-  return labels.slice(place, place + 1)
+  const index = weights.indexOf(Math.max(...weights))
+  return labels.slice(index, index + 1)
 }

@@ -3,7 +3,7 @@
  * tokenizers: a letter for an option, a digit for a level, Yes and No. Used by the drivers that make typed answers with chat models.
  */
 import type * as Schema from "effect/Schema"
-import type { TokenPlace } from "../models/NextTokenDriver.ts"
+import type { TokenPosition } from "../models/NextTokenDriver.ts"
 import { textOfState } from "./AnswerContext.ts"
 import { orderedCriteria, questionOptions, type Question } from "./Question.ts"
 
@@ -101,12 +101,12 @@ export const labelIn = (written: string, labels: ReadonlyArray<OptionLabel>): Op
  * label is among the candidates: then the model has answered something else.
  */
 export const weighLabels = (
-  places: ReadonlyArray<TokenPlace>,
+  positions: ReadonlyArray<TokenPosition>,
   labels: ReadonlyArray<OptionLabel>
 ): ReadonlyArray<number> | undefined => {
-  const place = places.find(({ token }) => fold(token) !== "")
-  if (place === undefined) return undefined
-  const candidates = place.candidates.map(({ token, logProbability }) => ({
+  const position = positions.find(({ token }) => fold(token) !== "")
+  if (position === undefined) return undefined
+  const candidates = position.candidates.map(({ token, logProbability }) => ({
     name: fold(token),
     probability: Math.exp(Math.min(0, logProbability))
   }))

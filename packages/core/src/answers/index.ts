@@ -12,7 +12,7 @@ export {
   type AnswersRequest,
   type AskError,
   NoAnswersFrom,
-  OutcomePlaceNotFound,
+  OutcomeScopeNotFound,
   type OutcomeRequest,
   QuestionsMalformed,
   type TurnOutcome,
@@ -20,7 +20,7 @@ export {
 } from "./Answers.ts"
 export { type AnswerPolicy, defaultAnswerSettings } from "./AnswerSettings.ts"
 export { type Checked, checkQuestions, checkTypedAsk, type QuestionProblem, type TypedAsk } from "./CheckQuestions.ts"
-export { DocumentSummaries, type ReadSummaries, type SummarizedPlace } from "../prompts/DocumentSummaries.ts"
+export { DocumentSummaries, type ReadSummaries, type SummarizedThread } from "../prompts/DocumentSummaries.ts"
 export { DistributionFault } from "./Distribution.ts"
 export { type Interval, type QuestionReport, type QuestionSetReport, type ReliabilityBin } from "./Judgement.ts"
 export { Outcome, OutcomeRefused, type OutcomeValue } from "./Outcome.ts"

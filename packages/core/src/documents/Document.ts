@@ -81,12 +81,12 @@ export const unindexedDocument = (
 /** A copy of a document with new ids and another attachment, for a clone. Status, counts, summary and metadata stay. */
 export const copyDocument = (
   document: Document,
-  place: { readonly id: DocumentId; readonly blobId: BlobId; readonly scope: DocumentScope; readonly at: Date }
+  fields: { readonly id: DocumentId; readonly blobId: BlobId; readonly scope: DocumentScope; readonly at: Date }
 ): Document => ({
   ...document,
-  id: place.id,
-  blobId: place.blobId,
-  scope: place.scope,
-  createdAt: place.at,
-  updatedAt: place.at
+  id: fields.id,
+  blobId: fields.blobId,
+  scope: fields.scope,
+  createdAt: fields.at,
+  updatedAt: fields.at
 })

@@ -29,13 +29,13 @@ export interface Upload<E, R> extends IncomingFile<E, R> {
   readonly metadata?: Metadata
 }
 
-/** The assistant or the thread whose documents are meant. */
-export type DocumentPlace = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
+/** The id of the assistant or of the thread whose documents are meant. */
+export type DocumentScopeId = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
 
 /** What to search, where, and how many excerpts to give. */
 export interface DocumentSearch {
   /** The search of a thread includes its assistant's documents. */
-  readonly place: DocumentPlace
+  readonly scopeId: DocumentScopeId
   readonly query: string
   /** Default: the assistant's `searchLimit`. */
   readonly limit?: number
@@ -54,7 +54,7 @@ export interface DocumentsFound {
   readonly usage: Usage
 }
 
-export type PlaceNotFound = AssistantNotFound | ThreadNotFound
+export type ScopeNotFound = AssistantNotFound | ThreadNotFound
 
 export class Documents extends Context.Service<
   Documents,
@@ -62,7 +62,7 @@ export class Documents extends Context.Service<
     /** Stores the bytes as they arrive, and then the record. The indexing begins afterwards. */
     readonly upload: <E, R>(
       upload: Upload<E, R>
-    ) => Effect.Effect<Document, E | FileRefused | PlaceNotFound | OverLimit | StoreUnavailable, R | Principal>
+    ) => Effect.Effect<Document, E | FileRefused | ScopeNotFound | OverLimit | StoreUnavailable, R | Principal>
     /**
      * The first half of an upload: stores the bytes as they arrive, before their document is known. They are deleted when the scope closes,
      * unless `attach` has made a document of them.
@@ -76,13 +76,13 @@ export class Documents extends Context.Service<
       scope: DocumentScope,
       metadata?: Metadata,
       id?: DocumentId
-    ) => Effect.Effect<Document, PlaceNotFound | OverLimit | StoreUnavailable, Principal>
+    ) => Effect.Effect<Document, ScopeNotFound | OverLimit | StoreUnavailable, Principal>
     /** Those that are being processed, of a thread with its assistant or of an assistant: messages wait for them. Oldest first. */
     readonly unready: (
-      place: DocumentPlace
-    ) => Effect.Effect<DocumentSurvey["processing"], PlaceNotFound | StoreUnavailable, Principal>
-    /** Fails if the principal has no such place. Otherwise an upload would be refused only after all its bytes have arrived. */
-    readonly ensurePlace: (place: DocumentPlace) => Effect.Effect<void, PlaceNotFound | StoreUnavailable, Principal>
+      scopeId: DocumentScopeId
+    ) => Effect.Effect<DocumentSurvey["processing"], ScopeNotFound | StoreUnavailable, Principal>
+    /** Fails if the principal has no such assistant or thread. Otherwise an upload would be refused only after all its bytes have arrived. */
+    readonly ensureScope: (scopeId: DocumentScopeId) => Effect.Effect<void, ScopeNotFound | StoreUnavailable, Principal>
     readonly get: (id: DocumentId) => Effect.Effect<Document, DocumentNotFound | StoreUnavailable, Principal>
     /** The owner for whom a signed address of this document was made. */
     readonly findAddressed: (id: DocumentId) => Effect.Effect<AddressedDocument, DocumentNotFound | StoreUnavailable>
@@ -95,9 +95,9 @@ export class Documents extends Context.Service<
     ) => Effect.Effect<Date, DocumentNotFound | StoreUnavailable, Principal>
     /** Oldest first. Those of a thread include the attachments of its messages, but not its assistant's documents. */
     readonly list: (
-      place: DocumentPlace,
+      scopeId: DocumentScopeId,
       page: Page
-    ) => Effect.Effect<ReadonlyArray<Document>, PlaceNotFound | StoreUnavailable, Principal>
+    ) => Effect.Effect<ReadonlyArray<Document>, ScopeNotFound | StoreUnavailable, Principal>
     /** All documents of the principal, oldest first. */
     readonly listAll: (page: Page) => Effect.Effect<ReadonlyArray<Document>, StoreUnavailable, Principal>
     /** The bytes as they were uploaded, or a range of them. Fails before the first byte when they are deleted. */
@@ -123,7 +123,7 @@ export class Documents extends Context.Service<
     /** At most 64 different words of the query are searched for. */
     readonly search: (
       search: DocumentSearch
-    ) => Effect.Effect<DocumentsFound, PlaceNotFound | StoreUnavailable, Principal>
+    ) => Effect.Effect<DocumentsFound, ScopeNotFound | StoreUnavailable, Principal>
     /** A sentence when the query is longer than a search takes, otherwise null. */
     readonly noteOn: (query: string) => string | null
     /** Removes its record, chunks and bytes, and returns the removed record. */

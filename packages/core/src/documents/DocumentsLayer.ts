@@ -45,7 +45,7 @@ import { sweepPeriodically } from "./OrphanedBlobs.ts"
 import { makeSummaryWorker } from "./SummarizeDocument.ts"
 import { makeReceiving, type ReceivedFile } from "./ReceivedFile.ts"
 
-import { type DocumentPlace, Documents, type DocumentSearch, type PlaceNotFound, type Upload } from "./Documents.ts"
+import { type DocumentScopeId, Documents, type DocumentSearch, type ScopeNotFound, type Upload } from "./Documents.ts"
 
 /** Over `Kernel.layer` and `Retrieval.layer`. */
 export const documentsLayer: Layer.Layer<
@@ -95,14 +95,14 @@ export const documentsLayer: Layer.Layer<
     const notice = yield* makeNoticing
 
     const findAssistant = Effect.fnUntraced(function* (
-      place: DocumentPlace
-    ): Effect.fn.Return<Assistant, PlaceNotFound | StoreUnavailable, Principal> {
-      if ("assistantId" in place) {
-        const found = yield* assistants.get(place.assistantId)
-        return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: place.assistantId })
+      scopeId: DocumentScopeId
+    ): Effect.fn.Return<Assistant, ScopeNotFound | StoreUnavailable, Principal> {
+      if ("assistantId" in scopeId) {
+        const found = yield* assistants.get(scopeId.assistantId)
+        return Option.isSome(found) ? found.value : yield* new AssistantNotFound({ assistantId: scopeId.assistantId })
       }
-      const found = yield* assistants.ofThread(place.threadId)
-      return Option.isSome(found) ? found.value.assistant : yield* new ThreadNotFound({ threadId: place.threadId })
+      const found = yield* assistants.ofThread(scopeId.threadId)
+      return Option.isSome(found) ? found.value.assistant : yield* new ThreadNotFound({ threadId: scopeId.threadId })
     })
 
     /** Without its follow-up a record would stay in processing for ever, so both are stored together. */
@@ -152,12 +152,12 @@ export const documentsLayer: Layer.Layer<
       }
       // From now on the record determines what happens to the bytes, also when it is unknown whether the record was stored.
       receiving.take(file)
-      if (!(yield* insert(document))) return yield* noPlace(placeFromScope(scope))
+      if (!(yield* insert(document))) return yield* scopeNotFound(toScopeId(scope))
       return document
     })
 
     const upload = tracedFn("Documents.upload")(function* <E, R>(file: Upload<E, R>) {
-      yield* findAssistant(placeFromScope(file.scope))
+      yield* findAssistant(toScopeId(file.scope))
       return yield* attach(yield* receiving.receive(file), file.scope, file.metadata)
     }, Effect.scoped)
 
@@ -188,12 +188,12 @@ export const documentsLayer: Layer.Layer<
       upload,
       receive: receiving.receive,
       attach,
-      unready: tracedFn("Documents.unready")(function* (place: DocumentPlace) {
-        const { id } = yield* findAssistant(place)
-        const { processing } = yield* store.survey([{ assistantId: id }, ...("threadId" in place ? [place] : [])])
+      unready: tracedFn("Documents.unready")(function* (scopeId: DocumentScopeId) {
+        const { id } = yield* findAssistant(scopeId)
+        const { processing } = yield* store.survey([{ assistantId: id }, ...("threadId" in scopeId ? [scopeId] : [])])
         return processing
       }),
-      ensurePlace: (place) => Effect.asVoid(findAssistant(place)).pipe(traced("Documents.ensurePlace")),
+      ensureScope: (scopeId) => Effect.asVoid(findAssistant(scopeId)).pipe(traced("Documents.ensureScope")),
       get,
       findAddressed: tracedFn("Documents.findAddressed")(function* (id: DocumentId) {
         const found = yield* store.findAddressed(id)
@@ -206,9 +206,9 @@ export const documentsLayer: Layer.Layer<
         yield* store.revokeAddresses(id, at)
         return at
       }),
-      list: tracedFn("Documents.list")(function* (place: DocumentPlace, page: Page) {
-        yield* findAssistant(place)
-        return yield* store.list(place, page)
+      list: tracedFn("Documents.list")(function* (scopeId: DocumentScopeId, page: Page) {
+        yield* findAssistant(scopeId)
+        return yield* store.list(scopeId, page)
       }),
       listAll: (page) => store.list({ owned: true }, page).pipe(traced("Documents.listAll")),
       content: tracedFn("Documents.content")(function* (id: DocumentId, range?: ByteRange) {
@@ -221,11 +221,11 @@ export const documentsLayer: Layer.Layer<
         const { scope } = yield* get(id)
         return yield* index.chunks({ documentId: id, scope: searchScope(scope) }, page)
       }),
-      search: tracedFn("Documents.search")(function* ({ limit, place, query }: DocumentSearch) {
-        const assistant = yield* findAssistant(place)
+      search: tracedFn("Documents.search")(function* ({ limit, scopeId, query }: DocumentSearch) {
+        const assistant = yield* findAssistant(scopeId)
         const embedding = assistantEmbedding(assistant, providers)
         const { hits, lexicalOnly, usage } = yield* retrieval.search({
-          scopes: scopesWith(assistant.id, "threadId" in place ? yield* store.shelves(place.threadId) : []),
+          scopes: scopesWith(assistant.id, "threadId" in scopeId ? yield* store.shelves(scopeId.threadId) : []),
           query,
           limit: limit ?? assistant.searchLimit,
           embedding,
@@ -251,8 +251,8 @@ export const documentsLayer: Layer.Layer<
   })
 ).pipe(Layer.provide(EmbeddingModel.layer), Layer.merge(DocumentLinks.layer))
 
-const placeFromScope = (scope: DocumentScope): DocumentPlace =>
+const toScopeId = (scope: DocumentScope): DocumentScopeId =>
   scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
 
-const noPlace = (place: DocumentPlace) =>
-  Effect.fail("threadId" in place ? new ThreadNotFound(place) : new AssistantNotFound(place))
+const scopeNotFound = (scopeId: DocumentScopeId) =>
+  Effect.fail("threadId" in scopeId ? new ThreadNotFound(scopeId) : new AssistantNotFound(scopeId))

@@ -96,10 +96,10 @@ const makePart = Effect.gen(function* () {
     const byId = new Map((yield* documents.getMany(ids)).map((document) => [document.id, document]))
     const scopes: ReadonlyArray<string> = scopesWith(turn.assistant.id, shelves)
     const found = ids.flatMap((id) => byId.get(id) ?? []).filter(({ scope }) => scopes.includes(searchScope(scope)))
-    const missing = ids.flatMap((id, place) =>
+    const missing = ids.flatMap((id, index) =>
       found.some((document) => document.id === id)
         ? []
-        : [{ path: ["attachments", place], message: `The thread and its assistant have no document ${id}.` }]
+        : [{ path: ["attachments", index], message: `The thread and its assistant have no document ${id}.` }]
     )
     return missing.length === 0 ? found : yield* refuse("not_found", missing)
   })
@@ -143,7 +143,7 @@ const makePart = Effect.gen(function* () {
     if (excerpts.length === 0) return []
     const { cites = false } = plan
     turn.keep(keptExcerpts(excerpts.map(keptExcerpt), cites))
-    const numbered = excerpts.map((excerpt, place) => ({ excerpt, index: cites ? place : null }))
+    const numbered = excerpts.map((excerpt, index) => ({ excerpt, index: cites ? index : null }))
     return [excerptsPrompt(numbered, yield* newFrameWord, cites)]
   })
 
@@ -164,10 +164,10 @@ const makePart = Effect.gen(function* () {
     if (excerpts.length === 0) return "Nothing was found."
     const word = yield* newFrameWord
     // What all calls of a run have found has one numbering, and is kept together.
-    const { all, places } = withExcerpts(readExcerpts(call.kept()), excerpts)
+    const { all, indices } = withExcerpts(readExcerpts(call.kept()), excerpts)
     call.keep(keptExcerpts(all, cites))
-    const texts = excerpts.map((excerpt, place) =>
-      framedExcerpt({ excerpt, index: cites ? (places[place] ?? null) : null }, word)
+    const texts = excerpts.map((excerpt, found) =>
+      framedExcerpt({ excerpt, index: cites ? (indices[found] ?? null) : null }, word)
     )
     return [framedIntro(word, cites), ...texts].join("\n\n")
   })

@@ -48,13 +48,13 @@ export const framedExcerpt = ({ excerpt, index }: NumberedExcerpt, word: FrameWo
   return framed(word, `${marker}[${excerptSource(excerpt)}]\n${excerpt.text}`)
 }
 
-const excerptSource = ({ filename, place }: NamedExcerpt): string =>
+const excerptSource = ({ filename, position }: NamedExcerpt): string =>
   [
     filename,
-    place.page === null ? null : `page ${place.page}`,
-    place.slide === null ? null : `slide ${place.slide}`,
-    place.sheet === null ? null : `sheet ${place.sheet}`,
-    place.heading
+    position.page === null ? null : `page ${position.page}`,
+    position.slide === null ? null : `slide ${position.slide}`,
+    position.sheet === null ? null : `sheet ${position.sheet}`,
+    position.heading
   ]
     .flatMap((name) => (name === null || name === "" ? [] : [withoutMarkers(onOneLine(name))]))
     .join(", ")
@@ -64,16 +64,17 @@ const withoutMarkers = (name: string): string => name.replaceAll(/\[([a-z]\d+)\]
 /** The maximum of characters of an excerpt that is kept with an answer. */
 const longestText = 1_000
 
-/** The place of an excerpt, the reason why it was chosen, and the beginning of its text. */
+/** The position of an excerpt, the reason why it was chosen, and the beginning of its text. */
 export const keptExcerpt = (excerpt: NamedExcerpt): KeptExcerpt => {
-  const { documentId, end, filename, firstOrdinal, lastOrdinal, lexical, own, place, score, semantic, start } = excerpt
+  const { documentId, end, filename, firstOrdinal, lastOrdinal, lexical, own, position, score, semantic, start } =
+    excerpt
   const text = own.slice(0, longestText).toWellFormed()
   return {
     documentId,
     filename,
     firstOrdinal,
     lastOrdinal,
-    place: { ...place },
+    place: { ...position },
     start,
     end,
     score,
@@ -86,20 +87,20 @@ export const keptExcerpt = (excerpt: NamedExcerpt): KeptExcerpt => {
 /** The maximum of excerpts of a run that are kept with its answer. Further ones have no marker. */
 const mostKept = 200
 
-/** Adds what a further search has found, each excerpt once, and says where each stands; null: it has no place any more. */
+/** Adds what a further search has found, each excerpt once, and says at which index each stands; null: there were too many. */
 export const withExcerpts = (before: ReadonlyArray<KeptExcerpt>, excerpts: ReadonlyArray<NamedExcerpt>) => {
   const all = [...before]
-  const places = excerpts.map((excerpt) => {
-    const place = all.findIndex(
+  const indices = excerpts.map((excerpt) => {
+    const index = all.findIndex(
       (each) =>
         each.documentId === excerpt.documentId &&
         each.firstOrdinal === excerpt.firstOrdinal &&
         each.lastOrdinal === excerpt.lastOrdinal
     )
-    if (place >= 0) return place
+    if (index >= 0) return index
     return all.length < mostKept ? all.push(keptExcerpt(excerpt)) - 1 : null
   })
-  return { all, places }
+  return { all, indices }
 }
 
 /** What is kept with the answer. `marks`: the model was asked to cite them. */

@@ -86,12 +86,12 @@ export const makeExcerptSearch = Effect.gen(function* () {
 })
 
 /**
- * In the order of the reranker, with its scores; without scores by place, so that the last ones are far below the best. What the reranker
+ * In the order of the reranker, with its scores; without scores by rank, so that the last ones are far below the best. What the reranker
  * left out keeps its order after the others, and scores nothing.
  */
 const rescored = (hits: ReadonlyArray<ChunkHit>, order: Reranked["order"]): ReadonlyArray<ChunkHit> => {
   if (order.length === 0) return hits
-  const scores = new Map(order.map(({ index, score }, place) => [index, score ?? 1 - place / order.length]))
+  const scores = new Map(order.map(({ index, score }, rank) => [index, score ?? 1 - rank / order.length]))
   return inOrder(
     hits.map((hit, index) => ({ ...hit, score: scores.get(index) ?? 0 })),
     order.map(({ index }) => index)

@@ -76,8 +76,8 @@ export const makeForgetting = Effect.gen(function* () {
         : Effect.map(all(listing, skip + maximumLimit), (rest) => [...page, ...rest])
     )
 
-  const watcher: RemovalWatcher = Effect.fnUntraced(function* (place) {
-    const found = yield* all("threadId" in place ? place : { within: place.assistantId })
+  const watcher: RemovalWatcher = Effect.fnUntraced(function* (removed) {
+    const found = yield* all("threadId" in removed ? removed : { within: removed.assistantId })
     if (found.length === 0) return Effect.void
     const traces = found.map(documentTrace)
     const work = yield* newFollowUp({ kind: clearKind, key: "", payload: traces })

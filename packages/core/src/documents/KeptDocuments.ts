@@ -1,4 +1,4 @@
-/** What the part of documents keeps with messages, and how it is shown when documents of it are gone: names stay, and so do places by number. */
+/** What the part of documents keeps with messages, and how it is shown when documents of it are gone: names stay, and so do positions by number. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { asList, asObject, type JsonRecord, type KeptTexts } from "../threads/RecalledTexts.ts"
@@ -38,7 +38,7 @@ export interface RetrievedExcerpt {
   readonly filename: string
   readonly page: number | null
   readonly heading: string | null
-  /** The place in the document's text, in UTF-16 units; null: the document was indexed by an older version. */
+  /** The position in the document's text, in UTF-16 units; null: the document was indexed by an older version. */
   readonly start: number | null
   readonly end: number | null
   readonly score: number

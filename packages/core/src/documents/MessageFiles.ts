@@ -23,7 +23,7 @@ import { IdempotencyConflict } from "../runs/AnsweredBefore.ts"
 import type { TurnRequest } from "../turns/TurnRequest.ts"
 import type { StartError, Turns } from "../turns/TurnUseCases.ts"
 import type { Document } from "./Document.ts"
-import type { DocumentPlace, Documents, PlaceNotFound } from "./Documents.ts"
+import type { DocumentScopeId, Documents, ScopeNotFound } from "./Documents.ts"
 import { documentsPartName } from "./DocumentWork.ts"
 import { notReady } from "./NotReady.ts"
 import type { ReceivedFile } from "./ReceivedFile.ts"
@@ -99,9 +99,9 @@ const startOnce = Effect.fnUntraced(function* (
   const kept = yield* findKept(services, request, files)
   yield* ensureReady(services, request, kept)
   return yield* Effect.acquireUseRelease(
-    makePlace(services, { ...request, threadId: kept.threadId }),
-    (place) => startIn(services, place, request, files, kept),
-    (place, exit) => (keeps(place, exit) ? Effect.void : undo(services, place))
+    prepareThread(services, { ...request, threadId: kept.threadId }),
+    (prepared) => startIn(services, prepared, request, files, kept),
+    (prepared, exit) => (keeps(prepared, exit) ? Effect.void : undo(services, prepared))
   )
 })
 
@@ -111,13 +111,13 @@ const findKept = Effect.fnUntraced(function* (
   files: ReadonlyArray<ReceivedFile>
 ) {
   if (idempotency !== undefined) {
-    const ids = yield* Effect.forEach(files, (_, place) => idOfFile(idempotency.key, place))
+    const ids = yield* Effect.forEach(files, (_, index) => idOfFile(idempotency.key, index))
     const found = yield* Effect.forEach(ids, (id) =>
       Effect.catchTag(documents.get(id), "DocumentNotFound", () => Effect.succeed(undefined))
     )
     const [first] = found.flatMap((document) => document ?? [])
     const isSame = found.every(
-      (document, place) => document === undefined || (isSameFile(document, files[place]) && isIn(document, threadId))
+      (document, index) => document === undefined || (isSameFile(document, files[index]) && isIn(document, threadId))
     )
     if (!isSame) return yield* new IdempotencyConflict()
     const ofFirst = first === undefined || first.scope._tag === "Assistant" ? undefined : first.scope.threadId
@@ -139,7 +139,7 @@ const findAll = (
   documents: FileServices["documents"],
   threadId: ThreadId,
   skip = 0
-): Effect.Effect<ReadonlyArray<Document>, PlaceNotFound | StoreUnavailable, Principal> =>
+): Effect.Effect<ReadonlyArray<Document>, ScopeNotFound | StoreUnavailable, Principal> =>
   Effect.flatMap(documents.list({ threadId }, { skip, limit: maximumLimit }), (page) =>
     page.length < maximumLimit
       ? Effect.succeed(page)
@@ -153,37 +153,37 @@ const isSameFile = (document: Document, file: ReceivedFile | undefined): boolean
   document.filename === file?.filename && document.sha256 === file.sha256
 
 /** The id of a file of a keyed message is made of the key, so that each repeat finds it. */
-const idOfFile = (key: string, place: number) =>
-  Principal.use(({ ownerId }) => keyedId(DocumentId, [ownerId, key, place]))
+const idOfFile = (key: string, index: number) =>
+  Principal.use(({ ownerId }) => keyedId(DocumentId, [ownerId, key, index]))
 
 /** Whether the message need not wait for documents of others. Its own may still be processed. */
 const ensureReady = Effect.fnUntraced(function* ({ documents }: FileServices, request: TurnRequest, kept: Kept) {
-  const place = placeAsked(request, kept)
-  if (place === null) return
+  const scopeId = askedScopeId(request, kept)
+  if (scopeId === null) return
   const own = new Set(kept.documents.map((document) => document?.id))
-  const others = (yield* documents.unready(place)).filter(({ id }) => !own.has(id))
+  const others = (yield* documents.unready(scopeId)).filter(({ id }) => !own.has(id))
   if (others.length > 0) return yield* notReady(others)
 })
 
-const placeAsked = ({ assistantId }: TurnRequest, { threadId }: Kept): DocumentPlace | null => {
+const askedScopeId = ({ assistantId }: TurnRequest, { threadId }: Kept): DocumentScopeId | null => {
   if (threadId !== undefined) return { threadId }
   return assistantId === undefined ? null : { assistantId }
 }
 
-const makePlace = Effect.fnUntraced(function* (
+const prepareThread = Effect.fnUntraced(function* (
   { assistants }: FileServices,
   { assistantId, threadId }: { readonly assistantId?: AssistantId | undefined; readonly threadId: ThreadId | undefined }
 ) {
-  if (threadId !== undefined) return placeAt(threadId, null)
+  if (threadId !== undefined) return preparedThread(threadId, null)
   const owner =
     assistantId ??
     (yield* Effect.catchTag(assistants.create({ name: "Assistant" }), "ColleagueNotFound", Effect.die)).id
   const thread = yield* assistants.createThread(owner, null)
   const made = assistantId === undefined ? { assistantId: owner } : { threadId: thread.id }
-  return placeAt(thread.id, made)
+  return preparedThread(thread.id, made)
 })
 
-const placeAt = (threadId: ThreadId, made: PreparedThread["made"]): PreparedThread => ({
+const preparedThread = (threadId: ThreadId, made: PreparedThread["made"]): PreparedThread => ({
   threadId,
   made,
   documents: []
@@ -191,17 +191,17 @@ const placeAt = (threadId: ThreadId, made: PreparedThread["made"]): PreparedThre
 
 const startIn = Effect.fnUntraced(function* (
   { documents, turns }: FileServices,
-  place: PreparedThread,
+  prepared: PreparedThread,
   { assistantId: _, ...request }: TurnRequest,
   files: ReadonlyArray<ReceivedFile>,
   kept: Kept
 ) {
-  const { threadId } = place
+  const { threadId } = prepared
   const documentIds: Array<DocumentId> = []
   for (const [index, file] of files.entries()) {
     const found = kept.documents[index]
     const document = found ?? (yield* attachOne(documents, file, threadId, kept.ids[index]))
-    if (found === undefined) place.documents = [...place.documents, document]
+    if (found === undefined) prepared.documents = [...prepared.documents, document]
     documentIds.push(document.id)
   }
   return yield* turns
@@ -231,15 +231,15 @@ const attachOne = (
   )
 
 /**
- * Keeps the place while its documents are processed. Removes it if a turn on another thread began at the same moment with the same
+ * Keeps the thread while its documents are processed. Removes it if a turn on another thread began at the same moment with the same
  * idempotency key.
  */
 const keeps = (
-  place: PreparedThread,
+  prepared: PreparedThread,
   exit: Exit.Exit<StartedTurn, StartError | FilesNotReady | AttachedMeanwhile>
 ): boolean =>
   Exit.isSuccess(exit)
-    ? exit.value.threadId === place.threadId
+    ? exit.value.threadId === prepared.threadId
     : Option.exists(Cause.findErrorOption(exit.cause), ({ _tag }) => _tag === "FilesNotReady")
 
 /** Removes the thread with its documents. What cannot be removed stays visible, and the user can delete it. */

@@ -1,5 +1,5 @@
 /**
- * A file whose bytes are stored but which is no document yet: it arrived before its place was known, or before its request was checked. Its
+ * A file whose bytes are stored but which is no document yet: it arrived before its scope was known, or before its request was checked. Its
  * bytes are deleted with the scope in which it was received, unless a document has been made of it.
  */
 import * as Effect from "effect/Effect"

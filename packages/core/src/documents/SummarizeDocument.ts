@@ -140,8 +140,8 @@ export const documentSummaries: Layer.Layer<never, never, DocumentStore> = Layer
     DocumentStore,
     (store) =>
       ({ assistantId, threadId }) =>
-        Effect.forEach([{ assistantId }, { threadId }], (place) =>
-          store.list(place, { skip: 0, limit: maximumLimit })
+        Effect.forEach([{ assistantId }, { threadId }], (scopeId) =>
+          store.list(scopeId, { skip: 0, limit: maximumLimit })
         ).pipe(
           Effect.map((pages) =>
             pages

@@ -1,5 +1,5 @@
 /**
- * Port: extracts the text of a file, in sections with their places, and cuts it into chunks where it can do so away from the server's event
+ * Port: extracts the text of a file, in sections with their positions, and cuts it into chunks where it can do so away from the server's event
  * loop. Files come from outside and may be malicious, so an extractor limits time and memory. `ImageReader` is its part for pictures; a host
  * chooses one, because reading pictures needs much computing or a model.
  */

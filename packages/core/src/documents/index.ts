@@ -11,7 +11,7 @@ export { BlobNotFound, BlobStore, type ByteRange, type StoredBytes } from "./Blo
 export { cutText } from "./CutText.ts"
 export { copyDocument, Document, DocumentNotFound, DocumentScope, DocumentStatus } from "./Document.ts"
 export {
-  type DocumentPlace,
+  type DocumentScopeId,
   type DocumentSearch,
   type DocumentsFound,
   type FoundExcerpt,

@@ -65,7 +65,7 @@ export const EvalCase = Schema.Struct({
   /** The tools that the question brought in the place of the assistant's; absent: those of the assistant. */
   toolDefinitions: Schema.optionalKey(ToolList),
   ...asking,
-  /** The question's place when the case was made; null: it was written by hand. The thread may be gone. */
+  /** The ids of the question's message when the case was made; null: it was written by hand. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ threadId: ThreadId, messageId: MessageId })),
   createdAt: Schema.Date,
   updatedAt: Schema.Date
@@ -94,7 +94,7 @@ export const NewCase = Schema.Struct({
 })
 export type NewCase = typeof NewCase.Type
 
-/** Makes a case of what was said: the place of a question, and what the answer should have been like. */
+/** Makes a case of what was said: a message, and what the answer should have been like. */
 export const CaseOfTurn = Schema.Struct({
   ...given,
   threadId: ThreadId,

@@ -35,16 +35,16 @@ export const copyAsTest = (
   options: CopyOptions = {}
 ): string | null => {
   const named = messages.findIndex(({ id }) => id === messageId)
-  const place = messages.slice(0, named + 1).findLastIndex(({ role }) => role === "user")
-  const question = messages[place]
+  const index = messages.slice(0, named + 1).findLastIndex(({ role }) => role === "user")
+  const question = messages[index]
   if (question === undefined) return null
-  const later = messages.slice(place + 1)
+  const later = messages.slice(index + 1)
   const next = later.findIndex(({ role }) => role === "user")
   const answers = next === -1 ? later : later.slice(0, next)
   const testCase: TestCase = {
     name: options.name ?? null,
     question: question.content ?? "",
-    messages: caseMessages(messages.slice(0, place)),
+    messages: caseMessages(messages.slice(0, index)),
     tools: recordedTools(answers),
     expectations: options.expectations ?? []
   }

@@ -76,7 +76,7 @@ export interface ExperimentList {
 /** Results of attempts, and where the next page begins. */
 export interface ResultList {
   readonly results: ReadonlyArray<ExperimentResult>
-  /** The place of the last result here, where more have been written. */
+  /** The position of the last result here, where more have been written. */
   readonly next: number | null
 }
 
@@ -180,13 +180,15 @@ export interface OnlineCalls {
   readonly listOnlineScores: (page: OnlinePage) => Effect.Effect<OnlineScoreList, StoreUnavailable, Principal>
 }
 
-/** An experiment's result, or a turn that was scored online. */
-export type ScoredPlace = { readonly experimentId: ExperimentId; readonly number: number } | { readonly runId: RunId }
+/** The ids of an answer with scores: of an experiment's result, or of a turn that was scored online. */
+export type ScoredAnswerIds =
+  | { readonly experimentId: ExperimentId; readonly number: number }
+  | { readonly runId: RunId }
 
-/** A score of it: `score` is its place among the scores, from 0. */
-export type ScorePlace = { readonly score: number } & ScoredPlace
+/** A score of such an answer: `score` is its position among the scores, from 0. */
+export type ScorePosition = { readonly score: number } & ScoredAnswerIds
 
-/** What a person said is true of the answer of a judge: `score` is the place of its score. */
+/** What a person said is true of the answer of a judge: `score` is the position of its score. */
 export interface JudgeOutcome {
   readonly score: number
   readonly outcome: OutcomeValue
@@ -199,12 +201,12 @@ export interface JudgeOutcomeCalls {
    * replaces it. The calibration of the judge counts it. Gives the score.
    */
   readonly recordJudgeOutcome: (
-    place: ScorePlace,
+    at: ScorePosition,
     truth: boolean | string
   ) => Effect.Effect<Score, JudgeScoreNotFound | OutcomeRefused | Missing, Principal>
-  /** What was said of the judges' answers at a place, in the order of the scores. */
+  /** What was said of the judges' answers about this one, in the order of the scores. */
   readonly listJudgeOutcomes: (
-    place: ScoredPlace
+    answer: ScoredAnswerIds
   ) => Effect.Effect<ReadonlyArray<JudgeOutcome>, JudgeScoreNotFound | Missing, Principal>
 }
 

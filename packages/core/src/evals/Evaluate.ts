@@ -14,7 +14,7 @@ import { ModelError } from "../models/ModelError.ts"
 import { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import type { AssistantCalls, ThreadCalls } from "../promises/RecordCalls.ts"
-import type { OutputsRequest, RunPlace, SendRequest } from "../promises/Requests.ts"
+import type { OutputsRequest, RunIds, SendRequest } from "../promises/Requests.ts"
 import type { TurnReply } from "../turns/TurnReply.ts"
 import type { RunReport } from "../turns/TurnUseCases.ts"
 import { type Attempt, type CaseResult, failedResult, scoredResult } from "./CaseResult.ts"
@@ -36,7 +36,7 @@ type EvaluatedReply = Pick<TurnReply, "threadId" | "runId" | "status" | "toolCal
 export interface EvaluatedKernel {
   readonly send: (request: SendRequest) => Promise<EvaluatedReply>
   readonly submitToolOutputs: (request: OutputsRequest) => Promise<{ readonly reply: () => Promise<EvaluatedReply> }>
-  readonly report: (run: RunPlace) => Promise<Pick<RunReport, "run">>
+  readonly report: (run: RunIds) => Promise<Pick<RunReport, "run">>
   readonly assistants: Pick<AssistantCalls, "create" | "get" | "remove" | "versions">
   readonly threads: Pick<ThreadCalls, "get" | "import" | "remove">
   /** The room of typed answers, for judges. */
@@ -97,11 +97,11 @@ export const evaluate = async <Case extends TestCase>(
   const assistant = await kernel.assistants.create({ name: "Evaluation" })
   try {
     const attempts = variants.flatMap((variant) =>
-      cases.flatMap((testCase, place) =>
+      cases.flatMap((testCase, index) =>
         Array.from({ length: repeats }, (_, repeat) => async () => {
           const request = { ...variant, assistantId: variant.assistantId ?? assistant.id }
           await options.prepare?.(testCase, variant)
-          return answerCase(testCase, place, { request, repeat, options })
+          return answerCase(testCase, index, { request, repeat, options })
         })
       )
     )
@@ -127,7 +127,7 @@ const checkAsked = (
     ...counts
   }: { readonly names: ReadonlyArray<string>; readonly concurrency: number; readonly repeats: number }
 ): void => {
-  const twice = names.find((name, place) => names.indexOf(name) !== place)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new TypeError(`Two variants have the name "${twice}". Give each a name of its own.`)
   for (const [name, count] of Object.entries(counts))
     if (!Number.isInteger(count) || count < 1)
@@ -151,10 +151,10 @@ const inPool = async <A>(
   const results: Array<A> = []
   let next = 0
   const work = async () => {
-    for (let place = next++; place < tasks.length; place = next++) {
+    for (let index = next++; index < tasks.length; index = next++) {
       signal?.throwIfAborted()
-      const task = tasks[place]
-      if (task !== undefined) results[place] = await task()
+      const task = tasks[index]
+      if (task !== undefined) results[index] = await task()
     }
   }
   await Promise.all(Array.from({ length: Math.max(1, Math.min(most, tasks.length)) }, work))
@@ -167,10 +167,10 @@ interface Trying {
   readonly options: EvaluateOptions<never>
 }
 
-const answerCase = async (testCase: TestCase, place: number, trying: Trying): Promise<CaseResult> => {
+const answerCase = async (testCase: TestCase, index: number, trying: Trying): Promise<CaseResult> => {
   const { options, repeat, request } = trying
   const attempt: Attempt = {
-    caseId: String(place),
+    caseId: String(index),
     caseName: testCase.name ?? shorten(testCase.question),
     tags: testCase.tags ?? [],
     variant: request.name,
@@ -205,11 +205,11 @@ const answerOnce = async (
 ): Promise<JudgedTurn> => {
   const { assistantId } = request
   const before = messages.length === 0 ? null : await kernel.threads.import({ assistantId, messages })
-  const place = before === null ? {} : { threadId: before.id }
+  const thread = before === null ? {} : { threadId: before.id }
   let threadId: string | undefined = before?.id
   try {
     const sent = caseRequest(asked, variantRequest(request))
-    let reply = await kernel.send({ ...sent, ...place })
+    let reply = await kernel.send({ ...sent, ...thread })
     threadId = reply.threadId
     const answers = recordedOutputs(tools)
     for (let outputs = answers(reply); outputs !== null; outputs = answers(reply)) {

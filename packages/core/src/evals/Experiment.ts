@@ -64,7 +64,7 @@ export interface ExperimentState {
   readonly endedAt: Date | null
 }
 
-/** The result of an attempt. `number` is its place in the experiment, from 0. */
+/** The result of an attempt. `number` is its position in the experiment, from 0. */
 export const ExperimentResult = Schema.Struct({
   ...CaseResult.fields,
   number: Schema.Int,

@@ -124,10 +124,10 @@ export const makeExperiments = Effect.gen(function* () {
   /** Every assistant exists, and has the version that is named. */
   const versionProblems = Effect.fnUntraced(function* (variants: ReadonlyArray<ExperimentVariant>) {
     const problems: Array<GivenProblem> = []
-    for (const [place, { assistantId, assistantVersion }] of variants.entries()) {
+    for (const [index, { assistantId, assistantVersion }] of variants.entries()) {
       if (assistantId !== undefined) yield* assistants.get(assistantId)
       if (assistantVersion === undefined) continue
-      const path = ["variants", place, "assistantVersion"]
+      const path = ["variants", index, "assistantVersion"]
       if (assistantId === undefined) problems.push({ path, message: "Name the assistant of this version too." })
       else if (!(yield* hasVersion(assistantId, assistantVersion)))
         problems.push({ path, message: "The assistant has no such version." })
@@ -145,9 +145,9 @@ export const makeExperiments = Effect.gen(function* () {
     const { caseIds, expectations = [], repeats = 1, tags, variants } = asked
     const problems: Array<GivenProblem> = []
     const names = variants.map(({ name }) => name)
-    for (const [place, name] of names.entries())
-      if (names.indexOf(name) < place)
-        problems.push({ path: ["variants", place, "name"], message: "Another variant has this name." })
+    for (const [index, name] of names.entries())
+      if (names.indexOf(name) < index)
+        problems.push({ path: ["variants", index, "name"], message: "Another variant has this name." })
     if (caseIds !== undefined && tags !== undefined)
       problems.push({ path: ["tags"], message: "Choose cases either by their ids or by their tags." })
     if (chosen.ids.length === 0)
@@ -159,16 +159,16 @@ export const makeExperiments = Effect.gen(function* () {
         message: `This makes ${attempts} attempts (cases × variants × repeats), and the limit is ${settings.mostAttempts}.`
       })
     if (chosen.withoutAssistant > 0)
-      for (const [place, { assistantId }] of variants.entries())
+      for (const [index, { assistantId }] of variants.entries())
         if (assistantId === undefined)
           problems.push({
-            path: ["variants", place, "assistantId"],
+            path: ["variants", index, "assistantId"],
             message: `${chosen.withoutAssistant} of the cases name no assistant, so the variant has to.`
           })
     const hasDocuments = parts.all().some(({ name }) => name === documentsPartName)
-    for (const [place, { retrieval }] of variants.entries())
+    for (const [index, { retrieval }] of variants.entries())
       if (retrieval !== undefined && !hasDocuments)
-        problems.push({ path: ["variants", place, "retrieval"], message: "There are no documents here to search." })
+        problems.push({ path: ["variants", index, "retrieval"], message: "There are no documents here to search." })
     const unknown = [...new Set([...chosen.unknown, ...scoring.unknown(expectations)])]
     if (unknown.length > 0)
       problems.push({ path: ["expectations"], message: `There is no scorer of this name: ${unknown.join(", ")}.` })

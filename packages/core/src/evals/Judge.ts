@@ -96,7 +96,7 @@ export const judgePrompt = (expectation: ExpectationOf<"judge">, turn: JudgedTur
 /** Where the caller looked, there is no score of a judge. */
 export class JudgeScoreNotFound extends Schema.TaggedError<JudgeScoreNotFound>()("JudgeScoreNotFound", {}) {
   override get message() {
-    return "There is no score of a judge at this place. Name one by its place among the scores, from 0."
+    return "There is no score of a judge at this position. Name one by its position among the scores, from 0."
   }
 }
 

@@ -5,7 +5,7 @@ import type { OutcomeRequest } from "../answers/Answers.ts"
 import { outcomeValue } from "../answers/Outcome.ts"
 import { OutcomeStore } from "../answers/OutcomeStore.ts"
 import { tracedFn } from "../primitives/Traced.ts"
-import type { JudgeOutcomeCalls, ScoredPlace, ScorePlace } from "./Evals.ts"
+import type { JudgeOutcomeCalls, ScoredAnswerIds, ScorePosition } from "./Evals.ts"
 import { EvalStore } from "./EvalStore.ts"
 import { ExperimentNotFound } from "./Experiment.ts"
 import { judgedAnswer, judgeName, judgeOutcome, JudgeScoreNotFound } from "./Judge.ts"
@@ -16,13 +16,13 @@ export const makeJudgeOutcomes = Effect.gen(function* () {
   const outcomes = yield* OutcomeStore
   const { recordOutcome } = yield* Scoring
 
-  const scoresAt = Effect.fnUntraced(function* (place: ScoredPlace) {
-    if ("runId" in place) {
-      const found = yield* store.getOnlineScore(place.runId)
+  const scoresFor = Effect.fnUntraced(function* (ids: ScoredAnswerIds) {
+    if ("runId" in ids) {
+      const found = yield* store.getOnlineScore(ids.runId)
       if (Option.isNone(found)) return yield* new JudgeScoreNotFound()
       return found.value.scores
     }
-    const { experimentId, number } = place
+    const { experimentId, number } = ids
     if (Option.isNone(yield* store.getExperiment(experimentId))) return yield* new ExperimentNotFound({ experimentId })
     const [found] = yield* store.listResults({ experimentId, limit: 1, after: number - 1 })
     if (found?.number !== number) return yield* new JudgeScoreNotFound()
@@ -30,16 +30,16 @@ export const makeJudgeOutcomes = Effect.gen(function* () {
   })
 
   const calls: JudgeOutcomeCalls = {
-    recordJudgeOutcome: tracedFn("Evals.recordJudgeOutcome")(function* (place: ScorePlace, truth: boolean | string) {
-      const score = (yield* scoresAt(place))[place.score]
+    recordJudgeOutcome: tracedFn("Evals.recordJudgeOutcome")(function* (at: ScorePosition, truth: boolean | string) {
+      const score = (yield* scoresFor(at))[at.score]
       const outcome: OutcomeRequest | null = score === undefined ? null : judgeOutcome(score, truth)
       if (score === undefined || outcome === null) return yield* new JudgeScoreNotFound()
       yield* recordOutcome(outcome)
       return score
     }),
 
-    listJudgeOutcomes: tracedFn("Evals.listJudgeOutcomes")(function* (place: ScoredPlace) {
-      const judged = (yield* scoresAt(place)).flatMap((score, index) =>
+    listJudgeOutcomes: tracedFn("Evals.listJudgeOutcomes")(function* (ids: ScoredAnswerIds) {
+      const judged = (yield* scoresFor(ids)).flatMap((score, index) =>
         Option.match(judgedAnswer(score), {
           onNone: () => [],
           onSome: ({ id }) => [{ score: index, answerSetId: id, question: judgeName }]

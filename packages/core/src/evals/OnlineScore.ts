@@ -38,7 +38,7 @@ export const isSampled = (runId: RunId, share: number): boolean => fraction(runI
 /** A number from 0 to 1, without 1: the bits of the text, mixed (FNV-1a, then the end of MurmurHash3). */
 const fraction = (text: string): number => {
   let hash = 0x811c9dc5
-  for (let place = 0; place < text.length; place++) hash = Math.imul(hash ^ text.charCodeAt(place), 0x01000193)
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return ((hash ^ (hash >>> 16)) >>> 0) / 4294967296

@@ -1,5 +1,5 @@
 /**
- * Checks what a caller gives with a schema, and finds every problem with its place: callers in plain JavaScript may give any
+ * Checks what a caller gives with a schema, and finds every problem with its path: callers in plain JavaScript may give any
  * value. A field that is not known is a problem: a misspelled one would make a test weaker in silence.
  */
 import * as Result from "effect/Result"

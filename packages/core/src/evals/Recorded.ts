@@ -37,8 +37,8 @@ const takeRecorded = (
   const left = [...recorded]
   return (name, given) => {
     const same = left.findIndex((each) => each.name === name && isSameJson(each.arguments, given))
-    const place = same === -1 ? left.findIndex((each) => each.name === name) : same
-    if (place !== -1) return left.splice(place, 1)[0]?.output
+    const index = same === -1 ? left.findIndex((each) => each.name === name) : same
+    if (index !== -1) return left.splice(index, 1)[0]?.output
     return recorded.findLast((each) => each.name === name && isSameJson(each.arguments, given))?.output
   }
 }

@@ -21,13 +21,13 @@ const Plan = Schema.Struct({
 const readPlan = Schema.decodeUnknownOption(Plan)
 
 type Store = Pick<typeof EvalStore.Service, "getCase">
-type Answers = Map<CaseId, ReturnType<typeof recordedOutputs>>
+type OutputsByCase = Map<CaseId, ReturnType<typeof recordedOutputs>>
 
 const recordedOutput = Effect.fnUntraced(
-  function* (store: Store, caseId: CaseId, answers: Answers, call: ToolCall) {
+  function* (store: Store, caseId: CaseId, outputsByCase: OutputsByCase, call: ToolCall) {
     const found = Option.getOrUndefined(yield* store.getCase(caseId))
-    const known = answers.get(caseId) ?? recordedOutputs(found?.tools ?? [])
-    answers.set(caseId, known)
+    const known = outputsByCase.get(caseId) ?? recordedOutputs(found?.tools ?? [])
+    outputsByCase.set(caseId, known)
     const outputs = known({ status: "REQUIRES_ACTION", toolCalls: [call] })
     return outputs?.[0]?.output ?? (yield* new HostedToolFailed({ message: "the record has no result of this call." }))
   },
@@ -37,10 +37,15 @@ const recordedOutput = Effect.fnUntraced(
 )
 
 /** No person is asked about a call that does nothing. */
-const recordedTool = (store: Store, caseId: CaseId, answers: Answers, { definition }: HostedTool): HostedTool => ({
+const recordedTool = (
+  store: Store,
+  caseId: CaseId,
+  outputsByCase: OutputsByCase,
+  { definition }: HostedTool
+): HostedTool => ({
   definition,
   run: (args, { toolCallId: id }) =>
-    recordedOutput(store, caseId, answers, { id, name: definition.name, arguments: JSON.stringify(args) })
+    recordedOutput(store, caseId, outputsByCase, { id, name: definition.name, arguments: JSON.stringify(args) })
 })
 
 export const recordedPart = (store: typeof EvalStore.Service): TurnPart<typeof Plan.Type> => ({

@@ -149,10 +149,10 @@ export const registerAttempts = Effect.gen(function* () {
   const score = Effect.fnUntraced(function* (
     experiment: Experiment,
     evalCase: EvalCase,
-    place: { readonly attempt: Attempt; readonly answered: SpentFor; readonly mayRetry: boolean },
+    work: { readonly attempt: Attempt; readonly answered: SpentFor; readonly mayRetry: boolean },
     turn: JudgedTurn
   ) {
-    const { answered, attempt, mayRetry } = place
+    const { answered, attempt, mayRetry } = work
     const expectations = [...evalCase.expectations, ...experiment.expectations]
     const { costUsd: judgesCostUsd, error, retryable, scores } = yield* scorePaid(expectations, turn, answered)
     if (error !== null && retryable && mayRetry)
@@ -164,9 +164,9 @@ export const registerAttempts = Effect.gen(function* () {
     experiment: Experiment,
     variant: ExperimentVariant,
     evalCase: EvalCase,
-    place: { readonly attempt: Attempt; readonly threadId: ThreadId; readonly mayRetry: boolean }
+    work: { readonly attempt: Attempt; readonly threadId: ThreadId; readonly mayRetry: boolean }
   ) {
-    const { attempt, mayRetry, threadId } = place
+    const { attempt, mayRetry, threadId } = work
     const failed = (error: string) => ({ ...failedResult(attempt, error), ...nothing })
     const assistantId = variant.assistantId ?? evalCase.assistantId
     if (assistantId === null) return failed("Neither the variant nor the case names an assistant.")

@@ -5,7 +5,7 @@ import type { Principal } from "../access/Principal.ts"
 import type { TypedAnswers } from "../answers/Answer.ts"
 import type { AnswersRequest } from "../answers/Answers.ts"
 import { Charge } from "../metering/Charge.ts"
-import type { EmbeddingAnswer } from "../models/EmbeddingDriver.ts"
+import type { EmbeddingReply } from "../models/EmbeddingDriver.ts"
 import type { Expectation } from "./Expectation.ts"
 import type { JudgedTurn } from "./JudgedTurn.ts"
 import type { Score } from "./Score.ts"
@@ -38,7 +38,7 @@ export interface ScoringTools {
   readonly ask?: ((request: AnswersRequest) => Effect.Effect<TypedAnswers, Error, Principal>) | undefined
   /** The model whose vectors are compared. */
   readonly embedding?: { readonly provider: string; readonly model: string } | undefined
-  readonly embed?: ((texts: ReadonlyArray<string>) => Effect.Effect<EmbeddingAnswer, Error, Principal>) | undefined
+  readonly embed?: ((texts: ReadonlyArray<string>) => Effect.Effect<EmbeddingReply, Error, Principal>) | undefined
   readonly scorers?: ReadonlyArray<HostScorer> | undefined
 }
 

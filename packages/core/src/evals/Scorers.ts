@@ -55,8 +55,8 @@ const find = (expectation: PlainExpectation, turn: JudgedTurn): Finding => {
   switch (expectation.kind) {
     case "contains": {
       const fold = (text: string) => (expectation.ignore_case === true ? text.toLowerCase() : text)
-      const place = fold(turn.content).indexOf(fold(expectation.text))
-      return wanted(place >= 0, expectation, "The text is in the answer.", `The answer is: ${said(turn)}`)
+      const index = fold(turn.content).indexOf(fold(expectation.text))
+      return wanted(index >= 0, expectation, "The text is in the answer.", `The answer is: ${said(turn)}`)
     }
     case "matches": {
       const pattern = linearPattern(expectation.pattern)
@@ -170,7 +170,7 @@ const called = (
 /** Whether a value has everything that is wanted of it. An object may have more fields; a list is as long as the wanted one. */
 const includes = (given: Schema.Json | undefined, want: Schema.Json): boolean => {
   if (isList(want)) {
-    return isList(given) && given.length === want.length && want.every((each, place) => includes(given[place], each))
+    return isList(given) && given.length === want.length && want.every((each, index) => includes(given[index], each))
   }
   if (isJsonObject(want)) {
     return (

@@ -120,7 +120,7 @@ const compareTexts = Effect.fnUntraced(function* (
 /** 0 for a vector without a direction. */
 const cosine = (one: Float32Array = new Float32Array(), other: Float32Array = new Float32Array()): number => {
   const product = (a: Float32Array, b: Float32Array) =>
-    a.reduce((sum, value, place) => sum + value * (b[place] ?? 0), 0)
+    a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)
   const lengths = Math.sqrt(product(one, one) * product(other, other))
   return lengths === 0 ? 0 : Math.min(1, product(one, other) / lengths)
 }
@@ -223,7 +223,7 @@ export class Scoring extends Context.Service<
           embedding,
           score: (expectations, turn) => scoreAll(tools, expectations, turn),
           // The outcome names neither an assistant nor a thread, which could be gone.
-          recordOutcome: (request) => Effect.catchTag(answers.record(request), "OutcomePlaceNotFound", Effect.die),
+          recordOutcome: (request) => Effect.catchTag(answers.record(request), "OutcomeScopeNotFound", Effect.die),
           unknown: (expectations) => {
             const names = expectations.flatMap((each) => (each.kind === "custom" ? [each.name] : []))
             return [...new Set(names)].filter((name) => scorers.every((each) => each.name !== name))

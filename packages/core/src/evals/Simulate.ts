@@ -80,15 +80,15 @@ export const simulate = async (options: SimulateOptions): Promise<Simulation> =>
     cases: casesFrom(said, variant.tools)
   })
   const speakers = await kernel.assistants.create({ name: "Simulation" })
-  const place = { assistantId: speakers.id }
+  const speaker = { assistantId: speakers.id }
   // The tools are the assistant's: a user has none.
   const modelOptions = { ...options.user?.modelOptions, toolChoice: "none" } as const
   const user = new Side(
     kernel,
-    { ...place, ...options.user, modelOptions, systemPrompt: instructions(options) },
+    { ...speaker, ...options.user, modelOptions, systemPrompt: instructions(options) },
     signal
   )
-  const assistant = new Side(kernel, { ...place, ...variantRequest(variant) }, signal)
+  const assistant = new Side(kernel, { ...speaker, ...variantRequest(variant) }, signal)
   try {
     for (let turn = 0; turn < turns; turn++) {
       signal?.throwIfAborted()
@@ -121,10 +121,10 @@ interface Said {
 }
 
 const casesFrom = (said: ReadonlyArray<Said>, toolDefinitions: Variant["tools"]): ReadonlyArray<TestCase> =>
-  said.flatMap(({ content: question, role }, place) => {
+  said.flatMap(({ content: question, role }, index) => {
     if (role !== "user") return []
-    const tools = said[place + 1]?.tools ?? []
-    const messages = said.slice(0, place).map((each) => ({ role: each.role, content: each.content }))
+    const tools = said[index + 1]?.tools ?? []
+    const messages = said.slice(0, index).map((each) => ({ role: each.role, content: each.content }))
     const ofTools = tools.length === 0 || toolDefinitions === undefined ? {} : { tools, toolDefinitions }
     return [{ question, messages, ...ofTools }]
   })
@@ -160,8 +160,8 @@ class Side {
       const outputs = await Promise.all(
         toolCalls.map(async (call) => ({ toolCallId: call.id, output: await runTool(call) }))
       )
-      for (const [place, { arguments: given, name }] of toolCalls.entries())
-        tools.push({ name, arguments: given, output: outputs[place]?.output ?? "" })
+      for (const [index, { arguments: given, name }] of toolCalls.entries())
+        tools.push({ name, arguments: given, output: outputs[index]?.output ?? "" })
       const next = await this.answer(async () => {
         const turn = await this.kernel.submitToolOutputs({ threadId, runId, outputs }, this.leaving)
         return turn.reply()

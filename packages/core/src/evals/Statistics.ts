@@ -77,10 +77,10 @@ export const mean = (values: ReadonlyArray<number>): number =>
 
 /** The value below which a share of the sorted values lies, between two of them by proportion; NaN without values. */
 export const percentile = (sorted: ArrayLike<number>, share: number): number => {
-  const place = share * (sorted.length - 1)
-  const below = sorted[Math.floor(place)] ?? Number.NaN
-  const above = sorted[Math.ceil(place)] ?? Number.NaN
-  return below + (above - below) * (place - Math.floor(place))
+  const rank = share * (sorted.length - 1)
+  const below = sorted[Math.floor(rank)] ?? Number.NaN
+  const above = sorted[Math.ceil(rank)] ?? Number.NaN
+  return below + (above - below) * (rank - Math.floor(rank))
 }
 
 /** Numbers from 0 to 1, without 1, from a seed: a counter whose bits are mixed (splitmix32). */

@@ -91,7 +91,7 @@ const fields = new Set(Object.keys(CaseLine.fields))
 
 /** A file of cases cannot be read. No case of it counts. */
 export class CasesUnreadable extends Schema.TaggedError<CasesUnreadable>()("CasesUnreadable", {
-  /** Lines count from 1. The path is the place in the case; empty: the whole line. */
+  /** Lines count from 1. The path leads to the value in the case; empty: the whole line. */
   problems: Schema.Array(Schema.Struct({ line: Schema.Int, path: Schema.String, message: Schema.String }))
 }) {
   override get message() {

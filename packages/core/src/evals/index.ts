@@ -30,8 +30,8 @@ export type {
   OnlineScoreList,
   ResultList,
   JudgeOutcome,
-  ScoredPlace,
-  ScorePlace
+  ScoredAnswerIds,
+  ScorePosition
 } from "./Evals.ts"
 export {
   attemptsIn,

@@ -105,9 +105,11 @@ export const helperThreads = Effect.gen(function* () {
   })
 
   yield* removals.watch(
-    Effect.fnUntraced(function* (place) {
+    Effect.fnUntraced(function* (removed) {
       const found =
-        "threadId" in place ? Option.toArray(yield* store.get(place.threadId)) : yield* allThreads(place.assistantId)
+        "threadId" in removed
+          ? Option.toArray(yield* store.get(removed.threadId))
+          : yield* allThreads(removed.assistantId)
       return Effect.forEach(found, (thread) => Effect.andThen(removeChildren(thread), tellAbove(thread)), {
         discard: true
       })

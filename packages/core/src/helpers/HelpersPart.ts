@@ -13,7 +13,7 @@ import { isEnded } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { type HostedCall, type HostedTool, HostedToolFailed } from "../tools/HostedTool.ts"
 import type { BegunRun, ChildEnd } from "../tools/LiveTurn.ts"
-import { type OpenCall, RunPlace } from "../tools/ToolCall.ts"
+import { type OpenCall, RunIds } from "../tools/ToolCall.ts"
 import { noUsage } from "../primitives/Usage.ts"
 import { childAnswer, childrenIn, childrenKey, mostDepth } from "../turns/ChildRuns.ts"
 import type { TurnCase, TurnPart } from "../turns/TurnPart.ts"
@@ -115,7 +115,7 @@ export const makeHelpersPart = Effect.gen(function* () {
   })
 
   /** Ends the run of a helper when the run above it has ended: nobody waits for it. A helper that is at work is tried again later. */
-  const leave = Effect.fnUntraced(function* ({ runId, threadId }: RunPlace) {
+  const leave = Effect.fnUntraced(function* ({ runId, threadId }: RunIds) {
     const run = yield* runs.get(runId)
     if (Option.isNone(run) || isEnded(run.value.status)) return
     if (run.value.status !== "REQUIRES_ACTION") {
@@ -125,7 +125,7 @@ export const makeHelpersPart = Effect.gen(function* () {
   })
   yield* (yield* FollowUps).register(
     // No record waits: the follow-up is stored in the transaction in which the upper run ends.
-    typedWorker({ kind: leftKind, payload: RunPlace, run: leave })
+    typedWorker({ kind: leftKind, payload: RunIds, run: leave })
   )
 
   /** A new message has ended the run that waited on this thread; those of its helpers that wait end with it. */

@@ -193,18 +193,18 @@ export interface PromptSources {
   readonly events: ReadonlyArray<TurnEvent>
 }
 
-/** The model calls of a run, each with the number of its leg and its place in the leg. */
+/** The model calls of a run, each with the number of its leg and its index in the leg. */
 const callsIn = (events: ReadonlyArray<TurnEvent>) => {
-  const calls: Array<{ leg: number; place: number; promptTokens: number; inputTokens: number | null }> = []
+  const calls: Array<{ leg: number; index: number; promptTokens: number; inputTokens: number | null }> = []
   let leg = -1
-  let place = 0
+  let index = 0
   for (const event of events) {
     if (event._tag === "RunStarted" || event._tag === "RunContinuing") {
       leg++
-      place = 0
+      index = 0
     } else if (event._tag === "StepStarted") {
-      calls.push({ leg: Math.max(0, leg), place, promptTokens: event.promptTokens, inputTokens: null })
-      place++
+      calls.push({ leg: Math.max(0, leg), index, promptTokens: event.promptTokens, inputTokens: null })
+      index++
     } else if (event._tag === "StepEnded") {
       const call = calls.at(-1)
       if (call !== undefined) call.inputTokens = event.usage?.inputTokens ?? null
@@ -216,11 +216,11 @@ const callsIn = (events: ReadonlyArray<TurnEvent>) => {
 /** What the run had written before a model call: the answers of the legs before, and the steps of this leg before the call. */
 const writtenBefore = (
   own: ReadonlyArray<Message>,
-  { leg, place }: { readonly leg: number; readonly place: number }
+  { leg, index }: { readonly leg: number; readonly index: number }
 ): ReadonlyArray<Message> => {
   const answers = own.filter(({ role }) => role === "assistant")
   const current = answers[leg]
-  const steps = current?.steps.slice(0, place) ?? []
+  const steps = current?.steps.slice(0, index) ?? []
   return [
     ...own.filter(({ role }) => role === "user"),
     ...answers.slice(0, leg),
@@ -236,7 +236,7 @@ const lastCall = (own: ReadonlyArray<Message>, { usedTokens }: Explanation) => {
   const steps = answers.at(-1)?.steps.length ?? 0
   return {
     leg: Math.max(0, answers.length - 1),
-    place: Math.max(0, steps - 1),
+    index: Math.max(0, steps - 1),
     promptTokens: usedTokens,
     inputTokens: null
   }

@@ -30,14 +30,14 @@ export const findInputs = Effect.fnUntraced(function* (
   room: InputRoom,
   inputs: VideoInputs,
   abilities: VideoAbilities,
-  place: TurnIds
+  ids: TurnIds
 ): Effect.fn.Return<Found, HostedToolFailed, Principal> {
   const named = inputs.video === null ? inputs.references : [inputs.video]
-  const frame = (id: string | null) => (id === null ? Effect.succeed(null) : readFrame(room, id, place))
+  const frame = (id: string | null) => (id === null ? Effect.succeed(null) : readFrame(room, id, ids))
   const found: Found = {
     firstFrame: yield* frame(inputs.firstFrame),
     lastFrame: yield* frame(inputs.lastFrame),
-    references: yield* Effect.forEach(named, (id) => readReference(room, id, abilities, place))
+    references: yield* Effect.forEach(named, (id) => readReference(room, id, abilities, ids))
   }
   const [first] = found.references
   if (inputs.video !== null && first?.kind !== "video") return yield* refuse(`Document ${inputs.video} is no video.`)
@@ -47,8 +47,8 @@ export const findInputs = Effect.fnUntraced(function* (
 const refuse = (message: string) => Effect.fail(new HostedToolFailed({ message: `No video was ordered. ${message}` }))
 
 /** An unknown document, another owner's and another conversation's get the same answer. */
-const find = ({ storage }: InputRoom, id: string, place: TurnIds) =>
-  Effect.catch(storage.find(id, place), (error: DocumentNotFound | StoreUnavailable) =>
+const find = ({ storage }: InputRoom, id: string, ids: TurnIds) =>
+  Effect.catch(storage.find(id, ids), (error: DocumentNotFound | StoreUnavailable) =>
     refuse(
       error._tag === "DocumentNotFound"
         ? `There is no document ${id} in this conversation or its assistant.`
@@ -61,8 +61,8 @@ const referenceKind = ({ extension }: Document): VideoReference["kind"] | null =
   return family === "image" || family === "audio" || family === "video" ? family : null
 }
 
-const readFrame = Effect.fnUntraced(function* (room: InputRoom, id: string, place: TurnIds) {
-  const document = yield* find(room, id, place)
+const readFrame = Effect.fnUntraced(function* (room: InputRoom, id: string, ids: TurnIds) {
+  const document = yield* find(room, id, ids)
   if (referenceKind(document) !== "image")
     return yield* refuse(`Document ${id} is no picture, so it cannot be a frame.`)
   return yield* readPicture(room, document)
@@ -72,9 +72,9 @@ const readReference = Effect.fnUntraced(function* (
   room: InputRoom,
   id: string,
   abilities: VideoAbilities,
-  place: TurnIds
+  ids: TurnIds
 ): Effect.fn.Return<VideoReference, HostedToolFailed, Principal> {
-  const document = yield* find(room, id, place)
+  const document = yield* find(room, id, ids)
   const kind = referenceKind(document)
   if (kind === null) return yield* refuse(`Document ${id} is no picture, sound or video.`)
   if (!takes(kind, abilities)) return yield* refuse(`This model takes no ${kind} as a reference (document ${id}).`)

@@ -30,7 +30,7 @@ import {
   type MemoryTerms,
   type ReweighedMemory
 } from "./MemoryStore.ts"
-import { memoryPassage, touchedPlaces, reach, type SessionWrite, weighingSessions } from "./SessionWords.ts"
+import { memoryPassage, touchedPositions, reach, type SessionWrite, weighingSessions } from "./SessionWords.ts"
 
 export const embedKind = "memory.embed"
 
@@ -96,8 +96,8 @@ export const indexMemories = Effect.fnUntraced(function* (
     wanted === null || contents.length === 0
       ? null
       : yield* embedTexts(embeddings, write.beginCharge, wanted, contents, "document")
-  const places = touchedPlaces(write)
-  const found = places.length === 0 ? [] : yield* store.beside(assistantId, places, reach)
+  const positions = touchedPositions(write)
+  const found = positions.length === 0 ? [] : yield* store.beside(assistantId, positions, reach)
   const weighed = yield* runYielding(weighing(write, found))
   const indexed = weighed.written.map((terms, index): IndexedMemory => {
     const values = made?.[index]

@@ -137,7 +137,7 @@ const makeMemoryPart = Effect.gen(function* () {
       const query = memoryQuery(turn.content, history.messages)
       const limit = pro ? settings.reranked : settings.recalled * 3
       const trueAt = new Date(yield* Clock.currentTimeMillis)
-      const place = {
+      const wanted = {
         assistantId: turn.assistantId,
         text: query,
         target: embedding,
@@ -145,7 +145,7 @@ const makeMemoryPart = Effect.gen(function* () {
         trueAt,
         beginCharge: turn.beginCharge
       }
-      const hits = yield* findMemories(finder, place)
+      const hits = yield* findMemories(finder, wanted)
       const ranked = pro ? yield* rerank(turn, query, hits) : hits
       // The scores of a search are not compared after reranking, because the reranker judges better.
       const chosen = chooseHits(ranked, pro ? { ...settings, cut: 0 } : settings, counter)

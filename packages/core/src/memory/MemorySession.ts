@@ -40,7 +40,7 @@ export const makeMemorySession = (
     if (typeof query !== "string") return yield* new HostedToolFailed({ message: "Give a query, as text." })
     const trueAt = new Date(yield* Clock.currentTimeMillis)
     const { assistantId } = call
-    const place = {
+    const wanted = {
       assistantId,
       text: query,
       target: plan.embedding,
@@ -49,7 +49,7 @@ export const makeMemorySession = (
       beginCharge: call.beginCharge
     }
     const hits = yield* Effect.mapError(
-      findMemories(finder, place),
+      findMemories(finder, wanted),
       () => new HostedToolFailed({ message: "The notes could not be searched. Answer without them." })
     )
     const chosen = chooseHits(hits, settings, counter)

@@ -28,12 +28,12 @@ export interface ReweighedMemory {
 }
 
 /**
- * A place among the memories of a session that were written by hand: that of a memory, or (`id` null) the one behind all that were said at
+ * A position among the memories of a session that were written by hand: that of a memory, or (`id` null) the one behind all that were said at
  * that moment. They are in the order of `saidAt` (`createdAt` without one), then of storing.
  */
-export interface SessionPlace {
+export interface SessionPosition {
   readonly session: string
-  /** For the place of a memory, its own moment. */
+  /** For the position of a memory, its own moment. */
   readonly at: Date
   readonly id: MemoryId | null
 }
@@ -162,12 +162,12 @@ export class MemoryStore extends Context.Service<
       id: MemoryId
     ) => Effect.Effect<ReadonlyArray<MemoryVersion>, StoreUnavailable, Principal>
     /**
-     * MUST return, in order and each once, the memories without a source that are at most `reach` places before or behind these places of
-     * their sessions; the memory of a place is one of those before it.
+     * MUST return, in order and each once, the memories without a source that are at most `reach` memories before or behind these positions of
+     * their sessions; the memory of a position is one of those before it.
      */
     readonly beside: (
       assistantId: AssistantId,
-      places: ReadonlyArray<SessionPlace>,
+      positions: ReadonlyArray<SessionPosition>,
       reach: number
     ) => Effect.Effect<ReadonlyArray<MemoryRecord>, StoreUnavailable, Principal>
     /** The number of memories, and the time of the last write. */

@@ -77,7 +77,7 @@ const isCardNumber = (digits: string): boolean => {
   const sum = Array.from(digits)
     .toReversed()
     .map(Number)
-    .reduce((all, digit, place) => all + (place % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2), 0)
+    .reduce((all, digit, index) => all + (index % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2), 0)
   return sum % 10 === 0
 }
 

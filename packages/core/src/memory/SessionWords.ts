@@ -10,11 +10,11 @@ import type { Passage } from "../retrieval/Impacts.ts"
 import { turnWeighting } from "../retrieval/Impacts.ts"
 import { preparingTurns } from "../retrieval/Indexing.ts"
 import { type MemoryId, memoryKey, type MemoryRecord } from "./MemoryRecord.ts"
-import type { MemoryTerms, ReweighedMemory, SessionPlace } from "./MemoryStore.ts"
+import type { MemoryTerms, ReweighedMemory, SessionPosition } from "./MemoryStore.ts"
 
 /** How far words are lent. */
 const lends = Math.max(turnWeighting.before.length, turnWeighting.behind.length)
-/** The memories on each side of a place that are needed to weigh those next to it, and the memory of the place itself. */
+/** The memories on each side of a position that are needed to weigh those next to it, and the memory of the position itself. */
 export const reach = 2 * lends + 1
 
 const saidOrCreatedAt = ({ createdAt, saidAt }: MemoryRecord): Date => saidAt ?? createdAt
@@ -37,13 +37,13 @@ export interface SessionWrite {
 }
 
 /** Where `MemoryStore.beside` looks for the memories that a write concerns. A new memory comes after those of the same moment. */
-export const touchedPlaces = ({ before, written }: SessionWrite): ReadonlyArray<SessionPlace> => {
+export const touchedPositions = ({ before, written }: SessionWrite): ReadonlyArray<SessionPosition> => {
   const known = new Set(before.map(({ id }) => id))
-  const places = [...before, ...written].filter(isLending).flatMap((memory): ReadonlyArray<SessionPlace> => {
+  const positions = [...before, ...written].filter(isLending).flatMap((memory): ReadonlyArray<SessionPosition> => {
     const { id, session } = memory
     return session === null ? [] : [{ session, at: saidOrCreatedAt(memory), id: known.has(id) ? id : null }]
   })
-  return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()]
+  return [...new Map(positions.map((position) => [JSON.stringify(position), position])).values()]
 }
 
 export interface SessionTerms {
@@ -53,7 +53,7 @@ export interface SessionTerms {
   readonly beside: ReadonlyArray<ReweighedMemory>
 }
 
-/** `beside` are the memories at the places, in their order. `around` are texts in the probable language. */
+/** `beside` are the memories at the positions, in their order. `around` are texts in the probable language. */
 export function* weighingSessions(
   write: SessionWrite,
   beside: ReadonlyArray<MemoryRecord>,
@@ -90,10 +90,10 @@ const sessionSequences = (
     const now = old.has(memory.id) ? changedTo.get(memory.id) : memory
     return now === undefined || !isLending(now) || now.session !== memory.session ? [] : [now]
   })
-  const places = new Set(kept.map(({ id }) => id))
+  const known = new Set(kept.map(({ id }) => id))
   const keys = new Set(kept.map(wordsKey))
   const added = written.filter((memory) => {
-    if (!isLending(memory) || places.has(memory.id)) return false
+    if (!isLending(memory) || known.has(memory.id)) return false
     // A copy of a memory will not be stored.
     const isCopy = keys.has(wordsKey(memory))
     keys.add(wordsKey(memory))
@@ -133,6 +133,6 @@ const nearChanged = (
   memories: ReadonlyArray<MemoryRecord>,
   changed: ReadonlySet<MemoryId>
 ): ReadonlyArray<MemoryId> => {
-  const places = memories.flatMap(({ id }, place) => (changed.has(id) ? [place] : []))
-  return places.flatMap((place) => memories.slice(Math.max(0, place - lends), place + lends + 1).map(({ id }) => id))
+  const indices = memories.flatMap(({ id }, index) => (changed.has(id) ? [index] : []))
+  return indices.flatMap((index) => memories.slice(Math.max(0, index - lends), index + lends + 1).map(({ id }) => id))
 }

@@ -41,7 +41,7 @@ export {
   type MemoryTerms,
   type RemovedMemories,
   type ReweighedMemory,
-  type SessionPlace
+  type SessionPosition
 } from "./MemoryStore.ts"
 export { KeptMemories, readKept, RetrievedMemory } from "./KeptMemories.ts"
 export { noReranker, type Reranked, Reranker, type RerankerPort, type RerankRequest } from "../retrieval/Reranker.ts"

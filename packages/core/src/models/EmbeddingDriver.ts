@@ -28,13 +28,13 @@ export interface EmbeddingRequest {
 }
 
 /** The vectors of the texts, in their order. */
-export interface EmbeddingAnswer {
+export interface EmbeddingReply {
   readonly vectors: ReadonlyArray<Float32Array>
   readonly usage: Usage
 }
 
 export interface EmbeddingDriver {
-  readonly embed: (request: EmbeddingRequest) => Effect.Effect<EmbeddingAnswer, ModelError>
+  readonly embed: (request: EmbeddingRequest) => Effect.Effect<EmbeddingReply, ModelError>
   /** Limits of one request. */
   readonly maxTexts: number
   readonly maxCharacters: number

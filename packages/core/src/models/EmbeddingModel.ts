@@ -15,7 +15,7 @@ import { makeFairQueue } from "../access/FairQueue.ts"
 import type { Principal } from "../access/Principal.ts"
 import { ProviderKeys } from "../access/ProviderKeys.ts"
 import { type BeginCharge, paid } from "../metering/PaidCall.ts"
-import type { EmbeddingAnswer, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
+import type { EmbeddingReply, EmbeddingDriver, EmbeddingRequest } from "./EmbeddingDriver.ts"
 import { ModelError } from "./ModelError.ts"
 import { metricAttributes, measured, type ModelOperation, recordTokens } from "./ModelMetrics.ts"
 import { Providers } from "./Provider.ts"
@@ -51,7 +51,7 @@ export class EmbeddingModel extends Context.Service<
       target: EmbeddingTarget,
       texts: ReadonlyArray<string>,
       purpose: EmbeddingRequest["purpose"]
-    ) => Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError | StoreUnavailable, Principal>
+    ) => Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/models/EmbeddingModel") {
   static readonly layer: Layer.Layer<EmbeddingModel, never, Providers> = Layer.effect(
@@ -95,7 +95,7 @@ export const embedPaid = <E>(
   target: EmbeddingTarget,
   texts: ReadonlyArray<string>,
   purpose: EmbeddingRequest["purpose"]
-): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError | StoreUnavailable | E, Principal> => {
+): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError | StoreUnavailable | E, Principal> => {
   const payee = { provider: target.provider, model: target.model, purpose: "embedding" }
   const call = model.embed(target, texts, purpose)
   return texts.length === 0 ? call : paid(begin, { payee, call, charges: ({ usage }) => [{ ...payee, usage }] })
@@ -131,7 +131,7 @@ const embedOnce = (
   driver: EmbeddingDriver,
   request: EmbeddingRequest,
   turn: Turn
-): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> => {
+): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError> => {
   const operation: ModelOperation = { operation: "embeddings", provider: request.provider, model: request.model }
   return embedBatch(driver, request, turn).pipe(
     Effect.tap(({ usage }) =>
@@ -153,12 +153,12 @@ const embedBatch = (
   request: EmbeddingRequest,
   turn: Turn,
   failures = 0
-): Effect.Effect<EmbeddingAnswer, EmbeddingFailed | ModelError> =>
+): Effect.Effect<EmbeddingReply, EmbeddingFailed | ModelError> =>
   driver.embed(request).pipe(
     inTime("1 minute", () =>
       Effect.fail(new ModelError({ reason: "timeout", provider: request.provider, model: request.model }))
     ),
-    // The pause before a retry takes no place.
+    // The pause before a retry takes no slot.
     turn,
     Effect.catch((error) =>
       error.isRetryable && failures < 3
@@ -171,7 +171,7 @@ const embedBatch = (
     Effect.tap((answer) => check(request, answer))
   )
 
-const check = (request: EmbeddingRequest, answer: EmbeddingAnswer): Effect.Effect<void, EmbeddingFailed> => {
+const check = (request: EmbeddingRequest, answer: EmbeddingReply): Effect.Effect<void, EmbeddingFailed> => {
   const { texts, dimensions } = request
   if (answer.vectors.length !== texts.length) {
     return unusable(request, "wrong_number_of_vectors", texts.length, answer.vectors.length)

@@ -47,7 +47,7 @@ export interface ImageRequest {
 }
 
 /** The pictures that a model drew. */
-export interface ImageAnswer {
+export interface ImageReply {
   /** At least one, as the provider sent them. The wing checks their real type. */
   readonly images: ReadonlyArray<Uint8Array>
   /** The cost as the provider reports it; null when it does not, and never an estimate. */
@@ -62,5 +62,5 @@ export interface ImageModel {
    * defect, for anything that the provider sends; an answer without a picture is a failure. MUST buffer a bounded amount of an answer. MUST NOT follow
    * the provider to another address, nor fetch an address that it names. When interrupted, MUST close the connection.
    */
-  readonly generate: (request: ImageRequest) => Effect.Effect<ImageAnswer, ModelError>
+  readonly generate: (request: ImageRequest) => Effect.Effect<ImageReply, ModelError>
 }

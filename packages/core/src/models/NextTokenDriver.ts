@@ -2,7 +2,7 @@
  * What a chat provider implements if its models report how probable their tokens are: one short prompt, and the candidates for the first
  * few tokens of the answer. The wing `answers` makes typed answers of it; the driver only knows a wire format.
  *
- * Contract of a driver: a `ModelError` and never a defect for anything the provider sends; no places when the answer came without
+ * Contract of a driver: a `ModelError` and never a defect for anything the provider sends; no positions when the answer came without
  * log-probabilities.
  */
 import type * as Effect from "effect/Effect"
@@ -33,14 +33,14 @@ export interface TokenCandidate {
 }
 
 /** One position in the answer: the token that was written, and its alternatives. */
-export interface TokenPlace {
+export interface TokenPosition {
   readonly token: string
   readonly candidates: ReadonlyArray<TokenCandidate>
 }
 
-/** The likely tokens at each place of an answer. */
+/** The likely tokens at each position of an answer. */
 export interface NextTokenReply {
-  readonly places: ReadonlyArray<TokenPlace>
+  readonly positions: ReadonlyArray<TokenPosition>
   /** The model that answered; null when the provider does not report it. */
   readonly model: string | null
   /** Null when the provider does not report it. */

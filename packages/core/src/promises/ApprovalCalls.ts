@@ -84,7 +84,7 @@ export const approvalCalls = <Services>(
       arguments: readArguments(call.arguments)
     }))
 
-  const findPlace = async (call: CallOrId, options: CallOptions) => {
+  const findCall = async (call: CallOrId, options: CallOptions) => {
     const { id, runId, threadId } =
       typeof call === "string" ? { id: call, runId: undefined, threadId: undefined } : call
     if (threadId !== undefined && runId !== undefined) return { id, runId, threadId }
@@ -101,7 +101,7 @@ export const approvalCalls = <Services>(
     { stream, ...given }: SendOptions & { readonly stream?: boolean }
   ) => {
     const options = { ...bound, ...given }
-    const { id, runId, threadId } = await findPlace(call, options)
+    const { id, runId, threadId } = await findCall(call, options)
     const request = {
       threadId: readId(ThreadId, threadId),
       runId: readId(RunId, runId),

@@ -33,7 +33,7 @@ import {
   type FollowRequest,
   outputsRequest,
   type OutputsRequest,
-  type RunPlace,
+  type RunIds,
   type SendRequest
 } from "./Requests.ts"
 import type { NoRooms, RoomTypes } from "./Room.ts"
@@ -106,12 +106,12 @@ export interface TurnCalls<Types extends RoomTypes = NoRooms> {
   /** Calls of tools with `needsApproval`: those that wait, and what a person decides about them. */
   readonly approvals: ApprovalCalls<Types>
   /** Ends a run; the text so far is kept. An ended run stays as it is. */
-  readonly cancel: (run: RunPlace, options?: CallOptions) => Promise<Run>
+  readonly cancel: (run: RunIds, options?: CallOptions) => Promise<Run>
   /** The events of a run up to the next terminal event, also when another process works on it. */
   readonly follow: (request: FollowRequest, options?: CallOptions) => AsyncIterable<TurnEvent | Types["event"]>
   readonly runs: RunCalls
   /** The run, its ignored options, and the explanation of its last prompt. */
-  readonly report: (run: RunPlace, options?: CallOptions) => Promise<RunReport>
+  readonly report: (run: RunIds, options?: CallOptions) => Promise<RunReport>
 }
 
 export const turnCalls = <Services>(
@@ -126,7 +126,7 @@ export const turnCalls = <Services>(
     calls.run(() => turns.cancel(readId(ThreadId, threadId), readId(RunId, runId)), { ...bound, ...options })
 
   /** Runs when the caller of a turn leaves. The signal is not passed on: it is aborted already and would end the cancel. */
-  const leaver = (options: TurnOptions) => async (run: RunPlace) => {
+  const leaver = (options: TurnOptions) => async (run: RunIds) => {
     if (options.onLeave === "cancel") await cancel(run, { owner: options.owner })
   }
 

@@ -22,13 +22,13 @@ export interface OutputsRequest extends Omit<ToolOutputsRequest, "threadId" | "r
 }
 
 /** Identifies a run. Turns and replies have these fields. */
-export interface RunPlace {
+export interface RunIds {
   readonly threadId: string
   readonly runId: string
 }
 
 /** A run, and the event after which to begin. */
-export interface FollowRequest extends RunPlace {
+export interface FollowRequest extends RunIds {
   /** The `sequence` of the last event that the caller has. Absent: from the first event. */
   readonly after?: number | undefined
 }

@@ -9,7 +9,7 @@ export { type ApprovalCalls, CallNotFound, type CallOrId, type PendingCall } fro
 export type { RunCalls, RunsFilter } from "./OpenRuns.ts"
 export type { BackgroundRun, TurnCalls } from "./OpenTurn.ts"
 export type { OpenTurn, SendOptions, TurnOptions } from "./TurnOptions.ts"
-export type { FollowRequest, OutputsRequest, RunPlace, SendRequest } from "./Requests.ts"
+export type { FollowRequest, OutputsRequest, RunIds, SendRequest } from "./Requests.ts"
 export { type FailedReply, type GoodReply, type Reply, TurnFailed } from "./Reply.ts"
 export type {
   CompletedReply,

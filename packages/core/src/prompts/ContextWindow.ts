@@ -27,17 +27,17 @@ export interface Packed {
 /** All messages between the first and the last message of a run are one unit. A message without a run is a unit of its own. */
 export const toUnits = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
   const units: Array<OpenUnit> = []
-  const places = new Map<string, number>()
+  const unitOfRun = new Map<string, number>()
   for (const message of messages) {
-    const place = message.runId === null ? units.length : (places.get(message.runId) ?? units.length)
-    const unit = (units[place] ??= { messages: [], tokens: 0, stored: 0 })
-    if (place + 1 < units.length) {
-      for (const each of units.splice(place + 1).flatMap((later) => later.messages)) {
-        if (each.runId !== null) places.set(each.runId, place)
+    const index = message.runId === null ? units.length : (unitOfRun.get(message.runId) ?? units.length)
+    const unit = (units[index] ??= { messages: [], tokens: 0, stored: 0 })
+    if (index + 1 < units.length) {
+      for (const each of units.splice(index + 1).flatMap((later) => later.messages)) {
+        if (each.runId !== null) unitOfRun.set(each.runId, index)
         add(unit, each)
       }
     }
-    if (message.runId !== null) places.set(message.runId, place)
+    if (message.runId !== null) unitOfRun.set(message.runId, index)
     add(unit, message)
   }
   return units
@@ -63,23 +63,23 @@ export const messageSize = (message: Message): number =>
  * store's tokens from the start of the thread, so they stay the same while the thread grows.
  */
 export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget: number, stride: number): Packed => {
-  // For each unit, its position in the thread (`places`) and in a prompt of all units (`offsets`); the last entry is the end.
-  const places = [older.tokens]
+  // For each unit, its position in the thread (`positions`) and in a prompt of all units (`offsets`); the last entry is the end.
+  const positions = [older.tokens]
   const offsets = [0]
   for (const unit of units) {
-    places.push((places.at(-1) ?? 0) + unit.stored)
+    positions.push((positions.at(-1) ?? 0) + unit.stored)
     offsets.push((offsets.at(-1) ?? 0) + unit.tokens)
   }
-  const placeAt = (index: number): number => places[index] ?? 0
+  const positionAt = (index: number): number => positions[index] ?? 0
   const sizeFrom = (index: number): number => (offsets.at(-1) ?? 0) - (offsets[index] ?? 0)
 
   // The store may have left out the beginning of the first unit. An answer without its question is not put into the prompt.
   let barely = older.messages > 0 && units[0]?.messages[0]?.role !== "user" ? Math.min(1, units.length) : 0
   while (barely < units.length && sizeFrom(barely) > budget) barely++
   const isWhole = barely === 0 && older.messages === 0
-  const target = isWhole ? 0 : Math.ceil(placeAt(barely) / stride) * stride
+  const target = isWhole ? 0 : Math.ceil(positionAt(barely) / stride) * stride
   let even = barely
-  while (even < units.length && placeAt(even) < target) even++
+  while (even < units.length && positionAt(even) < target) even++
 
   // With a unit larger than a stride, the stride would leave out many newer units too. In that case only as much as necessary is left out.
   const first = sizeFrom(even) * 2 >= sizeFrom(barely) ? even : barely
@@ -88,7 +88,7 @@ export const pack = (units: ReadonlyArray<Unit>, older: History["older"], budget
     keptTokens: sizeFrom(first),
     leftOut: {
       messages: older.messages + units.slice(0, first).reduce((sum, unit) => sum + unit.messages.length, 0),
-      tokens: placeAt(first)
+      tokens: positionAt(first)
     }
   }
 }

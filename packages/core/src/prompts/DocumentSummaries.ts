@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 
-/** Whose documents are summarised for a prompt. */
-export interface SummarizedPlace {
+/** The thread, with its assistant, whose documents are summarised for a prompt. */
+export interface SummarizedThread {
   readonly assistantId: AssistantId
   readonly threadId: ThreadId
 }
@@ -19,7 +19,9 @@ export interface DocumentSummary {
 }
 
 /** A summary that cannot be read is left out; the turn does not fail. */
-export type ReadSummaries = (place: SummarizedPlace) => Effect.Effect<ReadonlyArray<DocumentSummary>, never, Principal>
+export type ReadSummaries = (
+  thread: SummarizedThread
+) => Effect.Effect<ReadonlyArray<DocumentSummary>, never, Principal>
 
 export const DocumentSummaries = Context.Reference<ReadSummaries>("@colloquy/core/prompts/DocumentSummaries", {
   defaultValue: () => () => Effect.succeed([])

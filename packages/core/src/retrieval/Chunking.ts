@@ -10,7 +10,7 @@ import { eachLine, fit, fits, splitLines } from "./Cutting.ts"
 import { type Block, headedParts } from "./Markdown.ts"
 import { splitRecords } from "./Records.ts"
 import { type ChunkSize, longestTitle, packed, type Piece, type Unnumbered } from "./Packing.ts"
-import { emptyPlace, type SectionPlace, type Section } from "./Section.ts"
+import { unknownPosition, type SectionPosition, type Section } from "./Section.ts"
 
 /** Cuts the text of a file into chunks that overlap. */
 export const cutChunks = (sections: ReadonlyArray<Section>, size: ChunkSize): ReadonlyArray<Chunk> =>
@@ -36,14 +36,14 @@ export function* chunking(sections: ReadonlyArray<Section>, size: ChunkSize): St
   let waiting: Array<string> = []
   for (const section of yield* joined(sections)) {
     if (!isOnLine && waiting.length === 0) leaveOut(sectionBreak)
-    for (const { blocks, place, title } of yield* cutParts(section)) {
+    for (const { blocks, position, title } of yield* cutParts(section)) {
       if (blocks.length === 0) {
         if (waiting.length > 0 || title.trim() !== "") waiting.push(title)
         else leaveOut(title)
         continue
       }
-      const pieces = yield* piecesBelow(onLines([...waiting, title, ""]), blocks, place, size)
-      for (const chunk of yield* packed(pieces, place, size)) add(chunk)
+      const pieces = yield* piecesBelow(onLines([...waiting, title, ""]), blocks, position, size)
+      for (const chunk of yield* packed(pieces, position, size)) add(chunk)
       waiting = []
       yield
     }
@@ -74,7 +74,7 @@ function* ending(
   size: ChunkSize
 ): Steps<ReadonlyArray<Unnumbered>> {
   if (titles.trim() === "") return last === undefined ? [] : [last]
-  const chunk = last ?? { ...emptyPlace, text: "", repeated: 0, space: space.length }
+  const chunk = last ?? { ...unknownPosition, text: "", repeated: 0, space: space.length }
   const [before, end] = yield* linesAtEnd(titles, size)
   const own = onLines([last === undefined ? "" : ownText(last) + space, before, ""])
   const pieces = yield* fit(own, size.tokens - size.count(end), size.count)
@@ -91,12 +91,12 @@ function* ending(
   return chunks
 }
 
-/** Joins prose sections with the same place, because extractors may write one section for each paragraph. */
+/** Joins prose sections with the same position, because extractors may write one section for each paragraph. */
 function* joined(sections: ReadonlyArray<Section>): Steps<ReadonlyArray<Section>> {
   const groups: Array<{ readonly section: Section; readonly texts: Array<string> }> = []
   for (const section of sections) {
     const last = groups.at(-1)
-    if (last !== undefined && section.form === "prose" && isSamePlace(last.section, section))
+    if (last !== undefined && section.form === "prose" && isSamePosition(last.section, section))
       last.texts.push(section.text)
     else groups.push({ section, texts: [section.text] })
     if (groups.length % 32 === 0) yield
@@ -107,7 +107,7 @@ function* joined(sections: ReadonlyArray<Section>): Steps<ReadonlyArray<Section>
   }))
 }
 
-const isSamePlace = (a: Section, b: Section): boolean =>
+const isSamePosition = (a: Section, b: Section): boolean =>
   a.form === b.form &&
   a.heading === b.heading &&
   a.page === b.page &&
@@ -118,7 +118,7 @@ const isSamePlace = (a: Section, b: Section): boolean =>
 
 /** Text that is packed into chunks together. */
 interface Part {
-  readonly place: SectionPlace
+  readonly position: SectionPosition
   /** The lines that only name what stands below them. */
   readonly title: string
   /** Empty: nothing stands below the title. */
@@ -130,41 +130,41 @@ interface PartBlock {
   readonly text: string
 }
 
-function* cutParts({ form, text, ...place }: Section): Steps<ReadonlyArray<Part>> {
-  const title = chunkTitle(text, place)
+function* cutParts({ form, text, ...position }: Section): Steps<ReadonlyArray<Part>> {
+  const title = chunkTitle(text, position)
   const rest = text.slice(title.length)
   switch (form) {
     case "prose":
-      return [part(place, title, "text", rest)]
+      return [part(position, title, "text", rest)]
     case "code":
-      return [part(place, title, "code", rest)]
+      return [part(position, title, "code", rest)]
     case "table":
-      return [part(place, title, "records", rest)]
+      return [part(position, title, "records", rest)]
     case "lines":
-      return [part(place, title, "lines", rest)]
+      return [part(position, title, "lines", rest)]
     case "markdown":
-      return yield* markdown(rest, title, place)
+      return yield* markdown(rest, title, position)
   }
 }
 
-const part = (place: SectionPlace, title: string, kind: PartBlock["kind"], text: string): Part =>
-  text.trim() === "" ? { place, title: title + text, blocks: [] } : { place, title, blocks: [{ kind, text }] }
+const part = (position: SectionPosition, title: string, kind: PartBlock["kind"], text: string): Part =>
+  text.trim() === "" ? { position, title: title + text, blocks: [] } : { position, title, blocks: [{ kind, text }] }
 
 /** Extractors write the last title of a heading as the first line of the text below it. */
-const chunkTitle = (text: string, { heading }: SectionPlace): string => {
+const chunkTitle = (text: string, { heading }: SectionPosition): string => {
   const [line = ""] = eachLine(text.slice(0, longestTitle))
   const title = line.trim()
   if (heading === null || title === "" || (heading !== title && !heading.endsWith(` > ${title}`))) return ""
   return line
 }
 
-function* markdown(text: string, title: string, place: SectionPlace): Steps<ReadonlyArray<Part>> {
+function* markdown(text: string, title: string, position: SectionPosition): Steps<ReadonlyArray<Part>> {
   const parts: Array<Part> = []
   const [first, ...rest] = yield* headedParts(text)
-  if (first !== undefined) parts.push({ place, title: title + first.title, blocks: first.blocks })
+  if (first !== undefined) parts.push({ position, title: title + first.title, blocks: first.blocks })
   for (const { headings, ...below } of rest) {
-    const heading = [place.heading, ...headings].filter(Boolean).join(" > ") || null
-    parts.push({ ...below, place: { ...place, heading } })
+    const heading = [position.heading, ...headings].filter(Boolean).join(" > ") || null
+    parts.push({ ...below, position: { ...position, heading } })
   }
   return parts
 }
@@ -173,7 +173,7 @@ function* markdown(text: string, title: string, place: SectionPlace): Steps<Read
 function* piecesBelow(
   titles: string,
   blocks: ReadonlyArray<PartBlock>,
-  place: SectionPlace,
+  position: SectionPosition,
   size: ChunkSize
 ): Steps<ReadonlyArray<Piece>> {
   const [above, title] = yield* linesAtEnd(titles, size)
@@ -182,7 +182,7 @@ function* piecesBelow(
   for (const block of blocks) {
     const isFirst = pieces.length === first
     const room = isFirst ? { ...size, tokens: size.tokens - size.count(title) } : size
-    for (const piece of yield* cutPieces(block, place, room)) {
+    for (const piece of yield* cutPieces(block, position, room)) {
       pieces.push(pieces.length === first ? { ...piece, text: title + piece.text } : piece)
     }
     yield
@@ -204,7 +204,11 @@ function* linesAtEnd(text: string, { count, tokens }: ChunkSize): Steps<readonly
   return [all.slice(0, from).join(""), all.slice(from).join("")]
 }
 
-function* cutPieces({ kind, text }: PartBlock, place: SectionPlace, size: ChunkSize): Steps<ReadonlyArray<Piece>> {
+function* cutPieces(
+  { kind, text }: PartBlock,
+  position: SectionPosition,
+  size: ChunkSize
+): Steps<ReadonlyArray<Piece>> {
   switch (kind) {
     case "text":
       return yield* prose(text, size)
@@ -214,9 +218,9 @@ function* cutPieces({ kind, text }: PartBlock, place: SectionPlace, size: ChunkS
     case "table":
       return withoutRows(yield* table(yield* splitLines(text), 2, 1, size))
     case "records":
-      return yield* table(yield* splitRecords(text), 1, place.row ?? 1, size)
+      return yield* table(yield* splitRecords(text), 1, position.row ?? 1, size)
     case "lines":
-      return yield* recordPieces(yield* splitLines(text), "", place.row ?? 1, size)
+      return yield* recordPieces(yield* splitLines(text), "", position.row ?? 1, size)
   }
 }
 

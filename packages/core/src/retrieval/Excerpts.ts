@@ -6,9 +6,9 @@ import type { IndexKey } from "./ChunkIndex.ts"
 import type { ChunkHit } from "./ChunkIndex.ts"
 import { ownText } from "./Chunk.ts"
 import type { CountTokens } from "./Cutting.ts"
-import type { SectionPlace } from "./Section.ts"
+import type { SectionPosition } from "./Section.ts"
 
-/** A piece of a document with its place, as a prompt shows it. */
+/** A piece of a document with its position, as a prompt shows it. */
 export interface Excerpt extends IndexKey {
   /** What a reader needs to understand it: where it begins in the middle of something, what stands before it, or the header of its table. */
   readonly text: string
@@ -16,8 +16,8 @@ export interface Excerpt extends IndexKey {
   readonly own: string
   readonly start: number | null
   readonly end: number | null
-  /** The place of its first chunk. */
-  readonly place: SectionPlace
+  /** That of its first chunk. */
+  readonly position: SectionPosition
   readonly firstOrdinal: number
   readonly lastOrdinal: number
   /** The best score of its chunks. */
@@ -82,19 +82,19 @@ const joined = (hits: ReadonlyArray<ChunkHit>): ReadonlyArray<Excerpt> => {
   return excerpts.map(trimmed)
 }
 
-const isNext = ({ lastOrdinal, place }: Excerpt, { chunk }: ChunkHit): boolean =>
+const isNext = ({ lastOrdinal, position }: Excerpt, { chunk }: ChunkHit): boolean =>
   lastOrdinal === chunk.ordinal - 1 &&
-  place.page === chunk.page &&
-  place.slide === chunk.slide &&
-  place.sheet === chunk.sheet
+  position.page === chunk.page &&
+  position.slide === chunk.slide &&
+  position.sheet === chunk.sheet
 
 const excerptFromHit = ({ chunk, documentId, lexical, scope, score, semantic }: ChunkHit): Excerpt => {
   const { heading, ordinal, page, row, sheet, slide, start = null, text } = chunk
-  const place = { heading, page, slide, sheet, row }
+  const position = { heading, page, slide, sheet, row }
   const own = ownText(chunk)
   const end = start === null ? null : start + own.length
   const ordinals = { firstOrdinal: ordinal, lastOrdinal: ordinal }
-  return { scope, documentId, text, own, start, end, place, ...ordinals, score, lexical, semantic }
+  return { scope, documentId, text, own, start, end, position, ...ordinals, score, lexical, semantic }
 }
 
 /** Chunks of one section are joined directly; between sections comes an empty line. */

@@ -17,7 +17,7 @@ import {
   weighing,
   type Weighting
 } from "./Impacts.ts"
-import { emptyPlace, type Section } from "./Section.ts"
+import { unknownPosition, type Section } from "./Section.ts"
 
 /** The chunks of a text, all at once. */
 export type Prepared = Pick<IndexedDocument, "language" | "chunks">
@@ -107,7 +107,7 @@ export const prepareTurns = (turns: ReadonlyArray<Passage>, around: ReadonlyArra
 /** The same in steps. */
 export const preparingTurns = (turns: ReadonlyArray<Passage>, around: ReadonlyArray<string>): Steps<Prepared> =>
   prepared(
-    turns.map(({ text }, ordinal) => ({ ...emptyPlace, ordinal, text, repeated: 0 })),
+    turns.map(({ text }, ordinal) => ({ ...unknownPosition, ordinal, text, repeated: 0 })),
     turns,
     turnWeighting,
     around

@@ -2,7 +2,7 @@
 import type { Steps } from "../primitives/Steps.ts"
 import type { Chunk } from "./Chunk.ts"
 import { type CountTokens, textTail } from "./Cutting.ts"
-import type { SectionPlace } from "./Section.ts"
+import type { SectionPosition } from "./Section.ts"
 
 /** How many tokens a chunk has, and how many it shares with the next. */
 export interface ChunkSize {
@@ -30,10 +30,10 @@ export interface Unnumbered extends Omit<Chunk, "ordinal" | "start"> {
 /** Puts as many pieces into a chunk as fit. */
 export function* packed(
   pieces: ReadonlyArray<Piece>,
-  whole: SectionPlace,
+  whole: SectionPosition,
   size: ChunkSize
 ): Steps<ReadonlyArray<Unnumbered>> {
-  const place = { ...whole, heading: shortened(whole.heading), sheet: shortened(whole.sheet) }
+  const position = { ...whole, heading: shortened(whole.heading), sheet: shortened(whole.sheet) }
   const chunks: Array<Unnumbered> = []
   let room = 0
   for (const piece of pieces) {
@@ -46,8 +46,8 @@ export function* packed(
       const wanted = piece.prefix ?? overlap(last, size, tokens)
       const prefix = size.count(wanted) + tokens > size.tokens ? "" : wanted
       chunks.push({
-        ...place,
-        row: piece.row ?? place.row,
+        ...position,
+        row: piece.row ?? position.row,
         text: prefix + piece.text,
         repeated: prefix.length,
         space: 0
@@ -59,7 +59,7 @@ export function* packed(
   return chunks
 }
 
-/** A place is stored with every chunk, so it must not grow with the text. */
+/** A position is stored with every chunk, so it must not grow with the text. */
 export const longestTitle = 500
 
 const shortened = (title: string | null): string | null =>

@@ -16,7 +16,7 @@ export const candidates = 100
 /** The share of the similarity of vectors in the score, if there are vectors. */
 export const semanticShare = 0.5
 
-/** The places of a chunk in the two searches. */
+/** What the two searches found about a chunk. */
 export interface Ranks {
   /** Null: the passage has none of the terms. */
   readonly lexical: number | null

@@ -37,7 +37,7 @@ const endsInQuotes = (line: string, beginsInQuotes: boolean): boolean => {
   }
 }
 
-/** The place behind the closing quote; -1: there is none. A doubled quote is one of the text. */
+/** The position behind the closing quote; -1: there is none. A doubled quote is one of the text. */
 const endOfQuoted = (line: string, from: number): number => {
   for (let at = line.indexOf('"', from); at !== -1; at = line.indexOf('"', at + 2)) {
     if (line.charAt(at + 1) !== '"') return at + 1

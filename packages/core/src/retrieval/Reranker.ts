@@ -111,6 +111,6 @@ export const readOrder = (text: string, count: number): ReadonlyArray<number> =>
 
 /** All items, the reranked ones first. */
 export const inOrder = <A>(items: ReadonlyArray<A>, order: ReadonlyArray<number>): ReadonlyArray<A> => {
-  const places = [...new Set([...order, ...items.keys()])]
-  return places.flatMap((place) => items.slice(place, place + 1))
+  const indices = [...new Set([...order, ...items.keys()])]
+  return indices.flatMap((index) => items.slice(index, index + 1))
 }

@@ -1,10 +1,10 @@
 /**
- * The form in which a file's text leaves an extractor: sections in reading order, each with its place. `Chunking` splits them. A section
+ * The form in which a file's text leaves an extractor: sections in reading order, each with its position. `Chunking` splits them. A section
  * never spans pages, slides or sheets; its length does not matter.
  */
 
-/** The place of a text in its file. A field that the file does not have is null. */
-export interface SectionPlace {
+/** Where a text stands in its file. A field that the file does not have is null. */
+export interface SectionPosition {
   /** The titles above it, outermost first, joined by " > ". */
   readonly heading: string | null
   /** Counted from 1. */
@@ -16,8 +16,8 @@ export interface SectionPlace {
   readonly row: number | null
 }
 
-/** A place of which nothing is known. */
-export const emptyPlace: SectionPlace = { heading: null, page: null, slide: null, sheet: null, row: null }
+/** The position of a text of which nothing is known. */
+export const unknownPosition: SectionPosition = { heading: null, page: null, slide: null, sheet: null, row: null }
 
 /**
  * The form of a section's text, which determines where it may be split:
@@ -32,7 +32,7 @@ export const emptyPlace: SectionPlace = { heading: null, page: null, slide: null
  */
 export type SectionForm = "prose" | "markdown" | "code" | "table" | "lines"
 
-export interface Section extends SectionPlace {
+export interface Section extends SectionPosition {
   readonly form: SectionForm
   readonly text: string
 }

@@ -32,5 +32,5 @@ export {
   type WithoutMeaning
 } from "./Retrieval.ts"
 export { Reranker, type RerankerPort } from "./Reranker.ts"
-export { emptyPlace, type SectionPlace, type Section, type SectionForm } from "./Section.ts"
+export { unknownPosition, type SectionPosition, type Section, type SectionForm } from "./Section.ts"
 export { mostTerms, noteOnQuery, queryTerms, splitTerms } from "./Terms.ts"

@@ -26,7 +26,7 @@ export interface AnsweredOnce {
 /** The earlier use of a key for such a request. */
 export type Answered = Pick<AnsweredOnce, "fingerprint" | "answer">
 
-/** The place of a message in its thread. */
+/** The position of a message in its thread. */
 export interface Located {
   readonly message: Message
   /** The newest message of a user at or before this one; null if there is none. */
@@ -36,7 +36,7 @@ export interface Located {
   readonly newest: MessageId
 }
 
-/** The place in a thread at which it is cut. */
+/** The position in a thread at which it is cut. */
 export interface Cut {
   readonly threadId: ThreadId
   /** How many of the thread's oldest messages stay before the cut. */

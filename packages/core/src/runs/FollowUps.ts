@@ -32,15 +32,15 @@ import { UnderWay } from "../primitives/UnderWay.ts"
 import { type FollowUp, FollowUpNotFound, type NewFollowUp } from "./FollowUp.ts"
 import { FollowUpFailed, type FollowUpWorker, type TypedWorker, typedWorker } from "./FollowUpWorker.ts"
 import { type ClaimRules, type FollowUpClaim, FollowUpStore } from "./FollowUpStore.ts"
-import { forOthers, patience, placesForOthers, rulesFor, type RunningFollowUp } from "./FollowUpPlaces.ts"
+import { forOthers, patience, slotsForOthers, rulesFor, type RunningFollowUp } from "./FollowUpSlots.ts"
 
 /** How often workers look for work, how much at once, and when they give up. */
 export interface FollowUpSettings {
   /** How often the store is queried for due work without a call of `wake`. */
   readonly poll: Duration.Input
   /**
-   * How many follow-ups this process works on at a time. One owner has two thirds of them at most, and one place stays free for urgent work
-   * and one for other work. For each that takes longer than 4 seconds, an owner of whom nothing is worked on gets a place more.
+   * How many follow-ups this process works on at a time. One owner has two thirds of them at most, and one slot stays free for urgent work
+   * and one for other work. For each that takes longer than 4 seconds, an owner of whom nothing is worked on gets a slot more.
    */
   readonly concurrency: number
   /** How long a claim stays blocked after its process died; null: as long as a run, `TurnSettings.lease`. */
@@ -140,7 +140,7 @@ export class FollowUps extends Context.Service<
         const before = [...running.values()]
         yield* claimSome(concurrency - before.length, rulesFor(concurrency, before))
         const all = [...running.values()]
-        yield* claimSome(placesForOthers(concurrency, all, now), forOthers(concurrency, all))
+        yield* claimSome(slotsForOthers(concurrency, all, now), forOthers(concurrency, all))
         return Math.min(now + poll, ...all.flatMap(({ lateAt }) => (lateAt > now ? [lateAt] : [])))
       })
 

@@ -95,6 +95,6 @@ export interface RunPage {
 
 export interface ListedRuns {
   readonly runs: ReadonlyArray<Run>
-  /** The place of the last run, when there are more. Only the store knows what it means. */
+  /** The position of the last run, when there are more. Only the store knows what it means. */
   readonly next: number | null
 }

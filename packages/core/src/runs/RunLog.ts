@@ -5,8 +5,8 @@
 import * as Effect from "effect/Effect"
 import type { LogEvent } from "./LogRecords.ts"
 
-/** Arrays that are kept for readers at one place. */
-const placesShared = 16
+/** Arrays that are kept for readers at one position. */
+const positionsShared = 16
 
 export class RunLog<E extends LogEvent> {
   readonly events: Array<E> = []
@@ -15,7 +15,7 @@ export class RunLog<E extends LogEvent> {
   /** Not `open`: the followers end. The leg has ended, or another process has taken it over. */
   state: "open" | "ended" | "lost" = "open"
   private next: number
-  /** What `after` has given since the last event: readers at one place share an array. */
+  /** What `after` has given since the last event: readers at one position share an array. */
   private readonly given = new Map<number, ReadonlyArray<E>>()
   private readonly waiting = new Set<() => void>()
 
@@ -39,9 +39,9 @@ export class RunLog<E extends LogEvent> {
 
   /** Replaces the event with the same sequence. Readers that have passed it do not notice the change. */
   replace(event: E): void {
-    const place = event.sequence - this.first
-    if (this.events[place] === undefined) return
-    this.events[place] = event
+    const index = event.sequence - this.first
+    if (this.events[index] === undefined) return
+    this.events[index] = event
     this.given.clear()
   }
 
@@ -92,13 +92,13 @@ export class RunLog<E extends LogEvent> {
 
   /** Events with a sequence above `sequence`. In memory the sequence rises by one, so the index follows from it. */
   after(sequence: number): ReadonlyArray<E> {
-    const place = Math.max(0, sequence + 1 - this.first)
-    const known = this.given.get(place)
+    const index = Math.max(0, sequence + 1 - this.first)
+    const known = this.given.get(index)
     if (known !== undefined) return known
-    const events = this.events.slice(place)
-    // Readers at many places are readers that are slow, each at its own.
-    if (this.given.size >= placesShared) this.given.clear()
-    if (events.length > 0) this.given.set(place, events)
+    const events = this.events.slice(index)
+    // Readers at many positions are readers that are slow, each at its own.
+    if (this.given.size >= positionsShared) this.given.clear()
+    if (events.length > 0) this.given.set(index, events)
     return events
   }
 }

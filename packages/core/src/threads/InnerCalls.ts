@@ -3,7 +3,7 @@
  * calls that are open now: they are read from the threads of the helpers.
  */
 import * as Effect from "effect/Effect"
-import type { OpenCall, RunPlace } from "../tools/ToolCall.ts"
+import type { OpenCall, RunIds } from "../tools/ToolCall.ts"
 import { isPlain, type ListedMessage } from "./ListedMessage.ts"
 import type { Message } from "./Message.ts"
 
@@ -11,7 +11,7 @@ export const unanswered = ({ toolCalls, toolResults }: Message): ReadonlyArray<O
   toolCalls.filter(({ id }) => toolResults.every(({ toolCallId }) => toolCallId !== id))
 
 /** The newest answer of a run. */
-type ReadAnswer<E, R> = (place: RunPlace) => Effect.Effect<Message | undefined, E, R>
+type ReadAnswer<E, R> = (run: RunIds) => Effect.Effect<Message | undefined, E, R>
 
 /** The open calls of a message that waits, with those inside in the place of the calls that wait for them. */
 export const openNow = <E, R>(
@@ -25,10 +25,10 @@ export const openNow = <E, R>(
 
 const one = (call: OpenCall) => Effect.succeed([call])
 
-const inside = <E, R>(place: RunPlace, answerOf: ReadAnswer<E, R>): Effect.Effect<ReadonlyArray<OpenCall>, E, R> =>
-  Effect.flatMap(answerOf(place), (answer) => {
+const inside = <E, R>(run: RunIds, answerOf: ReadAnswer<E, R>): Effect.Effect<ReadonlyArray<OpenCall>, E, R> =>
+  Effect.flatMap(answerOf(run), (answer) => {
     if (answer?.status !== "REQUIRES_ACTION") return Effect.succeed([])
-    const of = { threadId: place.threadId, runId: place.runId }
+    const of = { threadId: run.threadId, runId: run.runId }
     return Effect.map(openNow(answer, answerOf), (calls) => calls.map((call) => ({ of, ...call })))
   })
 

@@ -10,15 +10,15 @@ import type { Principal } from "../access/Principal.ts"
 import type { AssistantId, ThreadId } from "../primitives/Ids.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 
-/** An assistant is removed with all its threads. */
-export type RemovedPlace = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
+/** The id of what is removed. An assistant is removed with all its threads. */
+export type RemovedRecord = { readonly assistantId: AssistantId } | { readonly threadId: ThreadId }
 
 /**
  * Called while the record still exists; a failure prevents the removal. The returned effect runs after the removal. It may never run (the
  * process may die), so a watcher whose work must not be lost stores a follow-up first.
  */
 export type RemovalWatcher = (
-  place: RemovedPlace
+  removed: RemovedRecord
 ) => Effect.Effect<Effect.Effect<void, StoreUnavailable, Principal>, StoreUnavailable, Principal>
 
 export class Removals extends Context.Service<
@@ -27,7 +27,7 @@ export class Removals extends Context.Service<
     readonly watch: (watcher: RemovalWatcher) => Effect.Effect<void, never, Scope.Scope>
     /** `removal` returns whether there was something to remove. */
     readonly through: <E, R>(
-      place: RemovedPlace,
+      removed: RemovedRecord,
       removal: Effect.Effect<boolean, E, R>
     ) => Effect.Effect<boolean, E | StoreUnavailable, R | Principal>
   }
@@ -40,8 +40,8 @@ export class Removals extends Context.Service<
           Effect.sync(() => watchers.add(watcher)),
           () => Effect.sync(() => watchers.delete(watcher))
         ).pipe(Effect.asVoid),
-      through: Effect.fnUntraced(function* <E, R>(place: RemovedPlace, removal: Effect.Effect<boolean, E, R>) {
-        const afterwards = yield* Effect.forEach([...watchers], (watcher) => watcher(place))
+      through: Effect.fnUntraced(function* <E, R>(removed: RemovedRecord, removal: Effect.Effect<boolean, E, R>) {
+        const afterwards = yield* Effect.forEach([...watchers], (watcher) => watcher(removed))
         const isRemoved = yield* removal
         if (isRemoved) yield* Effect.forEach(afterwards, doAfterRemoval, { discard: true })
         return isRemoved

@@ -11,7 +11,7 @@ import { keyedId } from "../primitives/KeyedId.ts"
 import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { withInnerCalls } from "./InnerCalls.ts"
-import type { RunPlace } from "../tools/ToolCall.ts"
+import type { RunIds } from "../tools/ToolCall.ts"
 import type { ListedMessage } from "./ListedMessage.ts"
 import type { Message } from "./Message.ts"
 import { type Metadata, type Thread, type ThreadInSession, ThreadNotFound } from "./Thread.ts"
@@ -84,7 +84,7 @@ export class Threads extends Context.Service<
       const removals = yield* Removals
       const texts = yield* RecalledTexts
       /** A helper's thread goes on only with the run that waits there. */
-      const findAnswer = ({ runId, threadId }: RunPlace) =>
+      const findAnswer = ({ runId, threadId }: RunIds) =>
         Effect.map(store.messagesBefore(threadId, afterAll, 1), (found) => found.find((each) => each.runId === runId))
       const shown = <Each extends ListedMessage>(found: ReadonlyArray<Each>) =>
         Effect.flatMap(texts.messages(found), (all) => withInnerCalls(all, findAnswer))

@@ -1,6 +1,6 @@
 /**
  * JSON Schema (2020-12) as a promise: every keyword that a schema may contain here is checked on every value. A schema with a keyword that
- * is not checked is refused, with the place of the keyword, before a model is asked. So "it fits the schema" means what it says.
+ * is not checked is refused, with the path of the keyword, before a model is asked. So "it fits the schema" means what it says.
  *
  * `format` and the like are annotations, as the standard has it: the model reads them, nothing checks them.
  */
@@ -46,12 +46,12 @@ const tooDeep = (path: SchemaProblem["path"]): SchemaProblem => ({
 
 // ------ schemas
 
-/** A schema at one place of the document. */
+/** The schema at one path of the document. */
 class SchemaNode {
   checks: ReadonlyArray<Check> = []
   isRead = false
   /** Schemas that are applied to the same value. */
-  readonly samePlace: Array<SchemaNode> = []
+  readonly sameValue: Array<SchemaNode> = []
 
   readonly check: Check = (value, way, run) => {
     for (const check of this.checks) {
@@ -69,7 +69,7 @@ class Compiler {
   private readonly waiting: Array<{
     readonly node: SchemaNode
     readonly schema: Schema.Json
-    readonly place: SchemaPath
+    readonly path: SchemaPath
   }> = []
 
   constructor(document: Schema.Json) {
@@ -80,7 +80,7 @@ class Compiler {
     const root = this.nodeAt([])
     this.fill(root, this.document, [], 1)
     for (let next = this.waiting.pop(); next !== undefined; next = this.waiting.pop()) {
-      this.fill(next.node, next.schema, next.place, 1)
+      this.fill(next.node, next.schema, next.path, 1)
     }
     if (this.problems.length === 0 && hasCircle(this.nodes.values())) {
       this.problems.push({ path: [], message: "A schema must not refer to itself for the same value." })
@@ -88,14 +88,14 @@ class Compiler {
     return root
   }
 
-  private nodeAt(place: SchemaPath): SchemaNode {
-    const key = JSON.stringify(place.map(String))
+  private nodeAt(path: SchemaPath): SchemaNode {
+    const key = JSON.stringify(path.map(String))
     const found = this.nodes.get(key) ?? new SchemaNode()
     this.nodes.set(key, found)
     return found
   }
 
-  private fill(node: SchemaNode, schema: Schema.Json | undefined, place: SchemaPath, level: number): void {
+  private fill(node: SchemaNode, schema: Schema.Json | undefined, path: SchemaPath, level: number): void {
     if (node.isRead) return
     node.isRead = true
     if (schema === true) return
@@ -104,36 +104,36 @@ class Compiler {
       return
     }
     if (!isJsonObject(schema)) {
-      this.problems.push({ path: place, message: "A schema is an object or a boolean." })
+      this.problems.push({ path, message: "A schema is an object or a boolean." })
       return
     }
     if (level > mostSchemaLevels) {
-      this.problems.push(tooDeep(place))
+      this.problems.push(tooDeep(path))
       return
     }
     const checks: Array<Check> = []
     for (const [name, value] of Object.entries(schema)) {
-      const at = this.at(node, schema, [...place, name], level)
+      const at = this.at(node, schema, [...path, name], level)
       const check = Object.hasOwn(keywords, name) ? keywords[name]?.(value, at) : unknownKeyword(name, at)
       if (check !== undefined) checks.push(check)
     }
     node.checks = checks
   }
 
-  private at(node: SchemaNode, schema: Schema.JsonObject, place: SchemaPath, level: number): At {
+  private at(node: SchemaNode, schema: Schema.JsonObject, path: SchemaPath, level: number): At {
     const child = (value: Schema.Json | undefined, keys: SchemaPath): SchemaNode => {
-      const below = this.nodeAt([...place, ...keys])
-      this.fill(below, value, [...place, ...keys], level + 1)
+      const below = this.nodeAt([...path, ...keys])
+      this.fill(below, value, [...path, ...keys], level + 1)
       return below
     }
     const same = (found: SchemaNode): Check => {
-      node.samePlace.push(found)
+      node.sameValue.push(found)
       return found.check
     }
     return {
-      place,
+      path,
       schema,
-      refuse: (message) => void this.problems.push({ path: place, message }),
+      refuse: (message) => void this.problems.push({ path, message }),
       below: (value, ...keys) => child(value, keys).check,
       here: (value, ...keys) => same(child(value, keys)),
       elsewhere: (pointer) => {
@@ -141,14 +141,14 @@ class Compiler {
         const found = target === null ? undefined : valueAt(this.document, target)
         if (target === null || found === undefined) return undefined
         const named = this.nodeAt(target)
-        this.waiting.push({ node: named, schema: found, place: target })
+        this.waiting.push({ node: named, schema: found, path: target })
         return same(named)
       }
     }
   }
 }
 
-/** The place that a reference into the same document names; null for every other reference. */
+/** The path that a reference into the same document names; null for every other reference. */
 const readReference = (reference: string): ReadonlyArray<string> | null => {
   if (reference === "#") return []
   if (!reference.startsWith("#/")) return null
@@ -161,9 +161,9 @@ const readReference = (reference: string): ReadonlyArray<string> | null => {
   }
 }
 
-const valueAt = (document: Schema.Json, place: ReadonlyArray<string>): Schema.Json | undefined => {
+const valueAt = (document: Schema.Json, path: ReadonlyArray<string>): Schema.Json | undefined => {
   let value: Schema.Json | undefined = document
-  for (const key of place) {
+  for (const key of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined
     value = Object.entries(value).find(([name]) => name === key)?.[1]
   }
@@ -179,7 +179,7 @@ const hasCircle = (nodes: Iterable<SchemaNode>): boolean => {
     const onWay = new Set([first])
     for (let top = way.at(-1); top !== undefined; top = way.at(-1)) {
       const [node, visited] = top
-      const next = done.has(node) ? undefined : node.samePlace[visited]
+      const next = done.has(node) ? undefined : node.sameValue[visited]
       top[1]++
       if (next === undefined) {
         done.add(node)

@@ -58,7 +58,7 @@ export class HostedToolFailed extends Schema.TaggedError<HostedToolFailed>()("Ho
  */
 export class PersonAsked extends Schema.TaggedError<PersonAsked>()("PersonAsked", Question.fields) {}
 
-/** `path` is the place inside the arguments; empty: the whole object. */
+/** `path` leads to the value inside the arguments; empty: the whole object. */
 export interface ArgumentProblem {
   readonly path: ReadonlyArray<string | number>
   readonly message: string

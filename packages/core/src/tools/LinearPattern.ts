@@ -22,12 +22,12 @@ type CharacterTest = (character: string) => boolean
 type State =
   | { readonly _tag: "Take"; readonly test: CharacterTest; readonly next: number }
   | { readonly _tag: "Split"; readonly next: ReadonlyArray<number> }
-  | { readonly _tag: "At"; readonly place: "start" | "end"; readonly next: number }
+  | { readonly _tag: "At"; readonly edge: "start" | "end"; readonly next: number }
   | { readonly _tag: "Matched" }
 
 type Node =
   | { readonly _tag: "Character"; readonly test: CharacterTest }
-  | { readonly _tag: "Place"; readonly place: "start" | "end" }
+  | { readonly _tag: "Edge"; readonly edge: "start" | "end" }
   | { readonly _tag: "Sequence"; readonly nodes: ReadonlyArray<Node> }
   | { readonly _tag: "Choice"; readonly nodes: ReadonlyArray<Node> }
   | { readonly _tag: "Repeat"; readonly node: Node; readonly least: number; readonly most: number }
@@ -90,8 +90,8 @@ class Reader {
   }
 
   private atom(): Node {
-    if (this.takes("^")) return { _tag: "Place", place: "start" }
-    if (this.takes("$")) return { _tag: "Place", place: "end" }
+    if (this.takes("^")) return { _tag: "Edge", edge: "start" }
+    if (this.takes("$")) return { _tag: "Edge", edge: "end" }
     if (this.takes("(")) return this.group()
     return this.character()
   }
@@ -152,8 +152,8 @@ const build = (node: Node): ReadonlyArray<State> | null => {
     switch (each._tag) {
       case "Character":
         return add({ _tag: "Take", test: each.test, next })
-      case "Place":
-        return add({ _tag: "At", place: each.place, next })
+      case "Edge":
+        return add({ _tag: "At", edge: each.edge, next })
       case "Sequence":
         return each.nodes.reduceRight((end, inner) => enter(inner, end), next)
       case "Choice":
@@ -185,23 +185,23 @@ const build = (node: Node): ReadonlyArray<State> | null => {
 
 const hasMatch = (states: ReadonlyArray<State>, text: string): boolean => {
   const start = states.length - 1
-  /** For each state, the place in the text where it was reached last. So no state is entered twice at one place. */
+  /** For each state, the position in the text where it was reached last. So no state is entered twice at one position. */
   const reachedAt = new Int32Array(states.length).fill(-1)
-  let place = 0
+  let position = 0
   let current: Array<number> = []
   let isMatched = false
 
   const reach = (state: number): void => {
     const waiting = [state]
     for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
-      if (reachedAt[index] === place) continue
-      reachedAt[index] = place
+      if (reachedAt[index] === position) continue
+      reachedAt[index] = position
       const found = states[index]
       if (found === undefined) continue
       if (found._tag === "Matched") isMatched = true
       else if (found._tag === "Take") current.push(index)
       else if (found._tag === "Split") waiting.push(...found.next)
-      else if (place === (found.place === "start" ? 0 : text.length)) waiting.push(found.next)
+      else if (position === (found.edge === "start" ? 0 : text.length)) waiting.push(found.next)
     }
   }
 
@@ -210,12 +210,12 @@ const hasMatch = (states: ReadonlyArray<State>, text: string): boolean => {
     if (isMatched) return true
     const before = current
     current = []
-    place += character.length
+    position += character.length
     for (const index of before) {
       const state = states[index]
       if (state?._tag === "Take" && state.test(character)) reach(state.next)
     }
-    // A match may begin at every place.
+    // A match may begin at every position.
     reach(start)
   }
   return isMatched

@@ -24,10 +24,10 @@ export type Keyword = (value: Schema.Json, at: At) => Check | undefined
 
 /** Where a keyword stands. */
 export interface At {
-  readonly place: SchemaPath
+  readonly path: SchemaPath
   readonly schema: Schema.JsonObject
   readonly refuse: (message: string) => undefined
-  /** The schema at a place below this keyword, applied to a part of the value. */
+  /** The schema at a path below this keyword, applied to a part of the value. */
   readonly below: (schema: Schema.Json | undefined, ...keys: SchemaPath) => Check
   /** The same, applied to the value itself. */
   readonly here: (schema: Schema.Json | undefined, ...keys: SchemaPath) => Check
@@ -242,7 +242,7 @@ const reference: Keyword = (value, at) => {
 }
 
 const identifier: Keyword = (_, at) =>
-  at.place.length === 1 ? undefined : at.refuse("Only the whole schema has an identifier here.")
+  at.path.length === 1 ? undefined : at.refuse("Only the whole schema has an identifier here.")
 
 const refused =
   (message: string): Keyword =>

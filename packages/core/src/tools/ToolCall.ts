@@ -10,9 +10,9 @@ export const ToolCall = Schema.Struct({
 })
 export type ToolCall = typeof ToolCall.Type
 
-/** Where a run is found: its id and that of its thread. */
-export const RunPlace = Schema.Struct({ threadId: ThreadId, runId: RunId })
-export type RunPlace = typeof RunPlace.Type
+/** The ids by which a run is found: its own and that of its thread. */
+export const RunIds = Schema.Struct({ threadId: ThreadId, runId: RunId })
+export type RunIds = typeof RunIds.Type
 
 /** What a hosted tool asks a person in the middle of its call. */
 export const Question = Schema.Struct({
@@ -41,7 +41,7 @@ const AskedCall = Schema.Struct({
     Schema.Struct({ expiresAt: Schema.NullOr(Schema.String), question: Schema.optionalKey(Question) })
   ),
   /** The run of a helper that waits for this call. Absent: the run that names the call. */
-  of: Schema.optionalKey(RunPlace)
+  of: Schema.optionalKey(RunIds)
 })
 
 /** A call that waits for its result. The call of a helper also tells for which calls inside of the helper it waits. */
@@ -51,7 +51,7 @@ export const OpenCall = Schema.Struct({
    * Set for the call of a helper whose run waits for approvals. No client answers this call: it is answered when the helper's run has ended.
    * `calls` are the calls for which that run waited when this was stored. They are shown in place of this one.
    */
-  waitsFor: Schema.optionalKey(Schema.Struct({ ...RunPlace.fields, calls: Schema.Array(AskedCall) }))
+  waitsFor: Schema.optionalKey(Schema.Struct({ ...RunIds.fields, calls: Schema.Array(AskedCall) }))
 })
 export type OpenCall = typeof OpenCall.Type
 

@@ -78,7 +78,7 @@ export const DecisionProblem = Schema.Struct({
     "arguments_of_rejection",
     "invalid_arguments"
   ]),
-  /** Of invalid arguments: the place inside them, and what is wrong there. */
+  /** Of invalid arguments: the path inside them, and what is wrong there. */
   path: Schema.optionalKey(Schema.Array(Schema.Union([Schema.String, Schema.Int]))),
   detail: Schema.optionalKey(Schema.String)
 })
@@ -139,18 +139,18 @@ export const matchDecisions = (
   decisions.forEach((given, index) => {
     const { toolCallId } = given
     // Ids of calls may repeat in a long run: the newest is meant.
-    const place = asked.findLast(({ calls }) => calls.some(({ id }) => id === toolCallId))
-    const call = place?.calls.find(({ id }) => id === toolCallId)
+    const asking = asked.findLast(({ calls }) => calls.some(({ id }) => id === toolCallId))
+    const call = asking?.calls.find(({ id }) => id === toolCallId)
     if (seen.size === seen.add(toolCallId).size) return void problems.push({ toolCallId, index, problem: "duplicate" })
-    if (place === undefined || call === undefined) return void problems.push({ toolCallId, index, problem: "unknown" })
+    if (asking === undefined || call === undefined) return void problems.push({ toolCallId, index, problem: "unknown" })
     if (call.approval === undefined) return void problems.push({ toolCallId, index, problem: "not_an_approval" })
     if (given.decision === "reject" && given.arguments !== undefined)
       return void problems.push({ toolCallId, index, problem: "arguments_of_rejection" })
-    const result = place.results.find((each) => each.toolCallId === toolCallId)
+    const result = asking.results.find((each) => each.toolCallId === toolCallId)
     const decided = result?.decided
     if (decided !== undefined) {
       if (!isSame(decided, given)) conflicts.push(new AlreadyDecided({ toolCallId, decided: wordFor(decided) }))
-    } else if (!place.isOpen) conflicts.push(new AlreadyDecided({ toolCallId, decided: null }))
+    } else if (!asking.isOpen) conflicts.push(new AlreadyDecided({ toolCallId, decided: null }))
     else if (isExpired(call, now)) conflicts.push(new AlreadyDecided({ toolCallId, decided: "expired" }))
     else results.push(toResult(call, given, now))
   })

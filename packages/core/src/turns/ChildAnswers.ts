@@ -14,22 +14,22 @@ import type { InsufficientCredit } from "../metering/Metering.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { isAtRest, isEnded, type Run, type RunNotFound } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { type OpenCall, RunPlace, type ToolResult } from "../tools/ToolCall.ts"
+import { type OpenCall, RunIds, type ToolResult } from "../tools/ToolCall.ts"
 import { Admissions } from "./Admissions.ts"
 import { childEndKind } from "./ChildEnd.ts"
 import { childAnswer } from "./ChildRuns.ts"
-import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
+import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import { TurnSettings } from "./TurnSettings.ts"
 
-type GoOnError = Exclude<AnswerError, AnsweredMeanwhile> | PlanError | RunNotFound
+type GoOnError = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound
 
 export class ChildAnswers extends Context.Service<
   ChildAnswers,
   {
     /** Answers the calls of helpers whose runs have ended. Returns the turn as it is then. */
-    readonly goOn: (place: RunPlace) => Effect.Effect<StartedTurn, GoOnError | ShuttingDown, Principal>
+    readonly goOn: (run: RunIds) => Effect.Effect<StartedTurn, GoOnError | ShuttingDown, Principal>
   }
 >()("@colloquy/core/turns/ChildAnswers") {
   static readonly layer: Layer.Layer<ChildAnswers, never, RunStore | OpenCalls | FollowUps | Admissions> = Layer.effect(
@@ -41,7 +41,7 @@ export class ChildAnswers extends Context.Service<
       const admissions = yield* Admissions
       const { maxToolResult } = yield* TurnSettings
 
-      const answerNow: (place: RunPlace) => Effect.Effect<StartedTurn, GoOnError, Principal> = Effect.fnUntraced(
+      const answerNow: (run: RunIds) => Effect.Effect<StartedTurn, GoOnError, Principal> = Effect.fnUntraced(
         function* ({ runId, threadId }) {
           const asked = yield* calls.find(threadId, runId)
           const results = (yield* Effect.forEach(asked.open, readResult)).flat()
@@ -73,24 +73,24 @@ export class ChildAnswers extends Context.Service<
       const lastWords = ({ answerId, id }: Run) =>
         Effect.map(store.messages(id), (messages) => messages.find((each) => each.id === answerId)?.content ?? "")
 
-      const afterEnd = Effect.fnUntraced(function* (place: RunPlace) {
-        const above = yield* store.get(place.runId)
+      const afterEnd = Effect.fnUntraced(function* (run: RunIds) {
+        const above = yield* store.get(run.runId)
         if (Option.isNone(above)) return
         // It waits for other tools of the same step.
         if (!isAtRest(above.value.status)) return yield* again("The run above is still at work.")
-        if (above.value.status === "REQUIRES_ACTION") yield* admissions.admit(() => answerNow(place))
+        if (above.value.status === "REQUIRES_ACTION") yield* admissions.admit(() => answerNow(run))
       })
 
       yield* followUps.register(
         typedWorker({
           kind: childEndKind,
-          payload: RunPlace,
+          payload: RunIds,
           // No record waits: the follow-up is stored in the transaction in which the helper's run ends, or before it is cancelled.
-          run: (place) => goesOn(afterEnd(place), "to go on after its helper")
+          run: (run) => goesOn(afterEnd(run), "to go on after its helper")
         })
       )
 
-      return ChildAnswers.of({ goOn: (place) => admissions.admit(() => answerNow(place)) })
+      return ChildAnswers.of({ goOn: (run) => admissions.admit(() => answerNow(run)) })
     })
   )
 }

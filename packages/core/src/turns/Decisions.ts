@@ -15,7 +15,7 @@ import { typedWorker } from "../runs/FollowUpWorker.ts"
 import { FollowUps } from "../runs/FollowUps.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run, RunNotFound } from "../runs/Run.ts"
-import type { RunPlace, ToolResult } from "../tools/ToolCall.ts"
+import type { RunIds, ToolResult } from "../tools/ToolCall.ts"
 import {
   type AlreadyDecided,
   type AskedCalls,
@@ -30,13 +30,13 @@ import { ChildAnswers, goesOn } from "./ChildAnswers.ts"
 import { parentField } from "./ChildRuns.ts"
 import { expiryKind, ExpiryPayload } from "./Expiry.ts"
 import type { PlannedLeg } from "./Leg.ts"
-import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
+import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import type { ShuttingDown } from "./TurnErrors.ts"
 import { decodePlan } from "./TurnPlan.ts"
 import type { DecisionsRequest } from "./TurnRequest.ts"
 
-type Failed = Exclude<AnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided
+type Failed = Exclude<CallAnswerError, AnsweredMeanwhile> | PlanError | RunNotFound | DecisionsRejected | AlreadyDecided
 
 export type DecideError = Failed | ShuttingDown
 
@@ -84,7 +84,7 @@ export class Decisions extends Context.Service<
             return [...runs, ...deeper.flat()]
           })
 
-        const findInside = ({ runId, threadId }: RunPlace) =>
+        const findInside = ({ runId, threadId }: RunIds) =>
           calls.find(threadId, runId).pipe(
             Effect.map((asked): ReadonlyArray<AskedRun> => [asked]),
             Effect.catchTag("RunNotFound", () => Effect.succeed([]))

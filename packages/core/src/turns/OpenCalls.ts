@@ -64,14 +64,14 @@ export interface AskedRun {
   readonly open: ReadonlyArray<OpenCall>
 }
 
-type AnswerOptions = Pick<ToolOutputsRequest, "idempotency" | "stream" | "thinking" | "tools">
+type CallAnswerOptions = Pick<ToolOutputsRequest, "idempotency" | "stream" | "thinking" | "tools">
 
 /** Another caller has answered a call of this run, or the run was cancelled, since this caller read it. */
 export class AnsweredMeanwhile extends Schema.TaggedError<AnsweredMeanwhile>()("AnsweredMeanwhile", {}) {}
 
 export type PlanError = ProviderNotFound | ToolNameTaken | TurnRefused | StoreUnavailable
 
-export type AnswerError =
+export type CallAnswerError =
   | AnsweredMeanwhile
   | PartError
   | ContextTooLong
@@ -84,7 +84,7 @@ export class OpenCalls extends Context.Service<
   {
     /** The answer to the first request with this key. */
     readonly repeated: (
-      key: AnswerOptions["idempotency"]
+      key: CallAnswerOptions["idempotency"]
     ) => Effect.Effect<Option.Option<StartedTurn>, Exclude<RepeatError, ThreadBusy>, Principal>
     readonly find: (
       threadId: ThreadId,
@@ -93,15 +93,15 @@ export class OpenCalls extends Context.Service<
     /** The next leg as it would be. */
     readonly plan: (
       asked: Pick<AskedRun, "run" | "assistantId">,
-      options: AnswerOptions
+      options: CallAnswerOptions
     ) => Effect.Effect<PlannedLeg, PlanError, Principal>
     /** Stores answers to open calls. The next leg begins when no call is open any more. */
     readonly answer: (
       asked: AskedRun,
       leg: PlannedLeg,
       given: ReadonlyArray<ToolResult>,
-      options: AnswerOptions
-    ) => Effect.Effect<StartedTurn, AnswerError, Principal>
+      options: CallAnswerOptions
+    ) => Effect.Effect<StartedTurn, CallAnswerError, Principal>
     /** The run as it waits; the newest leg, if it has gone on meanwhile. */
     readonly waiting: (run: Run) => Effect.Effect<StartedTurn, StoreUnavailable, Principal>
     /** The newest leg of the run. */
@@ -144,7 +144,10 @@ export class OpenCalls extends Context.Service<
         )
       })
 
-      const plan = Effect.fnUntraced(function* (asked: Pick<AskedRun, "run" | "assistantId">, options: AnswerOptions) {
+      const plan = Effect.fnUntraced(function* (
+        asked: Pick<AskedRun, "run" | "assistantId">,
+        options: CallAnswerOptions
+      ) {
         const before = yield* readPlan(asked)
         const model = yield* models.resolve(before.provider, before.model)
         const next = yield* Effect.fromResult(continuePlan(before, options, model))
@@ -159,15 +162,15 @@ export class OpenCalls extends Context.Service<
         return yield* run.status === "REQUIRES_ACTION" ? restedTurn(store, counter, run) : repeats.newest(run)
       })
 
-      const joinRepeated = (repeated: Repeated, { idempotency }: AnswerOptions) =>
+      const joinRepeated = (repeated: Repeated, { idempotency }: CallAnswerOptions) =>
         Effect.catchTag(repeats.join(repeated, idempotency?.fingerprint ?? ""), "ThreadBusy", usedForMessage)
 
       const answer = Effect.fnUntraced(function* (
         asked: AskedRun,
         leg: PlannedLeg,
         given: ReadonlyArray<ToolResult>,
-        options: AnswerOptions
-      ): Effect.fn.Return<StartedTurn, AnswerError, Principal> {
+        options: CallAnswerOptions
+      ): Effect.fn.Return<StartedTurn, CallAnswerError, Principal> {
         const { assistantId, calls, messages, run } = asked
         const source = { kind: "tool_output", threadId: run.threadId, assistantId } as const
         const rewritten = yield* rewriteOutputs(rewriteBy(leg.parts, source), given)
@@ -194,8 +197,8 @@ export class OpenCalls extends Context.Service<
         { assistantId, calls, messages, run }: AskedRun,
         leg: PlannedLeg,
         answers: Omit<Continue, "answerId" | "stream" | "events" | "lease" | "historyTokens" | "admission">,
-        options: AnswerOptions
-      ): Effect.fn.Return<StartedTurn, AnswerError, Principal> {
+        options: CallAnswerOptions
+      ): Effect.fn.Return<StartedTurn, CallAnswerError, Principal> {
         const { model, plan: next } = leg
         const apiKey = yield* keys.find(next.provider)
         yield* metering.ensureCredit(chatCredit)

@@ -11,7 +11,7 @@ import type { Run, RunStatus } from "../runs/Run.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import { withValues } from "../threads/Supplement.ts"
 import { openNow } from "../threads/InnerCalls.ts"
-import type { RunPlace } from "../tools/ToolCall.ts"
+import type { RunIds } from "../tools/ToolCall.ts"
 import type { Message } from "../threads/Message.ts"
 import { withIdentity } from "./Recovery.ts"
 import { decodeExplanation, type LegEnd, terminalEvent } from "./Settlement.ts"
@@ -62,7 +62,7 @@ const endFromRecord = Effect.fnUntraced(function* (
 /** The newest answer of a run. */
 const readAnswer =
   (store: Pick<typeof RunStore.Service, "messages">) =>
-  ({ runId }: RunPlace): Effect.Effect<Message | undefined, StoreUnavailable, Principal> =>
+  ({ runId }: RunIds): Effect.Effect<Message | undefined, StoreUnavailable, Principal> =>
     Effect.map(store.messages(runId), (messages) => messages.at(-1))
 
 /** A turn whose run is at rest. `open` are the calls that it still waits for. */

@@ -8,14 +8,14 @@ import type { ThreadId } from "../primitives/Ids.ts"
 import type { RunNotFound } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { isOfClient, matchToolOutputs, ToolOutputsRejected } from "../tools/ToolRoundTrip.ts"
-import { type AnsweredMeanwhile, type AnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
+import { type AnsweredMeanwhile, type CallAnswerError, type AskedRun, OpenCalls, type PlanError } from "./OpenCalls.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
 import { NothingPending, type ShuttingDown } from "./TurnErrors.ts"
 import type { ToolOutputsRequest } from "./TurnRequest.ts"
 
 /** Everything with which submitted outputs can fail. */
 export type SubmitError =
-  | Exclude<AnswerError, AnsweredMeanwhile>
+  | Exclude<CallAnswerError, AnsweredMeanwhile>
   | PlanError
   | RunNotFound
   | NothingPending

@@ -16,7 +16,7 @@ import type { ContextUsage } from "../prompts/Explanation.ts"
 import type { PromptPart } from "../prompts/PromptPart.ts"
 import type { LogEvent } from "../runs/LogRecords.ts"
 import type { AnsweringAssistant, StopReason } from "../threads/Message.ts"
-import type { OpenCall, Question, RunPlace, ToolCall } from "../tools/ToolCall.ts"
+import type { OpenCall, Question, RunIds, ToolCall } from "../tools/ToolCall.ts"
 import type { ChildRun } from "./ChildRuns.ts"
 import type { IgnoredOption } from "./IgnoredOption.ts"
 
@@ -154,7 +154,7 @@ export interface ApprovalRequired extends Event {
   /** What the tool asks a person in the middle of the call. Absent: the call has not begun. */
   readonly question?: Question
   /** The run of a helper that waits for it; absent: this one. */
-  readonly of?: RunPlace
+  readonly of?: RunIds
 }
 
 /** A part of the turn or a hosted tool tells the reader something. The part defines `type` and `data`. */

@@ -9,7 +9,7 @@ import type { Page } from "../primitives/Page.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { type OpenCall, type Question, type RunPlace, shownQuestion } from "../tools/ToolCall.ts"
+import { type OpenCall, type Question, type RunIds, shownQuestion } from "../tools/ToolCall.ts"
 import { unanswered } from "../threads/InnerCalls.ts"
 
 /** A call that waits for a person's decision. */
@@ -29,7 +29,7 @@ export interface WaitingCall {
   /** Null: it waits as long as its run does. */
   readonly expiresAt: Date | null
   /** The uppermost run that waits for this one, whose helper made the call. Null: none does. */
-  readonly above: RunPlace | null
+  readonly above: RunIds | null
 }
 
 /** How many runs are read at a time. */
@@ -88,7 +88,7 @@ const waitingCall = (
   run: Run,
   { approval, arguments: args, id, name }: OpenCall,
   askedAt: Date,
-  above: RunPlace | null
+  above: RunIds | null
 ): WaitingCall => ({
   threadId: run.threadId,
   assistantId: run.assistantId,

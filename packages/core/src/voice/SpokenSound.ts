@@ -83,17 +83,17 @@ const withinLimit = (sentence: string, most: number): ReadonlyArray<string> => {
 export type Heard = { readonly _tag: "Piece"; readonly bytes: Uint8Array } | { readonly _tag: "EndOfText" }
 
 const beginText = Effect.fnUntraced(function* <R>(
-  places: Semaphore.Semaphore,
+  slots: Semaphore.Semaphore,
   speak: (text: string) => Stream.Stream<Uint8Array, ModelError, R>,
   text: string
 ) {
-  yield* Semaphore.take(places, 1)
+  yield* Semaphore.take(slots, 1)
   const pieces = yield* Queue.bounded<Heard, ModelError | Cause.Done>(waitingPieces)
   const answer = Stream.map(speak(text), (bytes): Heard => ({ _tag: "Piece", bytes }))
   yield* Effect.forkScoped(Stream.runIntoQueue(answer, pieces), { startImmediately: true })
   return Stream.fromQueue(pieces).pipe(
     Stream.concat(Stream.make<[Heard]>({ _tag: "EndOfText" })),
-    Stream.ensuring(Semaphore.release(places, 1))
+    Stream.ensuring(Semaphore.release(slots, 1))
   )
 })
 
@@ -103,9 +103,9 @@ export const speakTexts = <R>(
   speak: (text: string) => Stream.Stream<Uint8Array, ModelError, R>
 ): Stream.Stream<Heard, ModelError, R> =>
   Stream.unwrap(
-    Effect.map(Semaphore.make(requestsAtOnce), (places) =>
+    Effect.map(Semaphore.make(requestsAtOnce), (slots) =>
       texts.pipe(
-        Stream.mapEffect((text) => beginText(places, speak, text)),
+        Stream.mapEffect((text) => beginText(slots, speak, text)),
         Stream.buffer({ capacity: requestsAtOnce }),
         Stream.flatMap((sound) => sound),
         Stream.scoped

@@ -25,7 +25,7 @@ export interface WebResult {
 }
 
 /** What a search engine found, and what that has cost. */
-export interface WebAnswer {
+export interface PagesFound {
   readonly results: ReadonlyArray<WebResult>
   /** US dollars, as the engine reports them or as its plan states them; null: not known. */
   readonly costUsd: number | null
@@ -71,5 +71,5 @@ export interface WebSearchPort {
    * answer is not usable, MUST fail with `SearchFailed`, never with a defect. MUST send one request. MUST buffer a bounded amount of an answer. MUST NOT
    * follow a redirect, nor fetch any page of the results.
    */
-  readonly search: (query: WebQuery) => Effect.Effect<WebAnswer, SearchFailed>
+  readonly search: (query: WebQuery) => Effect.Effect<PagesFound, SearchFailed>
 }

@@ -9,7 +9,7 @@ import type { WebSearchPort } from "./WebSearch.ts"
 export { searchPartName } from "./SearchPart.ts"
 export { defaultSearchSettings, type SearchSettings } from "./SearchSettings.ts"
 export { Source, sourcesIn } from "./Sources.ts"
-export { SearchFailed, type WebAnswer, type WebQuery, type WebResult, type WebSearchPort } from "./WebSearch.ts"
+export { SearchFailed, type PagesFound, type WebQuery, type WebResult, type WebSearchPort } from "./WebSearch.ts"
 
 const over = (engine: WebSearchPort | null) => wingLayers(SearchSettings, searchPart(engine))
 

@@ -49,7 +49,7 @@ export const deliveryWork = (deliveryId: DeliveryId, round: number) =>
     ([work]) => work!
   )
 
-export const placeOfSecret = (ownerId: string, { id }: Pick<Webhook, "id">): string =>
+export const secretContext = (ownerId: string, { id }: Pick<Webhook, "id">): string =>
   JSON.stringify(["webhook", ownerId, id])
 
 export const registerWorkers = Effect.gen(function* () {
@@ -116,7 +116,7 @@ export const registerWorkers = Effect.gen(function* () {
   const validSecrets = Effect.fnUntraced(function* (webhook: Webhook, at: Date) {
     const { ownerId } = yield* Principal
     const valid = webhook.secrets.filter(({ until }) => until === null || until > at)
-    const opened = yield* Effect.forEach(valid, ({ sealed }) => secrets.open(sealed, placeOfSecret(ownerId, webhook)))
+    const opened = yield* Effect.forEach(valid, ({ sealed }) => secrets.open(sealed, secretContext(ownerId, webhook)))
     return opened.filter((secret): secret is Redacted.Redacted<string> => secret !== null)
   })
 

@@ -35,9 +35,9 @@ export class WebhookSender extends Context.Service<
 export class WebhookSecrets extends Context.Service<
   WebhookSecrets,
   {
-    /** `place` is needed to open it again. */
-    readonly seal: (secret: Redacted.Redacted<string>, place: string) => Effect.Effect<string>
-    /** Null: it was sealed for another place, or under a key that the host no longer has. */
-    readonly open: (sealed: string, place: string) => Effect.Effect<Redacted.Redacted<string> | null>
+    /** `context` is needed to open it again. */
+    readonly seal: (secret: Redacted.Redacted<string>, context: string) => Effect.Effect<string>
+    /** Null: it was sealed in another context, or under a key that the host no longer has. */
+    readonly open: (sealed: string, context: string) => Effect.Effect<Redacted.Redacted<string> | null>
   }
 >()("@colloquy/core/webhooks/WebhookSecrets") {}

@@ -20,7 +20,7 @@ import { answeredBefore, IdempotencyConflict, keptAnswer } from "../runs/Answere
 import { ordered } from "../turns/PartFollowUps.ts"
 import type { FollowUpOrder, TurnPart } from "../turns/TurnPart.ts"
 import { TurnParts } from "../turns/TurnParts.ts"
-import { deliveryWork, eventKind, type EventPayload, now, placeOfSecret, registerWorkers } from "./Deliveries.ts"
+import { deliveryWork, eventKind, type EventPayload, now, secretContext, registerWorkers } from "./Deliveries.ts"
 import { newSecret } from "./Signature.ts"
 import {
   Delivery,
@@ -150,14 +150,14 @@ export const layerWebhooks: Layer.Layer<
     const sealed = Effect.fnUntraced(function* (id: WebhookId) {
       const { ownerId } = yield* Principal
       const secret = yield* newSecret
-      return { secret, kept: { sealed: yield* secrets.seal(secret, placeOfSecret(ownerId, { id })), until: null } }
+      return { secret, kept: { sealed: yield* secrets.seal(secret, secretContext(ownerId, { id })), until: null } }
     })
 
     /** The webhook of an answer with its secret, as it was then. */
     const shownAgain = Effect.fnUntraced(function* (webhook: Webhook) {
       const { ownerId } = yield* Principal
       const [kept] = webhook.secrets
-      const secret = kept === undefined ? null : yield* secrets.open(kept.sealed, placeOfSecret(ownerId, webhook))
+      const secret = kept === undefined ? null : yield* secrets.open(kept.sealed, secretContext(ownerId, webhook))
       return secret === null ? yield* new SecretUnreadable({ webhookId: webhook.id }) : { webhook, secret }
     })
 

@@ -224,7 +224,7 @@ describe("a provider without log-probabilities", () => {
       nextToken: () =>
         Effect.sync(() => {
           asked += 1
-          return { places: [], model: null, usage: null }
+          return { positions: [], model: null, usage: null }
         }),
       chat: () =>
         Stream.make(
@@ -313,7 +313,7 @@ describe("Answers.record and Answers.report", () => {
       const error = yield* Effect.flip(
         answers.record({ answer, question: "topic", outcome: "refund", assistantId: theirs.assistantId })
       )
-      assert.strictEqual(error._tag, "OutcomePlaceNotFound")
+      assert.strictEqual(error._tag, "OutcomeScopeNotFound")
       assert.strictEqual((yield* answers.report(assistantId)).cases, 1)
       assert.strictEqual((yield* answers.report(null)).cases, 0)
     }).pipe(asAda, Effect.provide(over([provider])))

@@ -52,7 +52,7 @@ const nextTokenOf = (answer: (prompt: string) => Record<string, number>) => {
     Effect.sync(() => {
       requests.push(request)
       const listed = candidates(answer(request.prompt))
-      return { places: [{ token: listed[0]?.token ?? "", candidates: listed }], model: "m-1", usage }
+      return { positions: [{ token: listed[0]?.token ?? "", candidates: listed }], model: "m-1", usage }
     })
   return { nextToken, requests }
 }
@@ -131,7 +131,7 @@ describe("by the probabilities of tokens", () => {
     Effect.gen(function* () {
       const nextToken: NextTokenDriver = () =>
         Effect.succeed({
-          places: [
+          positions: [
             { token: "\n", candidates: candidates({ "\n": 0.9, Yes: 0.1 }) },
             { token: "No", candidates: candidates({ No: 0.7, Yes: 0.3 }) }
           ],
@@ -240,7 +240,7 @@ describe("by the probabilities of tokens", () => {
       const nextToken: NextTokenDriver = ({ model }) =>
         Effect.sync(() => {
           asked.push(model)
-          return { places: [], model, usage }
+          return { positions: [], model, usage }
         })
       const { chat } = says(() => '{"Yes": 0.9, "No": 0.1}')
       const driver = askOf({ nextToken, chat })
@@ -259,7 +259,7 @@ describe("by the probabilities of tokens", () => {
     "without log-probabilities the model answers in words, the reply says so, and the vain request is paid",
     () =>
       Effect.gen(function* () {
-        const nextToken: NextTokenDriver = () => Effect.succeed({ places: [], model: "m", usage })
+        const nextToken: NextTokenDriver = () => Effect.succeed({ positions: [], model: "m", usage })
         const { chat } = says(() => '{"Yes": 0.9, "No": 0.1}')
         const reply = yield* askOf({ nextToken, chat })(requestFor({ urgent: noul }))
         assert.deepInclude(reply, { method: "stated", estimated: true, model: "m-chat" })

@@ -77,7 +77,7 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
         assert.isNotNull(done.processingStartedAt)
         assert.deepStrictEqual(yield* documents.list({ assistantId }, firstPage), [done])
         assert.deepStrictEqual(yield* documents.list({ threadId }, firstPage), [])
-        const found = yield* documents.search({ place: { threadId }, query: "badger" })
+        const found = yield* documents.search({ scopeId: { threadId }, query: "badger" })
         assert.deepStrictEqual(
           found.excerpts.map(({ document }) => document),
           [done]
@@ -148,11 +148,11 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
         assert.deepStrictEqual(yield* documents.list({ assistantId: bare.assistant.id }, firstPage), [])
         const { assistant, copied } = yield* assistants.clone(from.assistantId, {})
         assert.deepStrictEqual(copied, { documents: 1 })
-        const before = yield* documents.search({ place: { assistantId: from.assistantId }, query: "badgers" })
+        const before = yield* documents.search({ scopeId: { assistantId: from.assistantId }, query: "badgers" })
         yield* assistants.remove(from.assistantId)
         const [copy] = yield* documents.list({ assistantId: assistant.id }, firstPage)
         assert.deepInclude(copy, { status: "completed", filename: "a.txt", chunkCount: 1, sha256: original.sha256 })
-        const after = yield* documents.search({ place: { assistantId: assistant.id }, query: "badgers" })
+        const after = yield* documents.search({ scopeId: { assistantId: assistant.id }, query: "badgers" })
         assert.deepStrictEqual(
           after.excerpts.map(({ semantic }) => semantic),
           before.excerpts.map(({ semantic }) => semantic)
@@ -240,8 +240,8 @@ export const documentStories = (name: string, storage: Layer.Layer<Storage, unkn
           ["DocumentNotFound", documents.chunks(document.id, firstPage)],
           ["DocumentNotFound", documents.remove(document.id)],
           ["ThreadNotFound", documents.list({ threadId }, firstPage)],
-          ["ThreadNotFound", documents.search({ place: { threadId }, query: "badgers" })],
-          ["AssistantNotFound", documents.search({ place: { assistantId }, query: "badgers" })],
+          ["ThreadNotFound", documents.search({ scopeId: { threadId }, query: "badgers" })],
+          ["AssistantNotFound", documents.search({ scopeId: { assistantId }, query: "badgers" })],
           ["ThreadNotFound", documents.upload({ scope, ...file })]
         ]
         for (const [tag, call] of refusals) {

@@ -30,7 +30,7 @@ const laterWith = Effect.fnUntraced(function* (options: RoomOptions, before: Roo
   const room = yield* openRoom(storage, options)
   const search = room.run(
     Effect.map(
-      Documents.use((documents) => documents.search({ place, query: "setts" })),
+      Documents.use((documents) => documents.search({ scopeId: { threadId: place.threadId }, query: "setts" })),
       ({ excerpts, lexicalOnly }) => ({ lexicalOnly, semantic: excerpts.map(({ semantic }) => semantic !== null) })
     )
   )

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { runYielding } from "../../src/primitives/RunYielding.ts"
 import { runSteps } from "../../src/primitives/Steps.ts"
-import { emptyPlace, prepareDocument, type Section } from "@colloquy/core/retrieval"
+import { unknownPosition, prepareDocument, type Section } from "@colloquy/core/retrieval"
 import { preparingDocument } from "../../src/retrieval/Indexing.ts"
 import { estimateTokens } from "../../src/models/EstimateTokens.ts"
 
@@ -24,7 +24,7 @@ const forms: ReadonlyArray<readonly [Section["form"], string]> = [
 for (const [form, text] of forms) {
   it.live(`${text.length} characters as ${form} (${text.slice(0, 12)}…) leave time for others`, () =>
     Effect.gen(function* () {
-      const sections: ReadonlyArray<Section> = [{ ...emptyPlace, form, text }]
+      const sections: ReadonlyArray<Section> = [{ ...unknownPosition, form, text }]
       let turns = 0
       const other = yield* Effect.forkChild(
         Effect.forever(

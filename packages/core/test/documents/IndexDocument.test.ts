@@ -91,7 +91,7 @@ describe("an upload", () => {
       const { document, place, room } = yield* uploaded({})
       yield* tick
       assert.deepInclude(yield* room.run(read(document)), { status: "completed", chunkCount: 1 })
-      const found = yield* room.run(Documents.use((documents) => documents.search({ place, query: "setts" })))
+      const found = yield* room.run(Documents.use((documents) => documents.search({ scopeId: place, query: "setts" })))
       assert.deepStrictEqual((yield* room.run(UsageLedger.use((ledger) => ledger.recent(firstPage)))).days, [])
       assert.strictEqual(found.lexicalOnly, "no_embedding_model")
       assert.deepInclude(found.excerpts[0], { semantic: null })
@@ -106,7 +106,7 @@ describe("an upload", () => {
           Effect.map(embedLetters(request), (answer) => ({ ...answer, usage: { ...noUsage, inputTokens: 7 } }))
       })
       yield* tick
-      yield* room.run(Documents.use((documents) => documents.search({ place, query: "setts" })))
+      yield* room.run(Documents.use((documents) => documents.search({ scopeId: place, query: "setts" })))
       const { days } = yield* room.run(UsageLedger.use((ledger) => ledger.recent(firstPage)))
       assert.deepStrictEqual(
         days.map(({ model, purpose, usage }) => [model, purpose, usage.inputTokens]),
@@ -417,7 +417,7 @@ describe("a process that dies", () => {
           return yield* Effect.forEach(clones, ({ id }) =>
             Effect.gen(function* () {
               const listed = yield* documents.list({ assistantId: id }, firstPage)
-              const found = yield* documents.search({ place: { assistantId: id }, query: "setts" })
+              const found = yield* documents.search({ scopeId: { assistantId: id }, query: "setts" })
               return [listed.length, found.excerpts.length, found.excerpts.every(({ semantic }) => semantic !== null)]
             })
           )

@@ -11,7 +11,7 @@ import {
   type Quota,
   Quotas
 } from "@colloquy/core"
-import { type ImageAnswer, type ImageRequest, type ModelError, noUsage } from "@colloquy/core/adapters"
+import { type ImageReply, type ImageRequest, type ModelError, noUsage } from "@colloquy/core/adapters"
 import { Images, type MediaSettings } from "@colloquy/core/media"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -22,7 +22,7 @@ export const png = (number: number) => Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0
 
 export const cost = 0.04
 
-export const painted = (...images: ReadonlyArray<Uint8Array>): ImageAnswer => ({
+export const painted = (...images: ReadonlyArray<Uint8Array>): ImageReply => ({
   images,
   usage: { ...noUsage, outputTokens: 1_000, costUsd: cost },
   model: null
@@ -33,7 +33,7 @@ export interface PainterOptions {
   readonly model?: ScriptedOptions
   readonly state?: InMemory.State
   readonly stores?: Layer.Layer<InMemory.Stores>
-  readonly paint?: (request: ImageRequest) => Effect.Effect<ImageAnswer, ModelError>
+  readonly paint?: (request: ImageRequest) => Effect.Effect<ImageReply, ModelError>
   /** What is known of the image model. */
   readonly describe?: Provider["describe"]
   readonly settings?: Partial<MediaSettings>

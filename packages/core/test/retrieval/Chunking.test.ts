@@ -1,4 +1,4 @@
-import { type Chunk, type ChunkSize, cutChunks, emptyPlace, ownText, type Section } from "@colloquy/core/retrieval"
+import { type Chunk, type ChunkSize, cutChunks, unknownPosition, ownText, type Section } from "@colloquy/core/retrieval"
 import { estimateTokens } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 const size = (tokens: number, overlap = 0): ChunkSize => ({ tokens, overlap, count: estimateTokens })
 
 const section = (form: Section["form"], text: string, place: Partial<Section> = {}): Section => ({
-  ...emptyPlace,
+  ...unknownPosition,
   ...place,
   form,
   text

@@ -1,5 +1,5 @@
 /** The work of preparing a text for the index grows in line with its length, whatever the text is. */
-import { type Section, emptyPlace, prepareDocument, prepareTurns } from "@colloquy/core/retrieval"
+import { type Section, unknownPosition, prepareDocument, prepareTurns } from "@colloquy/core/retrieval"
 import { assert, describe, it } from "@effect/vitest"
 import { growsInLine, repeated } from "../../../../test/growth.ts"
 import { processorTime } from "../../../../test/processorTime.ts"
@@ -60,7 +60,7 @@ const hostile: ReadonlyArray<readonly [form: Section["form"], what: string, make
 describe("the work grows in line with the text:", () => {
   for (const [form, what, make] of hostile) {
     it(`${form}, ${what}`, () =>
-      growsInLine(make, 20_000, (text) => prepareDocument("t", [{ ...emptyPlace, form, text }], size)))
+      growsInLine(make, 20_000, (text) => prepareDocument("t", [{ ...unknownPosition, form, text }], size)))
   }
 
   it("paragraphs that are sections", () =>
@@ -68,7 +68,7 @@ describe("the work grows in line with the text:", () => {
       (length) => "x".repeat(length),
       4_000,
       ({ length }) => {
-        const section: Section = { ...emptyPlace, form: "prose", text: "A short paragraph." }
+        const section: Section = { ...unknownPosition, form: "prose", text: "A short paragraph." }
         return prepareDocument(
           "t",
           Array.from({ length }, () => section),
@@ -86,7 +86,7 @@ describe("the work grows in line with the text:", () => {
 it("a table of markdown may have more rows than a call has arguments", () => {
   const { chunks } = prepareDocument(
     "t",
-    [{ ...emptyPlace, form: "markdown", text: `a|b\n-|-\n${"1|2\n".repeat(200_000)}` }],
+    [{ ...unknownPosition, form: "markdown", text: `a|b\n-|-\n${"1|2\n".repeat(200_000)}` }],
     size
   )
   assert.isAbove(chunks.length, 1000)
@@ -94,7 +94,11 @@ it("a table of markdown may have more rows than a call has arguments", () => {
 
 it("one step on a line of 5 million characters is short", () => {
   for (const form of ["prose", "lines", "code", "markdown", "table"] as const) {
-    const steps = preparingDocument("t", [{ ...emptyPlace, form, text: repeated("some words. ", 5_000_000) }], size)
+    const steps = preparingDocument(
+      "t",
+      [{ ...unknownPosition, form, text: repeated("some words. ", 5_000_000) }],
+      size
+    )
     // The first hundred steps see the whole line; the others are alike.
     const times = Array.from({ length: 100 }, () => processorTime(() => steps.next()))
     // Collections of garbage may fall into some of them.

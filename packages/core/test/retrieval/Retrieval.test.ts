@@ -15,7 +15,7 @@ import {
   type ChunkHit,
   ChunkIndex,
   joinExcerpts,
-  emptyPlace,
+  unknownPosition,
   prepareDocument,
   prepareTurns,
   Retrieval,
@@ -105,7 +105,7 @@ it.effect("a word of the question that stands in a log is found beside documents
         ["dpkg.txt", "prose", log],
         ["manual.md", "markdown", manual]
       ] as const) {
-        const prepared = prepareDocument(title, [{ ...emptyPlace, form, text }], size)
+        const prepared = prepareDocument(title, [{ ...unknownPosition, form, text }], size)
         yield* index.put({ scope, documentId: yield* newId(DocumentId), vectors: null, ...prepared })
       }
       const { search: find } = yield* Retrieval
@@ -174,7 +174,7 @@ const hit = (
   lexical: score,
   semantic: null,
   chunk: {
-    ...emptyPlace,
+    ...unknownPosition,
     ordinal,
     text,
     repeated: fields.repeated ?? 0,
@@ -187,7 +187,7 @@ const hit = (
 const count = (text: string) => text.length
 
 describe("excerpts", () => {
-  it("of neighbours on a page become one, without what they repeat, with their place in the document", () => {
+  it("of neighbours on a page become one, without what they repeat, with their position in the document", () => {
     const hits = [
       hit(0.9, 4, "two. three. ", { repeated: 5, page: 2, start: 30 }),
       hit(0.5, 3, " one. two. ", { page: 2, start: 19 }),
@@ -207,7 +207,7 @@ describe("excerpts", () => {
           own: "one. two. three. \n\nfour.",
           start: 20,
           end: 44,
-          place: { ...emptyPlace, page: 2 },
+          position: { ...unknownPosition, page: 2 },
           firstOrdinal: 3,
           lastOrdinal: 5,
           score: 0.9,

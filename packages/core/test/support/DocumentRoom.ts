@@ -7,7 +7,7 @@ import { scripted, type ScriptStep } from "@colloquy/testing"
 import { Kernel, type ModelInfo, type Provider, Providers } from "@colloquy/core"
 import { AssistantStore, type ChatRequest, FollowUpStore, ModelError, noUsage } from "@colloquy/core/adapters"
 import { BlobStore, Documents, type DocumentSettings, DocumentStore, TextExtractor } from "@colloquy/core/documents"
-import { ChunkIndex, emptyPlace, type Retrieval, Reranker, type RerankerPort } from "@colloquy/core/retrieval"
+import { ChunkIndex, unknownPosition, type Retrieval, Reranker, type RerankerPort } from "@colloquy/core/retrieval"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -37,7 +37,7 @@ export const bytesOf = (text: string): Stream.Stream<Uint8Array> => Stream.make(
 /** The text of a file as one section. */
 export const readText: typeof TextExtractor.Service.extract = ({ bytes }) =>
   Effect.map(Stream.mkUint8Array(bytes), (all) => [
-    { ...emptyPlace, form: "prose" as const, text: new TextDecoder().decode(all) }
+    { ...unknownPosition, form: "prose" as const, text: new TextDecoder().decode(all) }
   ])
 
 /** How often each letter stands in a text. */

@@ -18,7 +18,7 @@ import {
   SearchFailed,
   type SearchSettings,
   sourcesIn,
-  type WebAnswer,
+  type PagesFound,
   type WebQuery,
   type WebResult,
   WebSearch
@@ -38,7 +38,7 @@ const result = (name: string, fields: Partial<WebResult> = {}): WebResult => ({
 interface SceneOptions {
   readonly steps: ReadonlyArray<ScriptStep>
   /** Null: the host has no engine. */
-  readonly search?: ((query: WebQuery) => Effect.Effect<WebAnswer, SearchFailed>) | null
+  readonly search?: ((query: WebQuery) => Effect.Effect<PagesFound, SearchFailed>) | null
   readonly settings?: Partial<SearchSettings>
   readonly hasOwnSearch?: boolean
   readonly metering?: MeteringPort

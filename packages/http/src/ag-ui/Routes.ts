@@ -21,7 +21,7 @@ import { sha256 } from "../handlers/Hash.ts"
 import { wholeRequest } from "../handlers/MessageFields.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
-import { makeStreamPlace } from "../streams/OpenStreams.ts"
+import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { streamHeaders } from "../streams/Sse.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { HTTPValidationError } from "../wire/Errors.ts"
@@ -77,7 +77,7 @@ const handlers = HttpApiBuilder.group(
     const { parts } = yield* Effect.provideService(bodyContext, Wings, wings)
     const { answer } = yield* makeAgUiTurns
     const { heartbeat } = yield* HttpSettings
-    const takePlace = yield* makeStreamPlace
+    const takeSlot = yield* makeStreamSlot
 
     /** The application may forward the fields of a message of the native API. */
     const wantedBy = (input: RunInput): Result.Result<Wanted, HTTPValidationError> => {
@@ -108,7 +108,7 @@ const handlers = HttpApiBuilder.group(
       Effect.fnUntraced(function* (raw) {
         const { raw: sent, value: input } = yield* read(runBody, raw)
         const wanted = yield* Effect.fromResult(wantedBy(input))
-        yield* takePlace
+        yield* takeSlot
         // A client may answer an interrupt under the id of the run that asked.
         const asked = [raw.params.assistant_id, input.threadId, input.runId, ...(input.resume ?? [])]
         const fingerprint = yield* sha256(JSON.stringify(asked))

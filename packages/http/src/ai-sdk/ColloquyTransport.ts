@@ -82,28 +82,28 @@ export class ColloquyTransport implements ChatTransport<Message> {
     const threadId = this.knownThread(chatId)
     if (threadId !== undefined) {
       const isAgain = trigger === "regenerate-message" || messageId !== undefined
-      const place = isAgain ? await this.findPlace(client, threadId, message, options) : undefined
-      if (place === undefined) return client.messages.stream(threadId, fields, { files })
+      const ids = isAgain ? await this.findMessage(client, threadId, message, options) : undefined
+      if (ids === undefined) return client.messages.stream(threadId, fields, { files })
       if (trigger === "regenerate-message")
-        return client.messages.streamRegenerate(place, { ...this.options.message, ...body })
+        return client.messages.streamRegenerate(ids, { ...this.options.message, ...body })
       if (files.length > 0) throw new Error("An edit takes no new files. Send them with a message of its own.")
-      return client.messages.streamEdit(place, fields)
+      return client.messages.streamEdit(ids, fields)
     }
     const { assistantId } = this.options
-    const place = assistantId === undefined ? {} : { assistant_id: assistantId }
-    return client.messages.streamStateless({ ...fields, ...place }, { files })
+    const asked = assistantId === undefined ? {} : { assistant_id: assistantId }
+    return client.messages.streamStateless({ ...fields, ...asked }, { files })
   }
 
   /**
-   * The stored message of a question in the chat: the one that this transport has sent, one with the chat's id, or the one at the same place
+   * The stored message of a question in the chat: the one that this transport has sent, one with the chat's id, or the one at the same position
    * among the questions. Undefined: there is none, because the message was never stored.
    */
-  private async findPlace(client: Client, threadId: string, { id }: Message, { messages }: SendOptions) {
+  private async findMessage(client: Client, threadId: string, { id }: Message, { messages }: SendOptions) {
     const known = this.questions.get(id)
     if (known !== undefined) return { threadId, messageId: known }
     const stored = (await client.threads.get(threadId)).messages.filter(({ role }) => role === "user")
-    const place = messages.filter(({ role }) => role === "user").length - 1
-    const messageId = (stored.find(({ message_id }) => message_id === id) ?? stored[place])?.message_id
+    const position = messages.filter(({ role }) => role === "user").length - 1
+    const messageId = (stored.find(({ message_id }) => message_id === id) ?? stored[position])?.message_id
     return messageId === undefined ? undefined : { threadId, messageId }
   }
 

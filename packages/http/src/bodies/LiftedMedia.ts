@@ -193,7 +193,7 @@ export class MediaLifter {
     else if (bytes.length > 0) this.text.push(bytes)
   }
 
-  /** The place of the quotation mark that ends the string; the end of the piece if it is not in there. */
+  /** The position of the quotation mark that ends the string; the end of the piece if it is not in there. */
   private endOfString(piece: Uint8Array, start: number): number {
     for (let from = start; ;) {
       const found = piece.indexOf(quote, from)

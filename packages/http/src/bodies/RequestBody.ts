@@ -115,7 +115,7 @@ const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
       const exact = decodeExactly(raw.value ?? null)
       if (Result.isSuccess(exact)) return found.length === 0 ? Result.succeed(exact.success) : Result.fail(found)
       const issues = toProblems(exact.failure.issue, ["body"]).filter((issue) => isExact || isReported(issue))
-      const problems = [...issues.filter((issue) => !found.some((each) => isSamePlace(each, issue))), ...found]
+      const problems = [...issues.filter((issue) => !found.some((each) => isSameLoc(each, issue))), ...found]
       return problems.length > 0
         ? Result.fail(problems)
         : Result.mapError(decodeLoosely(raw.value ?? null), () => problems)
@@ -148,7 +148,7 @@ export const linesBody: Body<ReadonlyArray<string>> = {
 const isReported = ({ loc, type }: ValidationError): boolean =>
   type !== "extra_forbidden" || (loc.length > 2 && exactFields.has(String(loc[1])))
 
-const isSamePlace = (a: ValidationError, b: ValidationError): boolean => a.loc.join("\0") === b.loc.join("\0")
+const isSameLoc = (a: ValidationError, b: ValidationError): boolean => a.loc.join("\0") === b.loc.join("\0")
 
 /** On an endpoint: how its body is decoded, for the guard that reports problems of the whole request. */
 export const DeclaredBody = Context.Reference<Body<unknown> | null>("@colloquy/http/DeclaredBody", {

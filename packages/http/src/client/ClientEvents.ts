@@ -5,27 +5,27 @@
 import type { RunUpdated } from "../wire/InboxRecords.ts"
 import type { StreamEvent } from "../wire/StreamEvents.ts"
 
-/** Where an event belongs. A stream that is read from its middle tells its assistant with the first event that is no delta. */
-export interface EventPlace {
+/** The ids of the run of an event. A stream that is read from its middle tells its assistant with the first event that is no delta. */
+export interface EventIds {
   readonly thread_id: string
   readonly run_id: string
   readonly assistant_id: string | null
 }
 
-/** An event of a stream, with its run and its place. */
-export type ClientEvent = StreamEvent & EventPlace
+/** An event of a stream, with the ids of its run. */
+export type ClientEvent = StreamEvent & EventIds
 
 /** `begin`: what the caller knows of the stream already. */
 export async function* readEvents(
   response: Response,
-  begin: Partial<EventPlace> = {}
+  begin: Partial<EventIds> = {}
 ): AsyncGenerator<ClientEvent, void, undefined> {
-  let place: EventPlace = { thread_id: "", run_id: "", assistant_id: null, ...begin }
+  let ids: EventIds = { thread_id: "", run_id: "", assistant_id: null, ...begin }
   for await (const block of readBlocks(response)) {
     const event = parseEvent(block)
     if (event === null) continue
-    if ("thread_id" in event) place = eventPlace(event)
-    yield { ...place, ...event }
+    if ("thread_id" in event) ids = readIds(event)
+    yield { ...ids, ...event }
   }
 }
 
@@ -61,7 +61,7 @@ const parseEvent = (block: string): StreamEvent | null => {
   return data === undefined ? null : JSON.parse(data)
 }
 
-const eventPlace = ({ assistant_id, run_id, thread_id }: Extract<StreamEvent, { readonly thread_id: string }>) => ({
+const readIds = ({ assistant_id, run_id, thread_id }: Extract<StreamEvent, { readonly thread_id: string }>) => ({
   assistant_id,
   run_id,
   thread_id

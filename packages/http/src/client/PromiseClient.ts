@@ -30,7 +30,7 @@ import type { RunInspection } from "../wire/InspectionRecords.ts"
 import type * as Documents from "../wire/DocumentRecords.ts"
 import { type FileInput, formBody, formFields, type FormPart } from "./FormBody.ts"
 import { readError } from "./ClientErrors.ts"
-import { type EventPlace, readEvents, readUpdates } from "./ClientEvents.ts"
+import { type EventIds, readEvents, readUpdates } from "./ClientEvents.ts"
 
 /** Where the API is, and with which key it is called. */
 export interface ClientOptions {
@@ -155,8 +155,8 @@ const json = async <Record>(answer: Promise<Response>): Promise<Record> =>
   (await (await answer).json()) as Record
 
 /** The request is sent when the first event is asked for. */
-async function* events(send: () => Promise<Response>, place: Partial<EventPlace> = {}) {
-  yield* readEvents(await send(), place)
+async function* events(send: () => Promise<Response>, begin: Partial<EventIds> = {}) {
+  yield* readEvents(await send(), begin)
 }
 
 async function* updates(send: () => Promise<Response>) {
@@ -228,13 +228,13 @@ const threadCalls = (send: Send) => ({
 })
 
 /** Names a message to regenerate or to edit, by its id and that of its thread. */
-export interface MessagePlace {
+export interface MessageIds {
   readonly threadId: string
   readonly messageId: string
 }
 
 const messageCalls = (send: Send) => {
-  const documentsPath = ({ messageId, threadId }: MessagePlace, act: "edit" | "regenerate") =>
+  const messagePath = ({ messageId, threadId }: MessageIds, act: "edit" | "regenerate") =>
     `${pathTo`/threads/${threadId}/messages/${messageId}`}/${act}`
   const post = (
     path: string,
@@ -260,14 +260,14 @@ const messageCalls = (send: Send) => {
     streamStateless: (message: Unstreamed<StatelessMessageRequest>, options: MessageOptions = {}) =>
       events(() => post("/threads/messages", message, true, options)),
     /** Sends the question of a message again; what is given replaces the options of the first time. */
-    regenerate: (place: MessagePlace, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
-      json<Records.MessageResponse>(post(documentsPath(place, "regenerate"), over, false, options)),
-    streamRegenerate: (place: MessagePlace, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
-      events(() => post(documentsPath(place, "regenerate"), over, true, options)),
-    edit: (place: MessagePlace, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
-      json<Records.MessageResponse>(post(documentsPath(place, "edit"), edit, false, options)),
-    streamEdit: (place: MessagePlace, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
-      events(() => post(documentsPath(place, "edit"), edit, true, options))
+    regenerate: (message: MessageIds, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
+      json<Records.MessageResponse>(post(messagePath(message, "regenerate"), over, false, options)),
+    streamRegenerate: (message: MessageIds, over: Unstreamed<RegenerateRequest> = {}, options: TurnOptions = {}) =>
+      events(() => post(messagePath(message, "regenerate"), over, true, options)),
+    edit: (message: MessageIds, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
+      json<Records.MessageResponse>(post(messagePath(message, "edit"), edit, false, options)),
+    streamEdit: (message: MessageIds, edit: Unstreamed<EditRequest>, options: TurnOptions = {}) =>
+      events(() => post(messagePath(message, "edit"), edit, true, options))
   }
 }
 
@@ -321,21 +321,21 @@ const answerCalls = (send: Send) => ({
 })
 
 /** `{ assistantId }` for all threads of an assistant, `{ threadId }` for one thread. */
-export type DocumentPlace = { readonly assistantId: string } | { readonly threadId: string }
+export type DocumentScope = { readonly assistantId: string } | { readonly threadId: string }
 
 const documentCalls = (send: Send) => {
-  const documentPath = (place: DocumentPlace) =>
-    "threadId" in place
-      ? pathTo`/threads/${place.threadId}/documents`
-      : pathTo`/assistants/${place.assistantId}/documents`
+  const documentPath = (scope: DocumentScope) =>
+    "threadId" in scope
+      ? pathTo`/threads/${scope.threadId}/documents`
+      : pathTo`/assistants/${scope.assistantId}/documents`
   return {
-    upload: (place: DocumentPlace, file: FileInput, fields: { readonly metadata?: object } = {}) =>
+    upload: (scope: DocumentScope, file: FileInput, fields: { readonly metadata?: object } = {}) =>
       json<Documents.DocumentRead>(
-        send("POST", documentPath(place), { form: [...formFields(fields), ["file", file]] })
+        send("POST", documentPath(scope), { form: [...formFields(fields), ["file", file]] })
       ),
-    list: (place: DocumentPlace) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", documentPath(place))),
-    search: (place: DocumentPlace, body: Documents.DocumentSearchRequest) =>
-      json<Documents.DocumentExcerpts>(send("POST", `${documentPath(place)}/search`, { body })),
+    list: (scope: DocumentScope) => json<ReadonlyArray<Documents.DocumentRead>>(send("GET", documentPath(scope))),
+    search: (scope: DocumentScope, body: Documents.DocumentSearchRequest) =>
+      json<Documents.DocumentExcerpts>(send("POST", `${documentPath(scope)}/search`, { body })),
     status: (documentId: string) =>
       json<Documents.DocumentStatusResponse>(send("GET", pathTo`/documents/${documentId}/status`)),
     chunks: (documentId: string, query: PageQuery = {}) =>

@@ -7,7 +7,7 @@ import type * as OpenApi from "effect/http-api/OpenApi"
 type Spec = OpenApi.OpenAPISpec
 
 const eventStream = "text/event-stream"
-const placeOfSchemas = "#/components/schemas/"
+const schemasPath = "#/components/schemas/"
 
 /** The names of the schemas that this one names, directly and through others. */
 const namedBy = (schemas: Spec["components"]["schemas"], root: unknown): ReadonlySet<string> => {
@@ -16,8 +16,8 @@ const namedBy = (schemas: Spec["components"]["schemas"], root: unknown): Readonl
     if (typeof value !== "object" || value === null) return
     for (const [key, each] of Object.entries(value)) {
       if (key !== "$ref" || typeof each !== "string") look(each)
-      else if (each.startsWith(placeOfSchemas)) {
-        const name = each.slice(placeOfSchemas.length)
+      else if (each.startsWith(schemasPath)) {
+        const name = each.slice(schemasPath.length)
         if (!names.has(name)) look(schemas[(names.add(name), name)])
       }
     }

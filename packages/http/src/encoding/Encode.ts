@@ -228,7 +228,7 @@ const decisionToWire = ({ arguments: args, at, decision, reason }: Decision) => 
   decided_at: at
 })
 
-/** The calls, each with the place in the content where it was made: behind the text of its step. */
+/** The calls, each with the position in the content where it was made: behind the text of its step. */
 const hostedCallsToWire = (content: string, steps: Message["steps"]) => {
   let offset = 0
   return steps.flatMap(({ hostedResults, text, toolCalls }) => {

@@ -28,12 +28,12 @@ export const statusToWire = (document: Document): Records.DocumentStatusResponse
   processing_completed_at: timestampOrNull(document.processingCompletedAt)
 })
 
-const placeToWire = ({ heading, page, sheet, slide }: Chunk) => ({ heading, page, slide, sheet })
+const positionToWire = ({ heading, page, sheet, slide }: Chunk) => ({ heading, page, slide, sheet })
 
 export const chunkToWire = (chunk: Chunk, tokens: number) => ({
   ordinal: chunk.ordinal,
   text: chunk.text,
-  ...placeToWire(chunk),
+  ...positionToWire(chunk),
   row: chunk.row,
   token_count: tokens
 })
@@ -43,7 +43,7 @@ export const excerptToWire = ({ chunk, document, lexical, score, semantic }: Fou
   filename: document.filename,
   ordinal: chunk.ordinal,
   text: chunk.text,
-  ...placeToWire(chunk),
+  ...positionToWire(chunk),
   score,
   lexical,
   semantic

@@ -30,8 +30,8 @@ export const layer = HttpApiBuilder.group(
           const { recordOfTurn } = yield* answers
           const { outcome, question } = (yield* read(answersBodies.recordOutcome, raw)).value
           const { message_id, thread_id } = raw.params
-          const place = { threadId: ThreadId.make(thread_id), messageId: MessageId.make(message_id) }
-          yield* Effect.mapError(recordOfTurn({ ...place, question, outcome }), toWireError)
+          const ids = { threadId: ThreadId.make(thread_id), messageId: MessageId.make(message_id) }
+          yield* Effect.mapError(recordOfTurn({ ...ids, question, outcome }), toWireError)
           return { message: "The outcome was recorded.", thread_id, message_id, question }
         })
       )

@@ -6,18 +6,18 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
 import type { RunAccepted } from "../wire/InboxRecords.ts"
 import { HttpSettings } from "../HttpSettings.ts"
-import { makeStreamPlace } from "../streams/OpenStreams.ts"
+import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { replyToWire, writeRecord } from "../encoding/Encode.ts"
 import { Wings } from "../wings/Wings.ts"
 
 /**
- * The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. A stream has its place before the turn begins;
+ * The kernel begins a turn whole or not at all, and goes on with it whatever becomes of the reader. A stream has its slot before the turn begins;
  * `discard` runs when the turn does not begin.
  */
 export const delivery = Effect.map(
-  Effect.all([HttpSettings, Wings, makeStreamPlace]),
-  ([{ heartbeat }, wings, takePlace]) =>
+  Effect.all([HttpSettings, Wings, makeStreamSlot]),
+  ([{ heartbeat }, wings, takeSlot]) =>
     <E extends KernelError>(
       start: Effect.Effect<StartedTurn, E, Principal>,
       stream: boolean,
@@ -25,7 +25,7 @@ export const delivery = Effect.map(
     ) => {
       const begun = Effect.mapError(start, (error) => toWireError(error, wings.bodyPath))
       return Effect.flatMap(
-        Effect.onError(stream ? Effect.andThen(takePlace, begun) : begun, () => discard),
+        Effect.onError(stream ? Effect.andThen(takeSlot, begun) : begun, () => discard),
         (turn) => {
           if (turn.open !== undefined)
             return Effect.succeed(HttpServerResponse.jsonUnsafe({ open: turn.open }, { status: 202 }))

@@ -1,7 +1,7 @@
 /** Documents over HTTP: decode, call the use case, encode. A host that has not installed documents answers 501. */
 import { AssistantId, Principal, ThreadId, TokenCounter } from "@colloquy/core"
 import { DocumentId, maximumLimit } from "@colloquy/core/adapters"
-import { type Document, type DocumentPlace, Documents, type DocumentScope, ownText } from "@colloquy/core/wings"
+import { type Document, type DocumentScopeId, Documents, type DocumentScope, ownText } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -16,7 +16,7 @@ import { Links } from "../links/Links.ts"
 import { NotImplemented } from "../wire/Errors.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, given, readPage, writeTimestamp } from "../wire/Fields.ts"
-import { answerContent, type ContentRequest } from "./ContentAnswer.ts"
+import { contentResponse, type ContentRequest } from "./ContentResponse.ts"
 import { writeList } from "../encoding/EncodeList.ts"
 import { chunkToWire, documentToWire, excerptToWire, statusToWire } from "../encoding/EncodeDocuments.ts"
 import { readMetadata } from "./TurnOptions.ts"
@@ -38,27 +38,27 @@ export const layer = HttpApiBuilder.group(
 
     const upload = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], scope: DocumentScope) {
       const use = yield* documents
-      yield* Effect.mapError(use.ensurePlace(placeFromScope(scope)), toWireError)
+      yield* Effect.mapError(use.ensureScope(toScopeId(scope)), toWireError)
       const { raw: body, value } = yield* read(documentBodies.upload, raw)
       const metadata = readMetadata(value.metadata)
       return documentToWire(yield* Effect.mapError(use.attach(keptFile(body), scope, metadata), toWireError))
     })
 
-    const list = Effect.fnUntraced(function* (place: DocumentPlace) {
+    const list = Effect.fnUntraced(function* (scopeId: DocumentScopeId) {
       const { list: listPage } = yield* documents
       const all: Array<Document> = []
       for (let isMore = true; isMore;) {
-        const found = yield* Effect.mapError(listPage(place, { skip: all.length, limit: maximumLimit }), toWireError)
+        const found = yield* Effect.mapError(listPage(scopeId, { skip: all.length, limit: maximumLimit }), toWireError)
         all.push(...found)
         isMore = found.length === maximumLimit
       }
       return yield* writeList(all.map(documentToWire))
     })
 
-    const search = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], place: DocumentPlace) {
+    const search = Effect.fnUntraced(function* (raw: Parameters<typeof read>[1], scopeId: DocumentScopeId) {
       const use = yield* documents
       const { limit, query } = (yield* read(documentBodies.search, raw)).value
-      const asked = { place, query, ...compact({ limit: given(limit) }) }
+      const asked = { scopeId, query, ...compact({ limit: given(limit) }) }
       const { excerpts } = yield* Effect.mapError(use.search(asked), toWireError)
       return {
         excerpts: excerpts.map(excerptToWire),
@@ -75,7 +75,7 @@ export const layer = HttpApiBuilder.group(
     const content = Effect.fnUntraced(function* (id: string, request: ContentRequest) {
       const use = yield* documents
       const document = yield* found(id)
-      const answer = answerContent(document, request)
+      const answer = contentResponse(document, request)
       if (answer._tag === "NotModified") return HttpServerResponse.empty({ status: 304, headers: answer.headers })
       if (answer._tag === "NotSatisfiable") {
         const sentence = `The document has ${document.size} bytes; the range lies behind them.`
@@ -98,10 +98,10 @@ export const layer = HttpApiBuilder.group(
     return handlers
       .handleRaw("uploadToAssistant", (raw) => upload(raw, assistantScope(raw.params)))
       .handleRaw("uploadToThread", (raw) => upload(raw, threadScope(raw.params)))
-      .handle("ofAssistant", ({ params }) => list(placeFromScope(assistantScope(params))))
-      .handle("ofThread", ({ params }) => list(placeFromScope(threadScope(params))))
-      .handleRaw("searchAssistant", (raw) => search(raw, placeFromScope(assistantScope(raw.params))))
-      .handleRaw("searchThread", (raw) => search(raw, placeFromScope(threadScope(raw.params))))
+      .handle("ofAssistant", ({ params }) => list(toScopeId(assistantScope(params))))
+      .handle("ofThread", ({ params }) => list(toScopeId(threadScope(params))))
+      .handleRaw("searchAssistant", (raw) => search(raw, toScopeId(assistantScope(raw.params))))
+      .handleRaw("searchThread", (raw) => search(raw, toScopeId(threadScope(raw.params))))
       .handle("status", ({ params }) => Effect.map(found(params.document_id), statusToWire))
       .handle(
         "remove",
@@ -158,7 +158,7 @@ const threadScope = (params: { readonly thread_id: string }): DocumentScope => (
   threadId: ThreadId.make(params.thread_id)
 })
 
-const placeFromScope = (scope: DocumentScope): DocumentPlace =>
+const toScopeId = (scope: DocumentScope): DocumentScopeId =>
   scope._tag === "Assistant" ? { assistantId: scope.assistantId } : { threadId: scope.threadId }
 
 /** The rules of the body make sure that it has a file, and that the file is kept. */

@@ -5,8 +5,8 @@ import {
   comparisonRecord,
   Evals,
   type NewExperiment,
-  type ScoredPlace,
-  type ScorePlace,
+  type ScoredAnswerIds,
+  type ScorePosition,
   variantRecord
 } from "@colloquy/core/wings"
 import * as Clock from "effect/Clock"
@@ -50,7 +50,7 @@ export const layer = HttpApiBuilder.group(
 
     const recordOutcome = Effect.fnUntraced(function* (
       raw: Parameters<typeof read>[1],
-      at: (score: number) => ScorePlace
+      at: (score: number) => ScorePosition
     ) {
       const { recordJudgeOutcome } = yield* evals
       const { outcome, score } = (yield* read(evalBodies.judged, raw)).value
@@ -58,9 +58,9 @@ export const layer = HttpApiBuilder.group(
       return HttpServerResponse.jsonUnsafe({ message: "The outcome was recorded.", expected, value, outcome })
     })
 
-    const listOutcomes = Effect.fnUntraced(function* (place: ScoredPlace) {
+    const listOutcomes = Effect.fnUntraced(function* (ids: ScoredAnswerIds) {
       const { listJudgeOutcomes } = yield* evals
-      return judgeOutcomesToWire(yield* Effect.mapError(listJudgeOutcomes(place), toWireError))
+      return judgeOutcomesToWire(yield* Effect.mapError(listJudgeOutcomes(ids), toWireError))
     })
 
     return handlers
@@ -235,11 +235,11 @@ export const layer = HttpApiBuilder.group(
           const { idempotency } = yield* readIdempotency(raw, () => value)
           const { comment, score, tags } = value
           const feedback = { score, ...compact({ comment, tags: given(tags) }) }
-          const place = {
+          const ids = {
             threadId: ThreadId.make(raw.params.thread_id),
             messageId: MessageId.make(raw.params.message_id)
           }
-          const kept = yield* Effect.mapError(giveFeedback(place, feedback, idempotency), toWireError)
+          const kept = yield* Effect.mapError(giveFeedback(ids, feedback, idempotency), toWireError)
           return HttpServerResponse.jsonUnsafe(feedbackToWire(kept))
         })
       )

@@ -9,7 +9,7 @@ import { Api } from "../Api.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
 import { withoutLineEnds } from "../streams/LineEnds.ts"
-import { makeStreamPlace } from "../streams/OpenStreams.ts"
+import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { streamHeaders } from "../streams/Sse.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
 import { compact, readInstant } from "../wire/Fields.ts"
@@ -20,7 +20,7 @@ export const layer = HttpApiBuilder.group(
   "inbox",
   Effect.fnUntraced(function* (handlers) {
     const inbox = yield* Inbox
-    const takePlace = yield* makeStreamPlace
+    const takeSlot = yield* makeStreamSlot
     const { heartbeat } = yield* HttpSettings
     return handlers
       .handle("list", ({ query: { assistant_id, cursor, limit = 20, since, status, thread_id } }) =>
@@ -46,7 +46,7 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "events",
         Effect.fnUntraced(function* ({ headers }) {
-          yield* takePlace
+          yield* takeSlot
           const last = headers["last-event-id"]
           const events = yield* Effect.mapError(inbox.events(last === undefined ? null : Number(last)), toWireError)
           const clock = yield* Clock.Clock

@@ -84,12 +84,12 @@ type Start = (
 /** Begins a turn; with files, those become documents of its thread first. */
 const turnStarter = Effect.gen(function* () {
   const turns = yield* Turns
-  const places = { assistants: yield* Assistants, threads: yield* Threads }
+  const services = { assistants: yield* Assistants, threads: yield* Threads }
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const start: Start = (request, files) =>
     documents === null || files.length === 0
       ? turns.start(request)
-      : startWithFiles({ ...places, documents, turns }, request, files)
+      : startWithFiles({ ...services, documents, turns }, request, files)
   return start
 })
 

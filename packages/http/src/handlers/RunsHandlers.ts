@@ -14,7 +14,7 @@ import { toWireError } from "../wire/ErrorStatus.ts"
 import { HttpSettings } from "../HttpSettings.ts"
 import { Wings } from "../wings/Wings.ts"
 import { readIdempotency } from "./Idempotency.ts"
-import { makeStreamPlace } from "../streams/OpenStreams.ts"
+import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { streamResponse } from "../streams/Sse.ts"
 import { bodyReader } from "../wings/BodyReader.ts"
 import { delivery } from "./Delivery.ts"
@@ -32,7 +32,7 @@ export const layer = HttpApiBuilder.group(
     const deliver = yield* delivery
     const { heartbeat } = yield* HttpSettings
     const wings = yield* Wings
-    const takePlace = yield* makeStreamPlace
+    const takeSlot = yield* makeStreamSlot
 
     return handlers
       .handleRaw(
@@ -40,7 +40,7 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(runBodies.submit, raw)
           const stream = raw.query.stream ?? value.stream === true
-          const request = { ...readToolOutputs(value, stream), ...runPlace(raw.params) }
+          const request = { ...readToolOutputs(value, stream), ...toRunIds(raw.params) }
           const repeat = yield* readIdempotency(raw, () => request)
           return yield* deliver(turns.submitToolOutputs({ ...request, ...repeat }), stream)
         })
@@ -60,13 +60,13 @@ export const layer = HttpApiBuilder.group(
         Effect.fnUntraced(function* (raw) {
           const { value } = yield* read(runBodies.decide, raw)
           const stream = raw.query.stream ?? value.stream === true
-          const request = { decisions: value.approvals.map(decisionFromWire), stream, ...runPlace(raw.params) }
+          const request = { decisions: value.approvals.map(decisionFromWire), stream, ...toRunIds(raw.params) }
           const repeat = yield* readIdempotency(raw, () => request)
           return yield* deliver(turns.decide({ ...request, ...repeat }), stream)
         })
       )
       .handle("cancel", ({ params }) => {
-        const { runId, threadId } = runPlace(params)
+        const { runId, threadId } = toRunIds(params)
         return turns.cancel(threadId, runId).pipe(Effect.map(cancelToWire), Effect.mapError(toWireError))
       })
       .handle("list", ({ params, query: { cursor, limit = 20, ...filter } }) =>
@@ -79,14 +79,14 @@ export const layer = HttpApiBuilder.group(
         )
       )
       .handle("get", ({ params }) => {
-        const { runId, threadId } = runPlace(params)
+        const { runId, threadId } = toRunIds(params)
         return turns.report(threadId, runId).pipe(Effect.map(runToWire), Effect.mapError(toWireError))
       })
       .handle(
         "inspect",
         Effect.fnUntraced(function* ({ params }) {
           if (Option.isNone(installed)) return yield* new NotImplemented({ detail })
-          const { runId, threadId } = runPlace(params)
+          const { runId, threadId } = toRunIds(params)
           const found = yield* Effect.mapError(installed.value.inspect(threadId, runId), toWireError)
           return inspectionToWire(runId, found)
         })
@@ -94,11 +94,11 @@ export const layer = HttpApiBuilder.group(
       .handle(
         "events",
         Effect.fnUntraced(function* ({ headers, params, query }) {
-          const { runId, threadId } = runPlace(params)
+          const { runId, threadId } = toRunIds(params)
           const after = yield* firstSequence(headers["last-event-id"], query.after, params.run_id)
           const { run } = yield* Effect.mapError(turns.report(threadId, runId), toWireError)
           if (isOver(run, after)) return HttpServerResponse.empty({ status: 204 })
-          yield* takePlace
+          yield* takeSlot
           const events = yield* Effect.mapError(turns.follow(threadId, runId, after), toWireError)
           return yield* streamResponse({ threadId, runId, assistantId: run.assistantId }, events, { heartbeat, wings })
         })
@@ -109,7 +109,7 @@ export const layer = HttpApiBuilder.group(
 const detail = "The inside of runs is not shown on this server: its host has not installed it."
 
 /** An empty id is what the router makes of a missing one; no run has it. */
-const runPlace = ({ run_id, thread_id }: { readonly run_id: string; readonly thread_id: string }) => ({
+const toRunIds = ({ run_id, thread_id }: { readonly run_id: string; readonly thread_id: string }) => ({
   threadId: ThreadId.make(thread_id),
   runId: RunId.make(run_id)
 })

@@ -68,16 +68,16 @@ export const layer = HttpApiBuilder.group(
         "get",
         Effect.fnUntraced(function* ({ params }) {
           const { get } = yield* schedules
-          return scheduleRecord(yield* Effect.mapError(get(...toPlace(params)), toWireError))
+          return scheduleRecord(yield* Effect.mapError(get(...toIds(params)), toWireError))
         })
       )
       .handleRaw(
         "update",
         Effect.fnUntraced(function* (raw) {
           const { update } = yield* schedules
-          const place = toPlace(raw.params)
-          const value = yield* read(scheduleBodies.update, scheduleBodies.update, raw, yield* problems(place[0]))
-          const changed = update(...place, toChange(value))
+          const ids = toIds(raw.params)
+          const value = yield* read(scheduleBodies.update, scheduleBodies.update, raw, yield* problems(ids[0]))
+          const changed = update(...ids, toChange(value))
           return HttpServerResponse.jsonUnsafe(scheduleRecord(yield* Effect.mapError(changed, toWireError)))
         })
       )
@@ -85,7 +85,7 @@ export const layer = HttpApiBuilder.group(
         "remove",
         Effect.fnUntraced(function* ({ params }) {
           const { remove } = yield* schedules
-          yield* Effect.mapError(remove(...toPlace(params)), toWireError)
+          yield* Effect.mapError(remove(...toIds(params)), toWireError)
           const deleted_at = new Date(yield* Clock.currentTimeMillis).toISOString()
           return { message: "The schedule was deleted.", schedule_id: params.schedule_id, deleted_at }
         })
@@ -96,7 +96,7 @@ export const layer = HttpApiBuilder.group(
           const { run } = yield* schedules
           const key = headers["idempotency-key"]
           const fingerprint = yield* sha256(`schedule ${params.schedule_id}`)
-          return yield* accept(run(...toPlace(params), key === undefined ? undefined : { key, fingerprint }))
+          return yield* accept(run(...toIds(params), key === undefined ? undefined : { key, fingerprint }))
         })
       )
   })
@@ -104,7 +104,7 @@ export const layer = HttpApiBuilder.group(
 
 const detail = "Schedules are not available on this server: its host has not installed them."
 
-const toPlace = (params: { readonly assistant_id: string; readonly schedule_id: string }) =>
+const toIds = (params: { readonly assistant_id: string; readonly schedule_id: string }) =>
   [AssistantId.make(params.assistant_id), ScheduleId.make(params.schedule_id)] as const
 
 const toChange = (body: ScheduleUpdate): Partial<NewSchedule> => ({

@@ -94,7 +94,7 @@ export interface Asked {
   readonly idempotency: IdempotencyKey | null
 }
 
-type Answer = CallToolResult | InputRequiredResult
+type CallResult = CallToolResult | InputRequiredResult
 
 export const makeAssistantTools = Effect.gen(function* () {
   const assistants = yield* Assistants
@@ -138,7 +138,7 @@ export const makeAssistantTools = Effect.gen(function* () {
     return yield* turns.decide({ threadId: thread, runId: run, decisions, stream: true })
   })
 
-  const call: (asked: Asked) => Effect.Effect<Answer | null, never, Principal> = Effect.fnUntraced(
+  const call: (asked: Asked) => Effect.Effect<CallResult | null, never, Principal> = Effect.fnUntraced(
     function* (asked) {
       const id = idIn(asked.name)
       const found = id === null ? Effect.succeed(null) : assistants.get(id)
@@ -187,7 +187,7 @@ const refused = (words: string): CallToolResult => ({ content: [text(words)], is
 const inWords = ({ loc, msg }: { readonly loc: ReadonlyArray<string | number>; readonly msg: string }): string =>
   `${loc.join(".")}: ${msg}.`
 
-const toResult = (reply: TurnReply, canAsk: boolean): Answer => {
+const toResult = (reply: TurnReply, canAsk: boolean): CallResult => {
   const { content, fault, runId, status, threadId, toolCalls } = reply
   if (status === "REQUIRES_ACTION" && canAsk) return question(reply)
   const structuredContent = { thread_id: threadId, run_id: runId, status, answer: content }

@@ -6,7 +6,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 import { HttpSettings } from "../HttpSettings.ts"
 import { inBytes, withHeartbeat } from "../streams/Heartbeat.ts"
-import { makeStreamPlace } from "../streams/OpenStreams.ts"
+import { makeStreamSlot } from "../streams/OpenStreams.ts"
 import { withoutLineEnds } from "../streams/LineEnds.ts"
 import { fromWire } from "./Errors.ts"
 
@@ -18,8 +18,8 @@ export interface Encoder {
 
 const headers = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" }
 
-/** Made with a handler: takes a place for a stream, before anything is stored. */
-export const makeTakePlace = Effect.map(makeStreamPlace, (taken) => Effect.mapError(taken, fromWire))
+/** Made with a handler: takes a slot for a stream, before anything is stored. */
+export const makeTakeSlot = Effect.map(makeStreamSlot, (taken) => Effect.mapError(taken, fromWire))
 
 export const streamAnswer = Effect.fnUntraced(function* (
   { events }: Pick<StartedTurn, "events">,

@@ -61,12 +61,12 @@ export interface AskedTurn {
   readonly asked: Schema.JsonObject | null
 }
 
-interface Placed extends Split {
+interface SplitTurn extends Split {
   readonly developer: ReadonlyArray<string>
 }
 
 /** Where a conversation has only instructions, the last one is the question. */
-const placed = ({ developer, items }: AskedTurn): Placed | undefined => {
+const splitTurn = ({ developer, items }: AskedTurn): SplitTurn | undefined => {
   const found = split(items)
   if (found !== undefined) return { ...found, developer }
   const last = developer.at(-1)
@@ -104,7 +104,7 @@ const joinedSystem = (
   return given.length === 0 ? undefined : [system ?? "", ...given].filter((text) => text !== "").join("\n\n")
 }
 
-const turnRequest = (asked: AskedTurn, { after, before, current, developer }: Placed): TurnRequest => {
+const turnRequest = (asked: AskedTurn, { after, before, current, developer }: SplitTurn): TurnRequest => {
   const media = mediaInItem(current)
   const transcript: Transcript = asked.isTemporary
     ? { before, after, media, developer: [], asked: null }
@@ -159,7 +159,7 @@ const noDocuments = invalid(
 
 export const makeStart = Effect.gen(function* () {
   const turns = yield* Turns
-  const places = { assistants: yield* Assistants, threads: yield* Threads }
+  const services = { assistants: yield* Assistants, threads: yield* Threads }
   const documents = Option.getOrNull(yield* Effect.serviceOption(Documents))
   const { make, undo } = yield* makeMadeAssistants
   const inMemory = yield* HeldMedia
@@ -188,7 +188,7 @@ export const makeStart = Effect.gen(function* () {
   ): Effect.Effect<StartedTurn, StartError | FilesNotReady, Principal> =>
     documents === null || files.length === 0
       ? turns.start(request)
-      : startWithFiles({ ...places, documents, turns }, request, files)
+      : startWithFiles({ ...services, documents, turns }, request, files)
 
   /** The media are there until the turn has ended, or did not begin. */
   const holding = <E, R>(media: Media, begun: Effect.Effect<StartedTurn, E, R>) => {
@@ -204,27 +204,27 @@ export const makeStart = Effect.gen(function* () {
 
   /** Begins the turn, or says why not. `ThreadBusy` is left to the caller, which may begin it on another thread. */
   const start = Effect.fnUntraced(function* (asked: AskedTurn) {
-    const place = placed(asked)
-    if (place === undefined) return yield* noUser
+    const parts = splitTurn(asked)
+    if (parts === undefined) return yield* noUser
     const fault = faultIn(asked, limits.text)
     if (fault !== null) return yield* fault
-    const media = asked.isTemporary ? [] : bytesIn([...place.before, place.current, ...place.after])
+    const media = asked.isTemporary ? [] : bytesIn([...parts.before, parts.current, ...parts.after])
     if (media.length > 0 && documents === null) return yield* noDocuments
     // For a stateless request the kernel makes the assistant, and removes it together with the thread.
     const isNew = asked.threadId === undefined && asked.assistantId === undefined && !asked.isTemporary
     if (isNew) {
       const assistantId = yield* make
-      return yield* Effect.onError(placedAt({ ...asked, assistantId }, place, media), () => undo(assistantId))
+      return yield* Effect.onError(startSplit({ ...asked, assistantId }, parts, media), () => undo(assistantId))
     }
-    return yield* placedAt(asked, place, media)
+    return yield* startSplit(asked, parts, media)
   }, Effect.scoped)
 
-  const placedAt = Effect.fnUntraced(function* (asked: AskedTurn, place: Placed, media: ReadonlyArray<MediaPart>) {
+  const startSplit = Effect.fnUntraced(function* (asked: AskedTurn, parts: SplitTurn, media: ReadonlyArray<MediaPart>) {
     const files =
       documents === null
         ? []
         : yield* Effect.forEach(media, (part, index) => receive(documents, part, index, asked.media))
-    const begun = startTurn(turnRequest(asked, place), files)
+    const begun = startTurn(turnRequest(asked, parts), files)
     return yield* asked.isTemporary && asked.media.size > 0 ? holding(asked.media, begun) : begun
   })
 

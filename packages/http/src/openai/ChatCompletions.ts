@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Metadata } from "@colloquy/core/adapters"
 import { compact } from "../wire/Fields.ts"
-import { makeTakePlace, streamAnswer } from "./Answering.ts"
+import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
 import { ChatBody, readConversation } from "./ChatBody.ts"
 import { cancelled, ChatChunks, chatReply, needsApproval } from "./ChatReply.ts"
@@ -29,7 +29,7 @@ const decode = makeDecoder(ChatBody)
 export const makeChatCompletions = Effect.gen(function* () {
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
-  const takePlace = yield* makeTakePlace
+  const takeSlot = yield* makeTakeSlot
 
   return Effect.gen(function* () {
     const { fields, media } = yield* readRequest
@@ -56,7 +56,7 @@ export const makeChatCompletions = Effect.gen(function* () {
         metadata: readMetadata(body.metadata)
       })
     }
-    if (asked.stream) yield* takePlace
+    if (asked.stream) yield* takeSlot
     const turn = yield* Effect.mapError(start(asked), (error) =>
       error instanceof OpenAiError ? error : fromKernel(error)
     )

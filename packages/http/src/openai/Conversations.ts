@@ -39,7 +39,7 @@ export const makeConversations = Effect.gen(function* () {
   const { start } = yield* makeStart
   const { make, removeThread } = yield* makeMadeAssistants
 
-  const placeFor = Effect.fnUntraced(function* (named: string | undefined) {
+  const assistantFor = Effect.fnUntraced(function* (named: string | undefined) {
     if (named === undefined) return yield* make
     return isUuid(named) ? AssistantId.make(named.toLowerCase()) : yield* noAssistant
   })
@@ -50,7 +50,7 @@ export const makeConversations = Effect.gen(function* () {
     const { items, metadata } = yield* decodeNew(fields)
     const given = yield* Effect.fromResult(conversationIn(items, media, "items"))
     const checked = yield* Effect.fromResult(checkCalls(given.items))
-    const assistantId = yield* Effect.mapError(placeFor(metadata?.["assistant_id"]), toOpenAi)
+    const assistantId = yield* Effect.mapError(assistantFor(metadata?.["assistant_id"]), toOpenAi)
     const thread = yield* Effect.mapError(assistants.createThread(assistantId, { [entry]: { ...metadata } }), (error) =>
       error._tag === "AssistantNotFound" ? noAssistant : fromKernel(error)
     )

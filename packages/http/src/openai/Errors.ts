@@ -8,7 +8,7 @@ import type { RunFault } from "@colloquy/core/adapters"
 import type { ValidationError } from "../wire/Errors.ts"
 import { compact } from "../wire/Fields.ts"
 import { type KernelError, toWireError } from "../wire/ErrorStatus.ts"
-import { ownWingPlace } from "../wings/Wings.ts"
+import { ownBodyPath } from "../wings/Wings.ts"
 
 export class OpenAiError extends Schema.TaggedError<OpenAiError>()("OpenAiError", {
   status: Schema.Int,
@@ -106,13 +106,13 @@ export const fromKernel = (error: KernelError): OpenAiError => {
     case "StoreUnavailable":
       return error.isErasing === true
         ? new OpenAiError({ status: 409, message: error.message, mayRetry: false })
-        : fromWire(toWireError(error, ownWingPlace))
+        : fromWire(toWireError(error, ownBodyPath))
     case "ProviderNotFound":
     case "ModelNotNamed":
     case "AssistantNotFound":
       return new OpenAiError({ status: 404, message: error.message, param: "model", code: "model_not_found" })
     default:
-      return fromWire(toWireError(error, ownWingPlace))
+      return fromWire(toWireError(error, ownBodyPath))
   }
 }
 

@@ -17,7 +17,7 @@ import { errorResponse, fromWire, OpenAiError } from "./Errors.ts"
 type Response = HttpServerResponse.HttpServerResponse
 
 /** The endpoint as the guards get it: they read its annotations. */
-const placeFor = (scope: KeyScope) => ({
+const endpointFor = (scope: KeyScope) => ({
   // Every endpoint is one of this type but for how its handlers are called, and nothing is called here.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   endpoint: HttpApiEndpoint.get("openai", "/v1").annotate(NeedsScope, scope) as unknown as HttpApiEndpoint.Top,
@@ -44,7 +44,7 @@ export const makeGuarded = Effect.gen(function* () {
   const rateLimit = yield* RateLimit
 
   return <R>(scope: KeyScope, handler: Effect.Effect<Response, OpenAiError, R | Principal>) => {
-    const place = placeFor(scope)
+    const endpoint = endpointFor(scope)
     return Effect.gen(function* () {
       const request = withBearerKey(yield* HttpServerRequest)
       const context = yield* Effect.context<Exclude<R, Principal> | HttpRouter.Provided>()
@@ -54,14 +54,14 @@ export const makeGuarded = Effect.gen(function* () {
         return Effect.catchTag(handler, "OpenAiError", (error) => Effect.succeed(errorResponse(error)))
       })
       const counted = Effect.flatMap(Principal, (principal) =>
-        rateLimit(Effect.provideContext(Effect.provideService(inside, Principal, principal), context), place).pipe(
+        rateLimit(Effect.provideContext(Effect.provideService(inside, Principal, principal), context), endpoint).pipe(
           Effect.catch(refused),
           Effect.provideService(Principal, principal),
           Effect.provideContext(context)
         )
       )
       const answer = yield* Effect.catch(
-        authorization.apiKey(counted, { ...place, credential: Redacted.make(request.headers["x-api-key"] ?? "") }),
+        authorization.apiKey(counted, { ...endpoint, credential: Redacted.make(request.headers["x-api-key"] ?? "") }),
         refused
       ).pipe(Effect.provideService(HttpServerRequest, request))
       return isAdmitted || answer.status !== 429 ? answer : tooMany(answer.headers["retry-after"])

@@ -4,7 +4,8 @@
  */
 import { RunId, ThreadId } from "@colloquy/core"
 
-export interface ResponsePlace {
+/** What the id of a response holds. */
+export interface ResponseIds {
   readonly threadId: ThreadId
   readonly runId: RunId
   readonly leg: number
@@ -15,13 +16,13 @@ const hexFromUuid = (uuid: string): string => uuid.replaceAll("-", "")
 const uuidFromHex = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/u, "$1-$2-$3-$4-$5")
 
 /** `resp_`, thread, run; behind them the leg, where it is not the first. */
-export const writeResponseId = ({ leg, runId, threadId }: ResponsePlace): string =>
+export const writeResponseId = ({ leg, runId, threadId }: ResponseIds): string =>
   `resp_${hexFromUuid(threadId)}${hexFromUuid(runId)}${leg === 0 ? "" : leg.toString(16)}`
 
 const response = /^resp_([0-9a-f]{32})([0-9a-f]{32})([1-9a-f][0-9a-f]{0,3})?$/u
 
 /** Null: no response has such an id. */
-export const readResponseId = (id: string): ResponsePlace | null => {
+export const readResponseId = (id: string): ResponseIds | null => {
   const [, thread, run, leg = "0"] = response.exec(id) ?? []
   return thread === undefined || run === undefined
     ? null

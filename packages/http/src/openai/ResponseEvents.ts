@@ -61,7 +61,7 @@ export class ResponseEvents {
     return this.tell(type, { response: responseRecord(this.parts) })
   }
 
-  private get place() {
+  private get position() {
     return { item_id: writeItemId("msg", this.messageId), output_index: 0, content_index: 0 }
   }
 
@@ -72,13 +72,13 @@ export class ResponseEvents {
       this.tell("response.output_item.added", {
         output_index: 0,
         item: messageItem(this.messageId, null, "in_progress")
-      }) + this.tell("response.content_part.added", { ...this.place, part: textPart("") })
+      }) + this.tell("response.content_part.added", { ...this.position, part: textPart("") })
     )
   }
 
   private delta(text: string): string {
     this.text = (this.text ?? "") + text
-    return this.tell("response.output_text.delta", { ...this.place, delta: text, logprobs: [] })
+    return this.tell("response.output_text.delta", { ...this.position, delta: text, logprobs: [] })
   }
 
   /** The text that counts is that of the end: markers that name nothing are gone. */
@@ -86,12 +86,12 @@ export class ResponseEvents {
     if (this.text === null) return ""
     const annotations = responseAnnotations(supplements)
     const added = annotations.map((annotation, annotation_index) =>
-      this.tell("response.output_text.annotation.added", { ...this.place, annotation_index, annotation })
+      this.tell("response.output_text.annotation.added", { ...this.position, annotation_index, annotation })
     )
     return (
       added.join("") +
-      this.tell("response.output_text.done", { ...this.place, text, logprobs: [] }) +
-      this.tell("response.content_part.done", { ...this.place, part: textPart(text, annotations) }) +
+      this.tell("response.output_text.done", { ...this.position, text, logprobs: [] }) +
+      this.tell("response.content_part.done", { ...this.position, part: textPart(text, annotations) }) +
       this.tell("response.output_item.done", {
         output_index: 0,
         item: messageItem(this.messageId, text, status, annotations)
@@ -105,22 +105,22 @@ export class ResponseEvents {
     return event.toolCalls
       .filter(({ approval }) => approval === undefined)
       .map((call, index) => {
-        const place = { item_id: writeItemId("fc", this.messageId, index), output_index: first + index }
+        const position = { item_id: writeItemId("fc", this.messageId, index), output_index: first + index }
         const item = (status: string, text: string) =>
           callItem(this.messageId, { ...call, arguments: text }, index, status)
         return (
           this.tell("response.output_item.added", {
-            output_index: place.output_index,
+            output_index: position.output_index,
             item: item("in_progress", "")
           }) +
-          this.tell("response.function_call_arguments.delta", { ...place, delta: call.arguments }) +
+          this.tell("response.function_call_arguments.delta", { ...position, delta: call.arguments }) +
           this.tell("response.function_call_arguments.done", {
-            ...place,
+            ...position,
             name: call.name,
             arguments: call.arguments
           }) +
           this.tell("response.output_item.done", {
-            output_index: place.output_index,
+            output_index: position.output_index,
             item: item("completed", call.arguments)
           })
         )

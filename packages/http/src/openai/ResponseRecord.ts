@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../wire/Json.ts"
 import { responseAnnotations } from "./Annotations.ts"
-import { writeConversationId, writeItemId, type ResponsePlace, writeResponseId } from "./Ids.ts"
+import { writeConversationId, writeItemId, type ResponseIds, writeResponseId } from "./Ids.ts"
 import { endLeg } from "./StoredTurns.ts"
 
 export type ResponseStatus = "incomplete" | "queued" | "in_progress" | "completed" | "failed" | "cancelled"
@@ -43,7 +43,7 @@ export const readAskedOrEmpty = (kept: unknown): Asked =>
   }))
 
 export interface ResponseParts {
-  readonly place: ResponsePlace
+  readonly ids: ResponseIds
   readonly asked: Asked
   readonly isStored: boolean
   readonly status: ResponseStatus
@@ -115,9 +115,9 @@ const toolToResponse = ({ description, name, parameters, strict }: ToolDefinitio
 })
 
 export const responseRecord = (parts: ResponseParts) => {
-  const { asked, createdAt, fault, place, status } = parts
+  const { asked, createdAt, fault, ids, status } = parts
   return {
-    id: writeResponseId(place),
+    id: writeResponseId(ids),
     object: "response",
     created_at: Math.floor(createdAt.getTime() / 1000),
     status,
@@ -132,8 +132,8 @@ export const responseRecord = (parts: ResponseParts) => {
     model: parts.model,
     output: parts.output,
     parallel_tool_calls: true,
-    previous_response_id: place.leg === 0 ? asked.previous : writeResponseId({ ...place, leg: place.leg - 1 }),
-    ...(asked.isConversation ? { conversation: { id: writeConversationId(place.threadId) } } : {}),
+    previous_response_id: ids.leg === 0 ? asked.previous : writeResponseId({ ...ids, leg: ids.leg - 1 }),
+    ...(asked.isConversation ? { conversation: { id: writeConversationId(ids.threadId) } } : {}),
     reasoning: { effort: null, summary: null },
     store: parts.isStored,
     temperature: null,
@@ -165,7 +165,7 @@ export const cutBy = (reason: TurnReply["stopReason"], calls: Calls = []): Respo
 }
 
 /** What of a response is known before its run begins. */
-export type Beginning = Pick<ResponseParts, "place" | "asked" | "isStored" | "tools">
+export type Beginning = Pick<ResponseParts, "ids" | "asked" | "isStored" | "tools">
 
 export const begun = (beginning: Beginning, model: string, createdAt: Date, status: ResponseStatus): ResponseParts => ({
   ...beginning,
@@ -227,18 +227,18 @@ const isJsonObject = Schema.is(Schema.JsonObject)
 
 /** A response as the store has it, of the answers of its run. One is missing while nothing of its leg is stored. */
 export const ofStored = (
-  place: ResponsePlace,
+  ids: ResponseIds,
   run: Run,
   asked: Asked,
   answers: ReadonlyArray<Message>
 ): ResponseParts | null => {
-  if (place.leg > run.leg) return null
-  const leg = endLeg(answers, place.leg, run.leg)
+  if (ids.leg > run.leg) return null
+  const leg = endLeg(answers, ids.leg, run.leg)
   const message = answers[leg]
-  const before = answers.slice(place.leg, leg)
+  const before = answers.slice(ids.leg, leg)
   const isLast = run.leg === leg
   const running = isLast && !isAtRest(run.status)
-  const beginning = { place, asked, isStored: true, tools: toolsIn(run) }
+  const beginning = { ids, asked, isStored: true, tools: toolsIn(run) }
   const model = `${message?.provider ?? run.provider}/${message?.model ?? run.model}`
   if (running || message === undefined) {
     const status = run.status === "QUEUED" ? "queued" : running ? "in_progress" : statusOfRun[run.status]
@@ -275,4 +275,4 @@ const statusOfRun: { readonly [Status in RunStatus]: ResponseStatus } = {
   CANCELLED: "cancelled"
 }
 
-export const placeOfTurn = ({ runId, threadId }: StartedTurn, leg: number): ResponsePlace => ({ threadId, runId, leg })
+export const responseIds = ({ runId, threadId }: StartedTurn, leg: number): ResponseIds => ({ threadId, runId, leg })

@@ -18,11 +18,11 @@ import * as Schema from "effect/Schema"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { isRecord } from "../wire/Json.ts"
 import { compact } from "../wire/Fields.ts"
-import { makeTakePlace, streamAnswer } from "./Answering.ts"
+import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { type AskedTurn, makeStart } from "./AskedTurn.ts"
 import { newConversationPlace, withIgnored } from "./ChatCompletions.ts"
 import { fromFault, fromKernel, invalid, OpenAiError } from "./Errors.ts"
-import { readConversationId, readResponseId, type ResponsePlace } from "./Ids.ts"
+import { readConversationId, readResponseId, type ResponseIds } from "./Ids.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 import {
   ignoredOptions,
@@ -41,7 +41,7 @@ import {
   begun,
   type Beginning,
   ofReply,
-  placeOfTurn,
+  responseIds,
   responseRecord
 } from "./ResponseRecord.ts"
 import { developerIn, isDeleted, isLast, transcriptItems, questionInRun, upTo, waitingIn } from "./StoredTurns.ts"
@@ -76,11 +76,11 @@ export const makeResponses = Effect.gen(function* () {
   const assistants = yield* Assistants
   const { cancel, start } = yield* makeStart
   const findModel = yield* makeModelNames
-  const takePlace = yield* makeTakePlace
+  const takeSlot = yield* makeTakeSlot
 
-  const load = Effect.fnUntraced(function* (place: Pick<ResponsePlace, "threadId">, missing: OpenAiError) {
+  const load = Effect.fnUntraced(function* (ids: Pick<ResponseIds, "threadId">, missing: OpenAiError) {
     const found = yield* threads
-      .get(place.threadId)
+      .get(ids.threadId)
       .pipe(Effect.mapError((error) => (error._tag === "ThreadNotFound" ? missing : fromKernel(error))))
     const assistant = yield* Effect.mapError(assistants.get(found.thread.assistantId), fromKernel)
     return { ...found, assistant }
@@ -93,14 +93,13 @@ export const makeResponses = Effect.gen(function* () {
     const isStored = body.store !== false
     if (typeof previous === "string") {
       if (conversation !== null && conversation !== undefined) return yield* bothNamed
-      const place = readResponseId(previous)
+      const ids = readResponseId(previous)
       const missing = noPrevious(previous)
-      if (place === null) return yield* missing
-      const found = yield* load(place, missing)
-      if (isDeleted(found.thread, place) || questionInRun(found.messages, place.runId) === undefined)
-        return yield* missing
-      const isCopied = !isStored || !isLast(found.messages, place)
-      return { ...found, messages: isCopied ? upTo(found.messages, place) : found.messages, isCopied }
+      if (ids === null) return yield* missing
+      const found = yield* load(ids, missing)
+      if (isDeleted(found.thread, ids) || questionInRun(found.messages, ids.runId) === undefined) return yield* missing
+      const isCopied = !isStored || !isLast(found.messages, ids)
+      return { ...found, messages: isCopied ? upTo(found.messages, ids) : found.messages, isCopied }
     }
     if (conversation === null || conversation === undefined) return null
     const id = typeof conversation === "string" ? conversation : conversation.id
@@ -146,7 +145,7 @@ export const makeResponses = Effect.gen(function* () {
     return yield* Effect.mapError(start(turn), (error) => (error instanceof OpenAiError ? error : fromKernel(error)))
   })
 
-  const nextLeg = (wanted: Wanted, { runId, threadId }: ResponsePlace) => {
+  const nextLeg = (wanted: Wanted, { runId, threadId }: ResponseIds) => {
     const outputs = wanted.conversation.items.flatMap(({ item }) =>
       item.role === "tool" ? [{ toolCallId: item.toolCallId, output: item.output }] : []
     )
@@ -204,18 +203,18 @@ export const makeResponses = Effect.gen(function* () {
     const outputs = conversation.items.filter(({ item }) => item.role === "tool")
     const ignored = ignoredOptions(fields, ResponseBody.fields)
     const isStored = body.store !== false
-    if (body.stream === true) yield* takePlace
+    if (body.stream === true) yield* takeSlot
     if (before !== null && waiting !== null && outputs.length > 0) {
       if (outputs.length < conversation.items.length || conversation.developer.length > 0) return yield* outputsAlone
       const question = questionInRun(before.messages, waiting.runId)
       const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
       const turn = yield* nextLeg(wanted, waiting)
-      const beginning = { place: placeOfTurn(turn, waiting.leg), asked, isStored, tools: tools.tools }
+      const beginning = { ids: responseIds(turn, waiting.leg), asked, isStored, tools: tools.tools }
       return yield* answer(turn, beginning, body, [...ignored, ...ofTheRun(body, asked)])
     }
     const asked = askedBy(body)
     const turn = yield* newTurn(wanted, asked)
-    const beginning = { place: placeOfTurn(turn, 0), asked, isStored, tools: tools.tools }
+    const beginning = { ids: responseIds(turn, 0), asked, isStored, tools: tools.tools }
     return yield* answer(turn, beginning, body, [...ignored, ...settingsWithoutEffect(turn.ignored, body)])
   })
 })

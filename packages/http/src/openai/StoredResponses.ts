@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type * as Scope from "effect/Scope"
-import { makeTakePlace, streamAnswer } from "./Answering.ts"
+import { makeTakeSlot, streamAnswer } from "./Answering.ts"
 import { withIgnored } from "./ChatCompletions.ts"
 import { fromKernel, invalid, OpenAiError } from "./Errors.ts"
 import { readResponseId } from "./Ids.ts"
@@ -21,44 +21,44 @@ export const makeStoredResponses = Effect.gen(function* () {
   const turns = yield* Turns
   const threads = yield* Threads
   const { removeThread } = yield* makeMadeAssistants
-  const takePlace = yield* makeTakePlace
+  const takeSlot = yield* makeTakeSlot
 
   const find = Effect.fnUntraced(function* (id: string) {
-    const place = readResponseId(id)
-    if (place === null) return yield* missing(id)
-    const { threadId } = place
+    const ids = readResponseId(id)
+    if (ids === null) return yield* missing(id)
+    const { threadId } = ids
     const found = yield* threads
       .get(threadId)
       .pipe(Effect.mapError((error) => (error._tag === "ThreadNotFound" ? missing(id) : fromKernel(error))))
     const { run } = yield* turns
-      .report(threadId, place.runId)
+      .report(threadId, ids.runId)
       .pipe(Effect.mapError((error) => (error._tag === "RunNotFound" ? missing(id) : fromKernel(error))))
     const question = questionInRun(found.messages, run.id)
     const asked = readAskedOrEmpty(question === undefined ? null : keptTranscript(question)?.asked)
     const answers = answersInRun(found.messages, run.id)
-    const parts = ofStored(place, run, asked, answers)
-    if (parts === null || isDeleted(found.thread, place)) return yield* missing(id)
-    return { ...found, place, run, asked, parts, isNewest: endLeg(answers, place.leg, run.leg) === run.leg }
+    const parts = ofStored(ids, run, asked, answers)
+    if (parts === null || isDeleted(found.thread, ids)) return yield* missing(id)
+    return { ...found, ids, run, asked, parts, isNewest: endLeg(answers, ids.leg, run.leg) === run.leg }
   })
 
   const get = Effect.fnUntraced(function* (
     id: string
   ): Effect.fn.Return<HttpServerResponse.HttpServerResponse, OpenAiError, Principal | HttpServerRequest | Scope.Scope> {
-    const { asked, isNewest, parts, place, run } = yield* find(id)
+    const { asked, isNewest, parts, ids, run } = yield* find(id)
     const query = new URLSearchParams((yield* HttpServerRequest).url.split("?", 2)[1] ?? "")
     if (query.get("stream") !== "true") return HttpServerResponse.jsonUnsafe(responseRecord(parts))
     if (!isNewest) return yield* overtaken
-    yield* takePlace
-    const { threadId, runId } = place
+    yield* takeSlot
+    const { threadId, runId } = ids
     const events = yield* Effect.mapError(turns.follow(threadId, runId, run.legStart - 1), fromKernel)
-    const encoder = new ResponseEvents({ place, asked, isStored: true, tools: toolsIn(run) })
+    const encoder = new ResponseEvents({ ids, asked, isStored: true, tools: toolsIn(run) })
     const answer = yield* streamAnswer({ events }, encoder, Effect.void)
     return withIgnored(answer, query.has("starting_after") ? ["starting_after"] : [])
   })
 
   const remove = Effect.fnUntraced(function* (id: string) {
-    const { place, thread } = yield* find(id)
-    const marked = yield* Effect.mapError(threads.update(place.threadId, { [deletedKey(place)]: true }), fromKernel)
+    const { ids, thread } = yield* find(id)
+    const marked = yield* Effect.mapError(threads.update(ids.threadId, { [deletedKey(ids)]: true }), fromKernel)
     const { messages } = yield* Effect.mapError(threads.get(thread.id), fromKernel)
     const isConversation = marked.metadata?.["conversation"] !== undefined
     if (!isConversation && isForgotten({ thread: marked, messages }))
@@ -67,8 +67,8 @@ export const makeStoredResponses = Effect.gen(function* () {
   })
 
   const cancel = Effect.fnUntraced(function* (id: string) {
-    const { place } = yield* find(id)
-    yield* Effect.mapError(turns.cancel(place.threadId, place.runId), fromKernel)
+    const { ids } = yield* find(id)
+    yield* Effect.mapError(turns.cancel(ids.threadId, ids.runId), fromKernel)
     return HttpServerResponse.jsonUnsafe(responseRecord((yield* find(id)).parts))
   })
 

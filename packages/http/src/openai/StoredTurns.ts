@@ -1,15 +1,15 @@
 /** A stored thread as OpenAI's clients see it: which response was the last one, what waits for outputs, and the whole as a transcript. Pure. */
 import type { Message, Thread } from "@colloquy/core"
 import type { ThreadWithMessages } from "@colloquy/core/adapters"
-import type { ResponsePlace } from "./Ids.ts"
+import type { ResponseIds } from "./Ids.ts"
 import type { ReadItem } from "./Transcript.ts"
 import { keptTranscript } from "./TranscriptPart.ts"
 
 /** The answer messages of a run, one for each leg. */
-export const answersInRun = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): ReadonlyArray<Message> =>
+export const answersInRun = (messages: ReadonlyArray<Message>, runId: ResponseIds["runId"]): ReadonlyArray<Message> =>
   messages.filter((message) => message.runId === runId && message.role === "assistant")
 
-export const questionInRun = (messages: ReadonlyArray<Message>, runId: ResponsePlace["runId"]): Message | undefined =>
+export const questionInRun = (messages: ReadonlyArray<Message>, runId: ResponseIds["runId"]): Message | undefined =>
   messages.find((message) => message.runId === runId && message.role === "user")
 
 /** The client has no part in what comes after this leg: it waited for people's decisions alone. */
@@ -26,13 +26,13 @@ export const endLeg = (answers: ReadonlyArray<Message>, from: number, newest = a
 }
 
 /** Whether nothing was said after this response. */
-export const isLast = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): boolean => {
+export const isLast = (messages: ReadonlyArray<Message>, { leg, runId }: ResponseIds): boolean => {
   const answers = answersInRun(messages, runId)
   return messages.at(-1)?.runId === runId && answers.length === endLeg(answers, leg) + 1
 }
 
 /** The run that waits for outputs, and the leg that they begin. */
-export const waitingIn = (messages: ReadonlyArray<Message>): ResponsePlace | null => {
+export const waitingIn = (messages: ReadonlyArray<Message>): ResponseIds | null => {
   const last = messages.at(-1)
   if (last?.status !== "REQUIRES_ACTION" || last.runId === null) return null
   return { threadId: last.threadId, runId: last.runId, leg: answersInRun(messages, last.runId).length }
@@ -43,7 +43,7 @@ export const developerIn = (messages: ReadonlyArray<Message>): ReadonlyArray<str
   messages.flatMap((message) => (message.role === "user" ? (keptTranscript(message)?.developer ?? []) : []))
 
 /** All messages up to a response, itself included. */
-export const upTo = (messages: ReadonlyArray<Message>, { leg, runId }: ResponsePlace): ReadonlyArray<Message> => {
+export const upTo = (messages: ReadonlyArray<Message>, { leg, runId }: ResponseIds): ReadonlyArray<Message> => {
   const answers = answersInRun(messages, runId)
   const answer = answers[endLeg(answers, leg)]
   return answer === undefined ? messages : messages.slice(0, messages.indexOf(answer) + 1)
@@ -90,9 +90,9 @@ export const transcriptItems = (messages: ReadonlyArray<Message>): ReadonlyArray
 }
 
 /** Under which name a thread's metadata say that a response was deleted. */
-export const deletedKey = ({ leg, runId }: ResponsePlace): string => `deleted_response_${runId}_${leg}`
+export const deletedKey = ({ leg, runId }: ResponseIds): string => `deleted_response_${runId}_${leg}`
 
-export const isDeleted = ({ metadata }: Thread, place: ResponsePlace): boolean => metadata?.[deletedKey(place)] === true
+export const isDeleted = ({ metadata }: Thread, ids: ResponseIds): boolean => metadata?.[deletedKey(ids)] === true
 
 /** Whether every response of the thread was deleted, so that nothing of it is to be kept. */
 export const isForgotten = ({ messages, thread }: ThreadWithMessages): boolean => {

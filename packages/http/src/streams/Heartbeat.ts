@@ -86,7 +86,7 @@ const tell = Effect.fnUntraced(function* <A>({ clock, encode, events, interval }
   )
 })
 
-/** Begins at the event of that place, and goes on when there is room. */
+/** Begins at that event of the batch, and goes on when there is room. */
 const writeBatch = <A>(
   batch: ReadonlyArray<A>,
   start: number,

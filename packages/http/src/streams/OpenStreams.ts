@@ -1,5 +1,5 @@
 /**
- * The streams of events that are open in this process. A request takes its place before anything is stored for it, and keeps it until it is over.
+ * The streams of events that are open in this process. A request takes its slot before anything is stored for it, and keeps it until it is over.
  * Where there are many streams, each waits a little after a piece and then gets all that came meanwhile: what they cost together does not rise with
  * their number, and other requests go between.
  */
@@ -14,15 +14,15 @@ import { ServiceUnavailable } from "../wire/Errors.ts"
 const few = 500
 /** Milliseconds of a pause for each stream: a thousand streams get twenty pieces a second, five thousand four. */
 const pauseOfEach = 0.05
-/** Seconds after which a client that found no place may ask again. */
+/** Seconds after which a client that found no slot may ask again. */
 const secondsToRetry = 5
 
 class Count {
   private readonly byOwner = new Map<OwnerId, number>()
   private open = 0
 
-  /** An owner may have as many as are left for all others, so no owner takes the last place. */
-  private hasPlace(owner: OwnerId, limit: number): boolean {
+  /** An owner may have as many as are left for all others, so no owner takes the last slot. */
+  private hasSlot(owner: OwnerId, limit: number): boolean {
     return (this.byOwner.get(owner) ?? 0) < limit - this.open
   }
 
@@ -36,7 +36,7 @@ class Count {
   readonly take = (limit: number): Effect.Effect<void, ServiceUnavailable, Principal | Scope.Scope> =>
     Effect.flatMap(Principal, ({ ownerId }) => {
       const taken = Effect.suspend(() => {
-        if (!this.hasPlace(ownerId, limit)) return Effect.fail(noPlace)
+        if (!this.hasSlot(ownerId, limit)) return Effect.fail(noSlot)
         this.add(ownerId, 1)
         return Effect.void
       })
@@ -49,7 +49,7 @@ class Count {
   }
 }
 
-const noPlace = new ServiceUnavailable({
+const noSlot = new ServiceUnavailable({
   detail:
     "This server carries as many streams as it can. Come back after the time in Retry-After, or ask without a stream.",
   retry_after: secondsToRetry
@@ -58,7 +58,7 @@ const noPlace = new ServiceUnavailable({
 /** One for the process, because its streams share one event loop. */
 export const OpenStreams = Context.Reference<Count>("@colloquy/http/OpenStreams", { defaultValue: () => new Count() })
 
-/** Made with a handler: takes a place for a stream until the request is over. */
-export const makeStreamPlace = Effect.map(Effect.all([HttpSettings, OpenStreams]), ([{ streams }, open]) =>
+/** Made with a handler: takes a slot for a stream until the request is over. */
+export const makeStreamSlot = Effect.map(Effect.all([HttpSettings, OpenStreams]), ([{ streams }, open]) =>
   open.take(streams)
 )

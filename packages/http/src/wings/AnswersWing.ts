@@ -45,13 +45,13 @@ const aboutQuestions = (asked: unknown) =>
   })
 
 /** Fields of the message by the kernel's names. */
-const places: Readonly<Record<string, Path>> = { provider: ["llm_provider"], model: ["model_name"] }
-const ownPlaces = new Set(["questions", "state"])
+const fieldPaths: Readonly<Record<string, Path>> = { provider: ["llm_provider"], model: ["model_name"] }
+const ownOptions = new Set(["questions", "state"])
 
 const wirePath = (path: Path): Path => {
   const [first] = path
-  if (first === undefined || ownPlaces.has(String(first))) return ["system_one", ...path]
-  return places[first] ?? path
+  if (first === undefined || ownOptions.has(String(first))) return ["system_one", ...path]
+  return fieldPaths[first] ?? path
 }
 
 /** With the order of options beside each choice whose object does not keep it. */
@@ -94,7 +94,7 @@ export const answersWing: Wing = {
     problems: (fields, raw) =>
       isGiven(fields["system_one"]) ? [...aboutQuestions(fields["system_one"]), ...aboutFields(fields, raw)] : [],
     options: ({ system_one }) => (system_one ? withOrders(system_one) : null),
-    place: wirePath
+    bodyPath: wirePath
   },
   fields: ({ answer }) => ({ system_one: toWire(answer) })
 }

@@ -28,7 +28,7 @@ const generation = (kind: "image" | "video", title: string, options: MessageWord
             .map((name) => problem([name], "missing", `Field required when ${field} is auto`))
         : [],
     options,
-    place: ([first, ...rest]) => places[first ?? ""]?.(kind, rest) ?? [field]
+    bodyPath: ([first, ...rest]) => bodyPaths[first ?? ""]?.(kind, rest) ?? [field]
   }
 }
 
@@ -52,7 +52,7 @@ const generated: Pick<Wing, "fields" | "event"> = {
 }
 
 /** Where the options of a part stand in the message. */
-const places: Readonly<Record<string, (kind: string, rest: Path) => Path>> = {
+const bodyPaths: Readonly<Record<string, (kind: string, rest: Path) => Path>> = {
   provider: (kind) => [`${kind}_model_provider`],
   model: (kind) => [`${kind}_model_name`],
   config: (kind, rest) => [`${kind}_config`, ...rest]

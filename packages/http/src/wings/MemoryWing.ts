@@ -41,7 +41,7 @@ export const memoryWing: Wing = {
         citation: (memory_response_citation ?? memory_citation) === true
       }
     },
-    place: () => ["memory"]
+    bodyPath: () => ["memory"]
   },
   fields: memoryFields,
   event: memoryEvent

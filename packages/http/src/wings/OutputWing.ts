@@ -28,7 +28,7 @@ export const outputWing: Wing = {
       schema: output_schema ?? null,
       ...(output_name == null ? {} : { name: output_name })
     }),
-    place: wirePath
+    bodyPath: wirePath
   },
   fields: ({ answer }) => {
     const output = outputIn(answer)

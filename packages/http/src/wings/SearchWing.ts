@@ -32,7 +32,7 @@ export const searchWing: Wing = {
     asked,
     needsModel: true,
     options: () => ({ mode: "Auto" }),
-    place: () => ["web_search"]
+    bodyPath: () => ["web_search"]
   },
   fields: ({ answer }) => {
     const sources = sourcesIn(answer)

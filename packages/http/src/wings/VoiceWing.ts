@@ -109,7 +109,7 @@ export const voiceWing: Wing = {
       const [recording] = files.flatMap(({ outcome }) => (outcome._tag === "Recorded" ? [outcome.recorded] : []))
       return recording === undefined ? (voice ?? null) : { ...voice, recording }
     },
-    place: wirePath
+    bodyPath: wirePath
   },
   fields: (kept, urlOf) => ({ voice_records: voiceRecords(kept, urlOf) }),
   event: voiceEvent

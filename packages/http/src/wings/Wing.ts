@@ -45,7 +45,7 @@ export interface MessageWords {
   /** What the part is told (`TurnRequest.options`) when a field asks for it. */
   readonly options: (fields: MessageFields, raw: RawBody) => Schema.Json
   /** The field that a problem in these options is about. Absent: the options have the names of the wire. */
-  readonly place?: (path: Path) => Path
+  readonly bodyPath?: (path: Path) => Path
 }
 
 /** The values that a part keeps, null where it keeps none. */

@@ -173,13 +173,13 @@ export const makeWings = (wings: ReadonlyArray<Wing>, urlOf: UrlOf): typeof Wing
 const pathAmong =
   (wings: ReadonlyMap<string, Wing>): BodyPath =>
   (part, path) => {
-    const place = wings.get(part)?.message?.place
-    if (place !== undefined) return place(path)
+    const bodyPath = wings.get(part)?.message?.bodyPath
+    if (bodyPath !== undefined) return bodyPath(path)
     return path.length === 0 ? [part] : path
   }
 
 /** For refusals of the kernel's own parts alone. */
-export const ownWingPlace = pathAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
+export const ownBodyPath = pathAmong(new Map(ownWings.map((wing) => [wing.part, wing])))
 
 const isJsonObject = Schema.is(Schema.JsonObject)
 

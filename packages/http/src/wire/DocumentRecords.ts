@@ -46,12 +46,12 @@ export const DocumentDeleteResponse = Schema.Struct({
   deleted_at: Timestamp
 }).annotate({ identifier: "DocumentDeleteResponse" })
 
-/** Where in its file a text stands; null: the file has no such places. */
-const place = { heading: text, page: integer, slide: integer, sheet: text }
+/** Where in its file a text stands; null: the file has no such positions. */
+const position = { heading: text, page: integer, slide: integer, sheet: text }
 
 export const DocumentChunks = Schema.Struct({
   chunks: Schema.Array(
-    Schema.Struct({ ordinal: Schema.Int, text: Schema.String, ...place, row: integer, token_count: Schema.Int })
+    Schema.Struct({ ordinal: Schema.Int, text: Schema.String, ...position, row: integer, token_count: Schema.Int })
   ),
   total: Schema.Int
 }).annotate({ identifier: "DocumentChunks" })
@@ -72,7 +72,7 @@ export const DocumentExcerpts = Schema.Struct({
       filename: Schema.String,
       ordinal: Schema.Int,
       text: Schema.String,
-      ...place,
+      ...position,
       /** 0 to 1; comparable within one search only. */
       score: Schema.Finite,
       lexical: Schema.NullOr(Schema.Finite),

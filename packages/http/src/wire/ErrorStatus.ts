@@ -171,7 +171,7 @@ const table = {
   KeyNotFound: notFound,
   ModelNotFound: notFound,
   AnswersNotFound: notFound,
-  OutcomePlaceNotFound: notFound,
+  OutcomeScopeNotFound: notFound,
   MemoryNotFound: notFound,
   MemoryUnusable: (error) => invalid(contentProblem(error)),
   MemoryLinesUnusable: (error) => invalid(...lineProblems(error)),

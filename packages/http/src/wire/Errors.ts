@@ -168,7 +168,7 @@ export type ValidationError = typeof ValidationError.Type
 const inWords = (problems: ReadonlyArray<ValidationError>): string =>
   problems.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ")
 
-/** 422: fields are wrong; each with its place. */
+/** 422: fields are wrong; each with its path. */
 export class HTTPValidationError extends Schema.Error<HTTPValidationError>("HTTPValidationError")(
   { detail: Schema.Array(ValidationError) },
   { httpApiStatus: 422, description: "Every problem of the request" }

@@ -124,7 +124,7 @@ export const EvalCase = Schema.Struct({
   instructions: Schema.NullOr(Schema.String),
   /** What the question asks for in the place of words, as a message does. */
   ...askedFields,
-  /** The question's place when the case was made of a stored turn. The thread may be gone. */
+  /** The ids of the question's message when the case was made of a stored turn. The thread may be gone. */
   source: Schema.NullOr(Schema.Struct({ thread_id: Id, message_id: Id })),
   created_at: Timestamp,
   updated_at: Timestamp
@@ -381,7 +381,7 @@ export const FeedbackList = Schema.Struct({
 }).annotate({ identifier: "FeedbackList" })
 
 export const JudgeOutcomeRequest = Schema.Struct({
-  /** The place of the judge's score among the scores, from 0. */
+  /** The position of the judge's score among the scores, from 0. */
   score: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
   /** What is true: yes or no as true and false, or one of the judge's options. */
   outcome: Schema.Union([Schema.Boolean, Schema.String])

@@ -170,7 +170,7 @@ const RetrievedExcerpt = Schema.Struct({
   document_id: Schema.String,
   filename: Schema.String,
   page: integer,
-  /** The place in the document's text, in UTF-16 units; null: it was indexed by an older version. */
+  /** The position in the document's text, in UTF-16 units; null: it was indexed by an older version. */
   start: integer,
   end: integer,
   score: Schema.Finite,
@@ -181,7 +181,7 @@ const RetrievedExcerpt = Schema.Struct({
 const Citation = Schema.Struct({
   /** The excerpt: `retrieved[index]`. Of a memory: `retrieved_memories[index]`. */
   index: Schema.Int,
-  /** The place of the marker in `content`, in UTF-16 units. */
+  /** The position of the marker in `content`, in UTF-16 units. */
   start: Schema.Int,
   end: Schema.Int,
   /** Absent: an excerpt. */

@@ -4,12 +4,12 @@
  */
 import { readFileSync } from "node:fs"
 import { filesIn, findFiles, type GuideFiles, isFolder, isReference, linkTarget, read } from "./GuideFiles.ts"
-import { type Frame, layout, lostPage, type PageLink, searchResults, withPlaces } from "./GuideLayout.ts"
+import { type Frame, layout, lostPage, type PageLink, searchResults, withHeadings } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
 import { makeSearch, splitSections } from "./GuideSearch.ts"
 
 /** The response for a path below `/docs/guide`. Null: there is no such page. */
-export interface GuideAnswer {
+export interface GuideContent {
   readonly type: string
   readonly text: string
 }
@@ -87,7 +87,7 @@ const makeGuide = () => {
     return { up, api, title, query, contents, current: path === null ? null : pageHref(path) }
   }
 
-  const found = (query: string, way: Way): GuideAnswer => {
+  const found = (query: string, way: Way): GuideContent => {
     const results = searchResults(
       query,
       search(query),
@@ -96,7 +96,7 @@ const makeGuide = () => {
     return { type: html, text: layout(makeFrame(way, "Search", null, query), results) }
   }
 
-  const renderPage = (path: string, way: Way): GuideAnswer => {
+  const renderPage = (path: string, way: Way): GuideContent => {
     const title = titles.get(path) ?? path
     const content = titles.has(path) ? pageContent(path, way.up) : fileContent(path, way.up)
     return { type: html, text: layout(makeFrame(way, title, path), content) }
@@ -109,7 +109,7 @@ const makeGuide = () => {
       const address = files.findAddress(target.path)
       return address === undefined ? null : up + address + target.anchor
     })
-    return withPlaces(content)
+    return withHeadings(content)
   }
 
   /** An example, or a folder of examples. */
@@ -123,9 +123,9 @@ const makeGuide = () => {
     return `${heading}<ul>${items.join("\n")}</ul>`
   }
 
-  const pages = new Map<string, GuideAnswer | null>()
+  const pages = new Map<string, GuideContent | null>()
 
-  const made = (address: string, way: Way): GuideAnswer | null => {
+  const made = (address: string, way: Way): GuideContent | null => {
     const type = served.get(address)
     if (type !== undefined) {
       return { type, text: readFileSync(new URL(`../../src/guide/${address}`, import.meta.url), "utf8") }
@@ -137,7 +137,7 @@ const makeGuide = () => {
   }
 
   /** Only addresses of existing pages are cached. */
-  const answer = (address: string, way: Way, query: string | null): GuideAnswer | null => {
+  const answer = (address: string, way: Way, query: string | null): GuideContent | null => {
     if (query !== null && query.trim() !== "" && files.pages.length > 0) return found(query.trim(), way)
     const key = `${way.api} ${address}`
     const known = pages.get(key)
@@ -148,7 +148,7 @@ const makeGuide = () => {
   }
 
   /** `llms.txt`, with the addresses of the pages on this server. */
-  const list = (): GuideAnswer | null => {
+  const list = (): GuideContent | null => {
     if (files.pages.length === 0) return null
     const text = read("llms.txt").replaceAll(/\]\(([^)]*)\)/gu, (whole, link: string) => {
       const address = files.findAddress(link)
@@ -158,7 +158,7 @@ const makeGuide = () => {
   }
 
   /** A page for a reader who followed a wrong address: the search with the words of that address. */
-  const lost = (address: string, way: Way): GuideAnswer | null => {
+  const lost = (address: string, way: Way): GuideContent | null => {
     if (files.pages.length === 0) return null
     const query = address
       .replaceAll(/\.md$|[^\p{L}\p{N}]+/gu, " ")
@@ -183,7 +183,11 @@ interface GuideRequest {
 }
 
 /** Links are relative, so that a proxy may add a path of its own before them. Null: there is no guide. */
-export const guideAnswer = ({ api, path, query }: GuideRequest): (GuideAnswer & { readonly status: number }) | null => {
+export const guideContent = ({
+  api,
+  path,
+  query
+}: GuideRequest): (GuideContent & { readonly status: number }) | null => {
   guide ??= makeGuide()
   const depth = path.split("/").length - 2
   const up = path === "" ? "guide/" : "../".repeat(depth) || "./"
@@ -195,7 +199,7 @@ export const guideAnswer = ({ api, path, query }: GuideRequest): (GuideAnswer & 
   return lost === null ? null : { ...lost, status: 404 }
 }
 
-export const guideList = (): GuideAnswer | null => (guide ??= makeGuide()).list()
+export const guideList = (): GuideContent | null => (guide ??= makeGuide()).list()
 
 /** A path that cannot be decoded names no page. */
 const decoded = (rest: string): string => {

@@ -43,13 +43,13 @@ const contentsHtml = ({ contents, current }: Frame): string =>
     .join("\n")
 
 /** How many sections a page has before its list of them is shown. */
-const fewestPlaces = 3
+const fewestHeadings = 3
 
 /** The page with the list of its sections behind its title. */
-export const withPlaces = (html: string): string => {
-  const places = [...html.matchAll(/<h2 id="([^"]*)">(.*?)<\/h2>/gu)]
-  if (places.length < fewestPlaces) return html
-  const items = places.map(
+export const withHeadings = (html: string): string => {
+  const headings = [...html.matchAll(/<h2 id="([^"]*)">(.*?)<\/h2>/gu)]
+  if (headings.length < fewestHeadings) return html
+  const items = headings.map(
     ([, id = "", words = ""]) => `<li><a href="#${id}">${words.replaceAll(/<[^<>]*>/gu, "")}</a></li>`
   )
   const list = `<nav class="places" aria-label="On this page"><ul>${items.join("\n")}</ul></nav>`

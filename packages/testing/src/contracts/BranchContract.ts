@@ -90,7 +90,7 @@ export const branchContract = (test: ContractTest): void => {
       const cut = { ...(yield* readCut(source.id)), keeps }
       assert.deepStrictEqual(yield* runs.forkThread({ from: cut, thread, once: null }), done)
       const copies = yield* storedMessages(thread.id)
-      assert.deepStrictEqual(copies.map(withoutPlace), before.slice(0, keeps).map(withoutPlace))
+      assert.deepStrictEqual(copies.map(withoutIds), before.slice(0, keeps).map(withoutIds))
       assert.strictEqual(new Set([...copies, ...before].map(({ id }) => id)).size, keeps + before.length)
       assert.deepStrictEqual(Option.getOrThrow(yield* threads.get(thread.id)), thread)
       const { summary } = Option.getOrThrow(yield* (yield* AssistantStore).ofThread(thread.id))
@@ -142,7 +142,7 @@ export const branchContract = (test: ContractTest): void => {
       assert.deepStrictEqual(yield* runs.rewindThread(order), done)
       assert.deepStrictEqual(yield* storedMessages(thread.id), before.slice(0, keeps))
       const kept = yield* storedMessages(keptAs)
-      assert.deepStrictEqual(kept.map(withoutPlace), before.map(withoutPlace))
+      assert.deepStrictEqual(kept.map(withoutIds), before.map(withoutIds))
       assert.deepStrictEqual(
         kept.slice(keeps).map(({ id }) => id),
         before.slice(keeps).map(({ id }) => id)
@@ -196,7 +196,7 @@ export const branchContract = (test: ContractTest): void => {
       const cancelled = before.map((each): Message =>
         each.status === "REQUIRES_ACTION" ? { ...each, status: "CANCELLED" } : each
       )
-      assert.deepStrictEqual(kept.map(withoutPlace), cancelled.map(withoutPlace))
+      assert.deepStrictEqual(kept.map(withoutIds), cancelled.map(withoutIds))
       assert.deepStrictEqual(
         kept.slice(keeps).map(({ id }) => id),
         before.slice(keeps).map(({ id }) => id)
@@ -303,7 +303,7 @@ export const branchContract = (test: ContractTest): void => {
     )
     assert.deepStrictEqual(started.history.older, { messages: 0, tokens: 0 })
     expectTag(yield* runs.begin(begin), "Started")
-    assert.deepStrictEqual((yield* storedMessages(keptAs)).map(withoutPlace), before.map(withoutPlace))
+    assert.deepStrictEqual((yield* storedMessages(keptAs)).map(withoutIds), before.map(withoutIds))
     assert.strictEqual((yield* storedRun(before[5]?.runId ?? begin.run.id)).threadId, keptAs)
   })
 
@@ -370,7 +370,7 @@ const forkRequest = (source: Thread, messageId: MessageId | null) =>
   )
 
 /** What a copy has in common with its original. */
-const withoutPlace = ({ id: _id, threadId: _thread, ...message }: Message) => message
+const withoutIds = ({ id: _id, threadId: _thread, ...message }: Message) => message
 
 const importedMessages = (threadId: ThreadId, count: number): Effect.Effect<ReadonlyArray<NewMessage>> =>
   Effect.forEach(Array.from({ length: count }), (_, index) =>

@@ -1,6 +1,6 @@
 /** The contract of `ChunkIndex`. Terms and impacts are written by hand, so that the expected ranking is easy to see. */
 import { DocumentId, firstPage, newId } from "@colloquy/core/adapters"
-import { emptyPlace, prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
+import { unknownPosition, prepareTurns, termsByLanguage } from "@colloquy/core/retrieval"
 import {
   type Chunk,
   ChunkIndex,
@@ -65,9 +65,9 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
       hits.map((hit) => [hit.documentId, hit.chunk.ordinal]),
       expected.map(([documentId, ordinal]) => [documentId, ordinal])
     )
-    hits.forEach((hit, place) => {
-      assert.approximately(hit?.lexical ?? 0, expected[place]?.[2] ?? 0, 1e-9)
-      assert.approximately(hit.score, (expected[place]?.[2] ?? 0) / expected[0][2], 1e-9)
+    hits.forEach((hit, index) => {
+      assert.approximately(hit?.lexical ?? 0, expected[index]?.[2] ?? 0, 1e-9)
+      assert.approximately(hit.score, (expected[index]?.[2] ?? 0) / expected[0][2], 1e-9)
       assert.isNull(hit.semantic)
     })
     assert.deepStrictEqual(
@@ -292,7 +292,7 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
       meaning.map(({ chunk: { ordinal } }) => ordinal),
       [1, 0, 3, 2]
     )
-    meaning.forEach(({ semantic }, place) => assert.approximately(semantic ?? 9, [1, 0.8, 0.6, 0][place] ?? 9, 1e-3))
+    meaning.forEach(({ semantic }, index) => assert.approximately(semantic ?? 9, [1, 0.8, 0.6, 0][index] ?? 9, 1e-3))
     const both = yield* search({
       scopes: [document.scope],
       terms: english("kettle"),
@@ -302,7 +302,7 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
       both.map(({ chunk: { ordinal } }) => ordinal),
       [0, 1, 3, 2]
     )
-    both.forEach(({ score }, place) => assert.approximately(score, [0.9, 0.75, 0.3, 0][place] ?? 9, 1e-3))
+    both.forEach(({ score }, index) => assert.approximately(score, [0.9, 0.75, 0.3, 0][index] ?? 9, 1e-3))
   })
 
   test("MUST NOT compare vectors of another model, another length or another owner", function* () {
@@ -426,7 +426,7 @@ const english = (...terms: ReadonlyArray<string>): ChunkSearch["terms"] => new M
 const newScope = Effect.map(newId(DocumentId), (id) => SearchScope.make(`scope:${id}`))
 
 const chunk = (ordinal: number, text: string, fields: Partial<Chunk> = {}): Chunk => ({
-  ...emptyPlace,
+  ...unknownPosition,
   ordinal,
   text,
   repeated: 0,

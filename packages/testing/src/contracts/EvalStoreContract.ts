@@ -51,12 +51,12 @@ const sample = Effect.fnUntraced(function* (fields: Partial<EvalCase> = {}) {
 
 const awkward = "nul \0 and half a pair \ud800"
 
-const feedback = Effect.fnUntraced(function* (place: Thread, fields: Partial<Feedback> = {}) {
+const feedback = Effect.fnUntraced(function* (thread: Thread, fields: Partial<Feedback> = {}) {
   const made: Feedback = {
-    threadId: place.id,
+    threadId: thread.id,
     messageId: yield* newId(MessageId),
     runId: null,
-    assistantId: place.assistantId,
+    assistantId: thread.assistantId,
     assistantVersion: 3,
     model: "m",
     score: 1,
@@ -68,12 +68,12 @@ const feedback = Effect.fnUntraced(function* (place: Thread, fields: Partial<Fee
   return made
 })
 
-const onlineScore = Effect.fnUntraced(function* (place: Thread, fields: Partial<OnlineScore> = {}) {
+const onlineScore = Effect.fnUntraced(function* (thread: Thread, fields: Partial<OnlineScore> = {}) {
   const made: OnlineScore = {
     runId: yield* newId(RunId),
-    threadId: place.id,
+    threadId: thread.id,
     messageIds: [yield* newId(MessageId), yield* newId(MessageId)],
-    assistantId: place.assistantId,
+    assistantId: thread.assistantId,
     passed: true,
     scores: [],
     error: null,

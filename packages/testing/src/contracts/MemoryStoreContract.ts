@@ -14,7 +14,7 @@ import {
   type MemorySource,
   MemoryStore,
   mostConfirmations,
-  type SessionPlace
+  type SessionPosition
 } from "@colloquy/core/wings"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -150,7 +150,7 @@ export const memoryStoreSuite = (
       assert.deepStrictEqual(yield* apply(otherAssistant, [toAdd(theirs)]), [{ event: "Added", id: theirs.id }])
     })
 
-    test("MUST return the memories beside a place of a session, in the order of speaking and then of storing, each once", function* () {
+    test("MUST return the memories beside a position of a session, in the order of speaking and then of storing, each once", function* () {
       const store = yield* MemoryStore
       const assistantId = yield* openAssistant
       const letters = ["a", "b", "c", "d", "e", "f"]
@@ -160,8 +160,8 @@ export const memoryStoreSuite = (
       yield* apply(assistantId, [
         toAdd(yield* sampleMemory(assistantId, { content: "learned", session: "s", saidAt: moment(2), source }))
       ])
-      const contents = Effect.fnUntraced(function* (places: ReadonlyArray<SessionPlace>, reach: number) {
-        return (yield* store.beside(assistantId, places, reach)).map(({ content }) => content).join("")
+      const contents = Effect.fnUntraced(function* (positions: ReadonlyArray<SessionPosition>, reach: number) {
+        return (yield* store.beside(assistantId, positions, reach)).map(({ content }) => content).join("")
       })
       const beside = (session: string, second: number, id: MemoryId | null, reach: number) =>
         contents([{ session, at: moment(second), id }], reach)
@@ -169,8 +169,8 @@ export const memoryStoreSuite = (
       assert.strictEqual(yield* beside("s", 99, null, 2), "ef")
       assert.strictEqual(yield* beside("s", 3, said[3]?.id ?? null, 1), "de")
       assert.strictEqual(yield* beside("nobody", 2, null, 2), "")
-      const places = [0, 1, 5].map((second) => ({ session: "s", at: moment(second), id: null }))
-      assert.strictEqual(yield* contents(places, 1), "abcf")
+      const positions = [0, 1, 5].map((second) => ({ session: "s", at: moment(second), id: null }))
+      assert.strictEqual(yield* contents(positions, 1), "abcf")
       // Said at one moment: the order of storing counts, and a new one comes last.
       const [first] = yield* addSession(assistantId, "at once", ["g", "h", "i"], () => null)
       assert.strictEqual(yield* beside("at once", 0, null, 2), "hi")
@@ -647,10 +647,10 @@ const addSession = Effect.fnUntraced(function* (
   assistantId: AssistantId,
   session: string,
   contents: ReadonlyArray<string>,
-  saidAt: (place: number) => Date | null = (place) => moment(place)
+  saidAt: (index: number) => Date | null = (index) => moment(index)
 ) {
-  const memories = yield* Effect.forEach(contents, (content, place) =>
-    sampleMemory(assistantId, { content, session, saidAt: saidAt(place) })
+  const memories = yield* Effect.forEach(contents, (content, index) =>
+    sampleMemory(assistantId, { content, session, saidAt: saidAt(index) })
   )
   yield* apply(
     assistantId,

@@ -122,7 +122,7 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
       const store = yield* OutcomeStore
       const mine = yield* openThread
       const theirs = yield* asNewOwner(openThread)
-      const places = [
+      const scopes = [
         { assistantId: yield* newId(AssistantId) },
         { assistantId: AssistantId.make("no id of ours") },
         { assistantId: mine.assistantId, threadId: yield* newId(ThreadId) },
@@ -130,7 +130,7 @@ export const outcomeStoreSuite = (name: string, stores: Layer.Layer<Needed, unkn
         { assistantId: mine.assistantId, threadId: theirs.id },
         { threadId: theirs.id }
       ]
-      for (const place of places) assert.isFalse(yield* store.record(yield* sampleOutcome(place)))
+      for (const scope of scopes) assert.isFalse(yield* store.record(yield* sampleOutcome(scope)))
       assert.deepStrictEqual(yield* store.newest(mine.assistantId, 10), [])
       assert.deepStrictEqual(yield* store.newest(null, 10), [])
     })

@@ -11,8 +11,8 @@ import * as Result from "effect/Result"
 import { textForUsers } from "./TextForUsers.ts"
 import type * as Scope from "effect/Scope"
 
-/** A place as a vendor tells it; a model that ranks by words tells only the index. */
-export interface RankedPlace {
+/** A text and its score as a vendor tells them; a model that ranks by words tells only the index. */
+export interface RankedText {
   readonly index: number
   readonly score: number
 }
@@ -21,8 +21,8 @@ export interface RankedPlace {
 export interface RerankVendor {
   /** With the host's key `sk-of-the-host`, if the vendor uses keys. */
   readonly port: RerankerPort
-  /** Answers one request with these places, in this order. */
-  readonly ranks: (places: ReadonlyArray<RankedPlace>) => void
+  /** Answers one request with these texts, in this order. */
+  readonly ranks: (texts: ReadonlyArray<RankedText>) => void
   /** Answers one request with a refused key, in words that contain `sk-of-the-host` and `boil`. */
   readonly refusesKey: () => void
   /** Answers one request with status 200, or in words, with this text. */
@@ -43,7 +43,7 @@ export const rerankerSuite = (
   describe(`the contract of Reranker: ${name}`, () => {
     const ask = ({ port }: RerankVendor) => port.rerank({ query: "boil water", texts }).pipe(Principal.provide("ada"))
 
-    it.effect("MUST give the places best first, after one request for all texts, with what it used", () =>
+    it.effect("MUST give the texts best first, after one request for all texts, with what it used", () =>
       Effect.gen(function* () {
         const vendor = yield* open
         // By its score the last text is the best; one that gives no scores says so by its order.
@@ -59,22 +59,22 @@ export const rerankerSuite = (
       })
     )
 
-    for (const [what, places] of [
-      ["an unknown place", [{ index: 3, score: 0.5 }]],
-      ["a place before the first", [{ index: -1, score: 0.5 }]],
+    for (const [what, ranked] of [
+      ["an unknown index", [{ index: 3, score: 0.5 }]],
+      ["an index before the first", [{ index: -1, score: 0.5 }]],
       [
-        "a place twice",
+        "an index twice",
         [
           { index: 0, score: 0.5 },
           { index: 0, score: 0.5 }
         ]
       ],
-      ["no places", []]
+      ["no texts", []]
     ] as const) {
-      it.effect(`MUST give only places of the texts, each once, or fail, on ${what}`, () =>
+      it.effect(`MUST give only indexes of the texts, each once, or fail, on ${what}`, () =>
         Effect.gen(function* () {
           const vendor = yield* open
-          vendor.ranks(places)
+          vendor.ranks(ranked)
           const result = yield* Effect.result(ask(vendor))
           if (Result.isFailure(result)) return assert.strictEqual(result.failure._tag, "ModelError")
           const indexes = result.success.order.map(({ index }) => index)

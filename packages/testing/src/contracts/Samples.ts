@@ -161,7 +161,7 @@ export interface SampleEvent extends LogEvent {
   readonly data: Schema.Json
 }
 
-/** An event at this place of a log. */
+/** An event at this position of a log. */
 export const sampleEvent = (sequence: number, data: Schema.Json = `event ${sequence}`): SampleEvent => ({
   _tag: "Sample",
   sequence,

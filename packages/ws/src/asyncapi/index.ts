@@ -27,11 +27,11 @@ export interface SocketDescription {
   readonly components: { readonly securitySchemes: Named; readonly schemas: Named }
 }
 
-const place = "#/components/schemas/"
+const schemasPath = "#/components/schemas/"
 
 /** Schemas that others name stand among the components of the document. */
 const renamed = (document: SocketDescription): SocketDescription =>
-  JSON.parse(JSON.stringify(document).replaceAll('"#/$defs/', `"${place}`))
+  JSON.parse(JSON.stringify(document).replaceAll('"#/$defs/', `"${schemasPath}`))
 
 const message = (name: string, schema: Schema.Constraint, description?: string) => {
   const { definitions, schema: payload } = Schema.toJsonSchemaDocument(schema)

@@ -101,12 +101,12 @@ export const makeGrants = Effect.fnUntraced(function* (
   const store = yield* SealedSecretStore
   const seal = yield* makeSeal(secret, earlierSecrets)
   /** Null: it was sealed under another secret, or for another owner. */
-  const opened = (sealed: Uint8Array, place: string) =>
-    seal.open(sealed, place).pipe(
+  const opened = (sealed: Uint8Array, context: string) =>
+    seal.open(sealed, context).pipe(
       Effect.map(({ text: found }) => Redacted.value(found)),
       Effect.catchDefect(() => Effect.succeed(null))
     )
-  const placed = (name: string) => Principal.useSync(({ ownerId }) => JSON.stringify([ownerId, name]))
+  const sealingContext = (name: string) => Principal.useSync(({ ownerId }) => JSON.stringify([ownerId, name]))
 
   const makeKept = <A>(schema: Schema.Codec<A, Schema.Json>) => {
     const inText = Schema.fromJsonString(schema)
@@ -115,10 +115,10 @@ export const makeGrants = Effect.fnUntraced(function* (
     return {
       find: Effect.fnUntraced(function* (name: string) {
         const sealed = yield* store.find(name)
-        return sealed === null ? null : Option.getOrNull(decode(yield* opened(sealed, yield* placed(name))))
+        return sealed === null ? null : Option.getOrNull(decode(yield* opened(sealed, yield* sealingContext(name))))
       }),
       put: Effect.fnUntraced(function* (name: string, value: A) {
-        yield* store.put(name, yield* seal.seal(Redacted.make(encode(value)), yield* placed(name)))
+        yield* store.put(name, yield* seal.seal(Redacted.make(encode(value)), yield* sealingContext(name)))
       })
     }
   }
@@ -172,7 +172,7 @@ export const openGrant = (
   let grant = found
   let url: string | null = null
   let verifier = begun?.verifier ?? ""
-  let place: Pick<Begun, "issuer" | "resourceMetadataUrl"> = {}
+  let discovered: Pick<Begun, "issuer" | "resourceMetadataUrl"> = {}
   const change = (next: Grant): Promise<void> => {
     grant = next
     return keep(next)
@@ -217,7 +217,7 @@ export const openGrant = (
     },
     saveDiscoveryState: ({ authorizationServerMetadata, authorizationServerUrl, resourceMetadataUrl }) => {
       const issuer = authorizationServerMetadata?.issuer ?? authorizationServerUrl
-      place = { issuer, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) }
+      discovered = { issuer, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) }
     },
     discoveryState: () => {
       const { issuer, resourceMetadataUrl } = begun ?? {}
@@ -243,7 +243,7 @@ export const openGrant = (
   return {
     provider,
     needs: (scope) => change({ ...grant, needed: allScopes(grant.needed, scope) ?? scope }),
-    begun: () => (url === null ? null : { url, verifier, ...place })
+    begun: () => (url === null ? null : { url, verifier, ...discovered })
   }
 }
 

@@ -17,7 +17,7 @@ create table {schema}.realtime_sessions (
 ) with (fillfactor = 80)`
 
 /** Where the messages of voice sessions are in their thread. Only these messages are looked up by their id. */
-const messagePlaces = `
+const messageSequences = `
 create table {schema}.realtime_messages (
   owner text collate "C" not null,
   thread_id uuid not null,
@@ -57,7 +57,7 @@ export const realtimeTables: Migration = {
   tables: ["realtime_sessions", "realtime_messages", "realtime_charges", "realtime_tickets"],
   statements: [
     sessions,
-    messagePlaces,
+    messageSequences,
     charges,
     `create index realtime_charges_by_age on {schema}.realtime_charges (created_at)`,
     tickets,

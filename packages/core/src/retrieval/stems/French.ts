@@ -19,7 +19,7 @@ const verbsInI =
 const verbsInE = list("é ée ées és èrent er era erai eraIent erais erait eras erez eriez erions erons eront ez iez")
 const verbsInA = list("âmes ât âtes a ai aIent ais ait ant ante antes ants as asse assent asses assiez assions")
 
-interface Places {
+interface Regions {
   readonly rv: number
   readonly r1: number
   readonly r2: number
@@ -28,12 +28,12 @@ interface Places {
 export const frenchStem = (word: string): string => {
   if (!/^[a-zâàäçëéêèïîôöûùü]+$/u.test(word)) return word
   const marked = consonants(word)
-  const places = { rv: verbRegion(marked), ...findRegions(marked, vowels) }
-  const noun = withoutStandard(marked, places)
+  const regions = { rv: verbRegion(marked), ...findRegions(marked, vowels) }
+  const noun = withoutStandard(marked, regions)
   const isAdverb =
     /(?:amment|emment|ments?)$/u.test(marked) && longestSuffix(marked, standard)?.includes("ment") === true
-  const verb = noun === marked || (isAdverb && keepsVerb(marked, noun)) ? withoutVerb(noun, places) : noun
-  const short = verb === marked ? withoutResidue(verb, places) : verb.replace(/Y$/u, "i").replace(/ç$/u, "c")
+  const verb = noun === marked || (isAdverb && keepsVerb(marked, noun)) ? withoutVerb(noun, regions) : noun
+  const short = verb === marked ? withoutResidue(verb, regions) : verb.replace(/Y$/u, "i").replace(/ç$/u, "c")
   return short
     .replace(/(?:enn|onn|ett|ell|eill)$/u, (ending) => ending.slice(0, -1))
     .replace(/[éè](?=[^aeiouyâàëéêèïîôûù]+$)/u, "e")
@@ -60,7 +60,7 @@ const verbRegion = (word: string): number => {
   return word.length
 }
 
-const withoutStandard = (word: string, { r1, r2, rv }: Places): string => {
+const withoutStandard = (word: string, { r1, r2, rv }: Regions): string => {
   const suffix = longestSuffix(word, standard)
   if (suffix === null) return word
   const stem = without(word, suffix)
@@ -109,7 +109,7 @@ const orElse = (word: string, region: number, suffix: string, otherwise: string)
   return stem.length >= region ? stem : stem + otherwise
 }
 
-const beforeEment = (word: string, { r1, r2, rv }: Places): string => {
+const beforeEment = (word: string, { r1, r2, rv }: Regions): string => {
   if (word.endsWith("iv")) {
     const short = cutIn(word, r2, "iv")
     return short === word ? word : cutIn(short, r2, "at")
@@ -128,7 +128,7 @@ const beforeIte = (word: string, r2: number): string => {
   return word.endsWith("ic") ? orElse(word, r2, "ic", "iqU") : cutIn(word, r2, "iv")
 }
 
-const withoutVerb = (word: string, { r2, rv }: Places): string => {
+const withoutVerb = (word: string, { r2, rv }: Regions): string => {
   const inI = suffixIn(word, rv, verbsInI)
   if (inI !== null) {
     const stem = without(word, inI)
@@ -141,7 +141,7 @@ const withoutVerb = (word: string, { r2, rv }: Places): string => {
   return verbsInA.includes(verb) ? cutIn(stem, rv, "e") : stem
 }
 
-const withoutResidue = (word: string, { r2, rv }: Places): string => {
+const withoutResidue = (word: string, { r2, rv }: Regions): string => {
   const short = /[^aiouès]s$/u.test(word) ? word.slice(0, -1) : word
   const suffix = suffixIn(short, rv, list("ion ier ière Ier Ière e"))
   if (suffix === null) return short

@@ -3,14 +3,14 @@ import type { StreamEvent } from "../wire.ts"
 import { call, Refused } from "./http.ts"
 
 /** The ids of events that do not contain them. */
-export interface EventPlace {
+export interface EventIds {
   readonly thread_id: string
   readonly run_id: string
 }
 
 /** An event is one line that begins with "data: ", however the network splits it. Deltas get the ids of the events before them. */
-export async function* readEvents(body: ReadableStream<Uint8Array>, begin: EventPlace): AsyncGenerator<StreamEvent> {
-  let place: EventPlace = begin
+export async function* readEvents(body: ReadableStream<Uint8Array>, begin: EventIds): AsyncGenerator<StreamEvent> {
+  let ids: EventIds = begin
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let rest = ""
@@ -19,8 +19,8 @@ export async function* readEvents(body: ReadableStream<Uint8Array>, begin: Event
     rest = lines.pop() ?? ""
     for (const line of lines) {
       if (!line.startsWith("data: ")) continue
-      const event: StreamEvent = { ...place, ...JSON.parse(line.slice(6)) }
-      place = { thread_id: event.thread_id, run_id: event.run_id }
+      const event: StreamEvent = { ...ids, ...JSON.parse(line.slice(6)) }
+      ids = { thread_id: event.thread_id, run_id: event.run_id }
       yield event
     }
   }

@@ -18,7 +18,7 @@ class Microphone extends AudioWorkletProcessor {
   private readonly piece: Int16Array<ArrayBuffer>
   private filled = 0
   /** The position of the session's next sample between two samples of the microphone. */
-  private place = 0
+  private position = 0
   private last = 0
 
   constructor({ processorOptions }: Options) {
@@ -31,13 +31,13 @@ class Microphone extends AudioWorkletProcessor {
   process([input]: ReadonlyArray<ReadonlyArray<Float32Array>>): boolean {
     const samples = input?.[0]
     if (samples === undefined) return true
-    for (; this.place < samples.length; this.place += this.step) {
-      const index = Math.floor(this.place)
+    for (; this.position < samples.length; this.position += this.step) {
+      const index = Math.floor(this.position)
       const before = index === 0 ? this.last : (samples[index - 1] ?? 0)
       const now = samples[index] ?? 0
-      this.add(before + (now - before) * (this.place - index))
+      this.add(before + (now - before) * (this.position - index))
     }
-    this.place -= samples.length
+    this.position -= samples.length
     this.last = samples.at(-1) ?? 0
     return true
   }

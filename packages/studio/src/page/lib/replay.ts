@@ -8,11 +8,11 @@ export interface Moment {
   readonly answers: ReadonlyArray<Answer>
 }
 
-/** The turn after the events up to this place in the list. */
-export const momentAt = (events: ReadonlyArray<StreamEvent>, place: number): Moment => {
+/** The turn after the events up to this position in the list. */
+export const momentAt = (events: ReadonlyArray<StreamEvent>, position: number): Moment => {
   let question: string | null = null
   const answers: Array<Answer> = []
-  for (const event of events.slice(0, place + 1)) {
+  for (const event of events.slice(0, position + 1)) {
     if (event.type === "user_message") question = event.content
     const isNew =
       event.type === "run_started" ||

@@ -27,12 +27,12 @@ export const spokenTurn = (
   messages: ReadonlyArray<StoredMessage>,
   messageId: string
 ): SpokenTurn | null => {
-  const place = messages.findIndex(({ message_id }) => message_id === messageId)
-  const message = messages[place]
+  const index = messages.findIndex(({ message_id }) => message_id === messageId)
+  const message = messages[index]
   if (message === undefined) return null
   const answer = storedAnswer(message)
-  const said = messages.slice(0, place).findLastIndex(({ role }) => role === "user")
-  const calls = messages.slice(said + 1, place + 1).flatMap((each) => storedAnswer(each).calls)
+  const said = messages.slice(0, index).findLastIndex(({ role }) => role === "user")
+  const calls = messages.slice(said + 1, index + 1).flatMap((each) => storedAnswer(each).calls)
   const millis = (name: string): number | null => {
     const value = answer.voiceTimes?.[name]
     return typeof value === "number" ? value : null

@@ -4,8 +4,8 @@ const headerSize = 44
 export const encodeWav = (samples: Float32Array, sampleRate: number): ArrayBuffer => {
   const size = samples.length * 2
   const file = new DataView(new ArrayBuffer(headerSize + size))
-  const text = (place: number, word: string) => {
-    for (let index = 0; index < word.length; index++) file.setUint8(place + index, word.charCodeAt(index))
+  const text = (offset: number, word: string) => {
+    for (let index = 0; index < word.length; index++) file.setUint8(offset + index, word.charCodeAt(index))
   }
   text(0, "RIFF")
   file.setUint32(4, headerSize - 8 + size, true)

@@ -1,6 +1,6 @@
 /** The text of a document with one excerpt marked and in view, and the way to the file itself. */
 import { json } from "../api/http.ts"
-import { markIn } from "../lib/places.ts"
+import { markIn } from "../lib/marks.ts"
 import { documentAddress } from "../state/documents.ts"
 import { act, tell } from "../state/place.ts"
 import { html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
@@ -70,10 +70,10 @@ interface PieceProps {
 }
 
 const Piece = ({ before, chunk, quote }: PieceProps): View => {
-  const place = markIn(chunk.text, quote)
+  const mark = markIn(chunk.text, quote)
   return html`${chunk.page !== null && chunk.page !== before?.page && html`<h3>Page ${chunk.page}</h3>`}
     ${quote === "" && html`<p class="detail">Piece ${chunk.ordinal + 1}${chunk.heading !== null && `, ${chunk.heading}`}</p>`}
     <p dir="auto">
-      ${place === null ? chunk.text : html`${chunk.text.slice(0, place.start)}<mark>${chunk.text.slice(place.start, place.end)}</mark>${chunk.text.slice(place.end)}`}
+      ${mark === null ? chunk.text : html`${chunk.text.slice(0, mark.start)}<mark>${chunk.text.slice(mark.start, mark.end)}</mark>${chunk.text.slice(mark.end)}`}
     </p>`
 }

@@ -21,8 +21,8 @@ export const DocumentsRoom = ({ assistant }: { readonly assistant: Assistant }):
   }, [assistantId, threadId])
   return html`<section>
     <${DocumentSearch} assistantId=${assistantId} />
-    <${DocumentList} title="Of ${name}, for all its threads" list=${documents.ofAssistant} place=${{ assistant: assistantId }} />
-    ${threadId !== null && html`<${DocumentList} title="Of the open thread" list=${documents.ofThread} place=${{ thread: threadId }} />`}
+    <${DocumentList} title="Of ${name}, for all its threads" list=${documents.ofAssistant} scope=${{ assistant: assistantId }} />
+    ${threadId !== null && html`<${DocumentList} title="Of the open thread" list=${documents.ofThread} scope=${{ thread: threadId }} />`}
   </section>`
 }
 
@@ -79,12 +79,12 @@ const Excerpt = ({ excerpt }: { readonly excerpt: DocumentExcerpt }): View => {
 interface DocumentListProps {
   readonly title: string
   readonly list: ReadonlySignal<ReadonlyArray<DocumentRead>>
-  readonly place: documents.Place
+  readonly scope: documents.Scope
 }
 
-const DocumentList = ({ list, place, title }: DocumentListProps): View => {
+const DocumentList = ({ list, scope, title }: DocumentListProps): View => {
   const [isOver, setOver] = useState(false)
-  const add = (files: Iterable<File>) => act(documents.addDocuments)(place, [...files])
+  const add = (files: Iterable<File>) => act(documents.addDocuments)(scope, [...files])
   const drag = (event: DragEvent, over: boolean) => {
     event.preventDefault()
     event.stopPropagation()

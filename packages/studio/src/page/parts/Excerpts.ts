@@ -1,4 +1,4 @@
-/** The excerpts that an answer was given, numbered as it cites them. Each opens the document at its place. */
+/** The excerpts that an answer was given, numbered as it cites them. Each opens the document at its position. */
 import { createContext, html, lazy, signal, useContext, type View } from "../view.ts"
 import type { Excerpt } from "../wire.ts"
 import { Icon } from "./Icon.ts"
@@ -8,7 +8,7 @@ const opened = signal<Excerpt | null>(null)
 
 const DocumentDialog = lazy(async () => (await import("./DocumentDialog.ts")).DocumentDialog)
 
-const placeText = ({ filename, page }: Excerpt): string => (page === null ? filename : `${filename}, page ${page}`)
+const sourceText = ({ filename, page }: Excerpt): string => (page === null ? filename : `${filename}, page ${page}`)
 
 /** The excerpts of the answer that is drawn. */
 export const Given = createContext<ReadonlyArray<Excerpt>>([])
@@ -21,7 +21,7 @@ export const Marker = ({ index, raw }: { readonly index: number; readonly raw: s
     type="button"
     class="citation"
     title=${excerpt.text?.slice(0, 200) ?? ""}
-    aria-label="Excerpt ${index + 1}: ${placeText(excerpt)}"
+    aria-label="Excerpt ${index + 1}: ${sourceText(excerpt)}"
     onClick=${() => (opened.value = excerpt)}
   >
     ${index + 1}
@@ -34,7 +34,7 @@ export const Excerpts = ({ excerpts }: { readonly excerpts: ReadonlyArray<Excerp
       (excerpt) =>
         html`<li key=${excerpt.index}>
           <button type="button" class="chip" title=${excerpt.text ?? "The document is gone."} onClick=${() => (opened.value = excerpt)}>
-            <span class="number">${excerpt.index + 1}</span><${Icon} name="file" />${placeText(excerpt)}
+            <span class="number">${excerpt.index + 1}</span><${Icon} name="file" />${sourceText(excerpt)}
           </button>
         </li>`
     )}

@@ -41,17 +41,17 @@ export const ExperimentView = ({ id, path: [open = "-", before, after] }: Experi
   const { experiment, judges, summaries } = shown
   const names = experiment.variants.map((each) => each.name)
   const pair: Pair = { before: before ?? names[0] ?? "", after: after ?? names[1] ?? names[0] ?? "" }
-  const place = (caseId: string, { after: b, before: a }: Pair) => ["tests", "experiments", id, caseId, a, b]
+  const address = (caseId: string, { after: b, before: a }: Pair) => ["tests", "experiments", id, caseId, a, b]
   const row = rows.find(({ caseId }) => caseId === open)
   return html`<section class="experiment" aria-label="Experiment">
     <${Head} experiment=${experiment} onResume=${() => follow(times + 1)} />
     <${Variants} summaries=${summaries} names=${names} />
     ${
       names.length > 1 &&
-      html`<${Compared} id=${id} done=${experiment.attempts.done} names=${names} pair=${pair} onPair=${(next: Pair) => replace(...place(open, next))} />`
+      html`<${Compared} id=${id} done=${experiment.attempts.done} names=${names} pair=${pair} onPair=${(next: Pair) => replace(...address(open, next))} />`
     }
-    <${Matrix} rows=${rows} names=${names} open=${open} link=${(caseId: string) => href(...place(caseId, pair))} />
-    ${row !== undefined && html`<${SideBySide} key=${row.caseId} id=${id} row=${row} before=${pair.before} after=${pair.after} onClose=${() => go(...place("-", pair))} />`}
+    <${Matrix} rows=${rows} names=${names} open=${open} link=${(caseId: string) => href(...address(caseId, pair))} />
+    ${row !== undefined && html`<${SideBySide} key=${row.caseId} id=${id} row=${row} before=${pair.before} after=${pair.after} onClose=${() => go(...address("-", pair))} />`}
     <${Judges} judges=${judges} />
   </section>`
 }

@@ -13,7 +13,7 @@ export interface FilmStripProps {
   readonly head: number | null
   readonly firstToken: number | null
   /** The number of the event that is nearest to the pointer. */
-  readonly onSeek: (place: number) => void
+  readonly onSeek: (position: number) => void
   readonly onChoose: (number: number) => void
 }
 

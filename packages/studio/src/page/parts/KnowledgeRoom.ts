@@ -46,21 +46,21 @@ export const Room = ({ path: [id = "-", paneName = "settings"] }: RoomProps): Vi
   useEffect(() => {
     document.querySelector(".panes [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" })
   }, [pane, subject])
-  const place = subject?.assistant_id ?? "-"
+  const assistantId = subject?.assistant_id ?? "-"
   const isGone = id !== "-" && assistants.value !== null && subject?.assistant_id !== id
   return html`<div class="room knowledge">
     <header class="room-head">
       <h2>Knowledge</h2>
-      ${subject !== null && pane?.ofAssistant !== undefined && html`<${AssistantChooser} chosen=${place} pane=${pane.name} />`}
+      ${subject !== null && pane?.ofAssistant !== undefined && html`<${AssistantChooser} chosen=${assistantId} pane=${pane.name} />`}
     </header>
     <nav class="panes" aria-label="What an assistant has">
       ${shown.map(
         ({ name, word }) =>
-          html`<a key=${name} href=${href("knowledge", place, name)} aria-current=${name === pane?.name ? "page" : undefined}>${word}</a>`
+          html`<a key=${name} href=${href("knowledge", assistantId, name)} aria-current=${name === pane?.name ? "page" : undefined}>${word}</a>`
       )}
     </nav>
     ${isGone && pane?.ofAssistant !== undefined && html`<p class="problem" role="alert">The assistant of this address is gone, or was never yours. This is ${subject?.name ?? "nobody"}.</p>`}
-    <${PaneView} key=${`${place} ${pane?.name ?? ""}`} pane=${pane} assistant=${subject} />
+    <${PaneView} key=${`${assistantId} ${pane?.name ?? ""}`} pane=${pane} assistant=${subject} />
   </div>`
 }
 

@@ -52,7 +52,7 @@ const actions = (): ReadonlyArray<Found> => {
   ]
 }
 
-const places = (): ReadonlyArray<Found> => [
+const destinations = (): ReadonlyArray<Found> => [
   ...rooms.flatMap(({ icon, isShown, name, word }): ReadonlyArray<Found> =>
     (isShown?.() ?? true) ? [{ icon, kind: "Room", text: word, run: () => go(name) }] : []
   ),
@@ -108,7 +108,7 @@ export const Palette = (): View => {
     isPaletteOpen.value = false
   }
   const words = search.toLowerCase().split(/\s+/u).filter(Boolean)
-  const everything = [...actions(), ...places(), ...runs.map(runEntry)]
+  const everything = [...actions(), ...destinations(), ...runs.map(runEntry)]
   const found = everything.filter((each) => has(each, words)).slice(0, most)
   const choose = (each: Found | undefined) => {
     if (each === undefined) return

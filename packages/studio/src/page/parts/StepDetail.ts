@@ -32,13 +32,16 @@ export interface StepDetailProps {
   readonly turn: InspectedTurn
   readonly number: number
   /** The number of the step of each event. */
-  readonly places: ReadonlyArray<number>
+  readonly stepNumbers: ReadonlyArray<number>
   readonly onClose: () => void
 }
 
-export const StepDetail = ({ number, onClose, places, turn }: StepDetailProps): View => {
+export const StepDetail = ({ number, onClose, stepNumbers, turn }: StepDetailProps): View => {
   const step = turn.inspection.steps[number]
-  const events = useMemo(() => turn.log.filter((_, index) => places[index] === number), [turn.log, places, number])
+  const events = useMemo(
+    () => turn.log.filter((_, index) => stepNumbers[index] === number),
+    [turn.log, stepNumbers, number]
+  )
   if (step === undefined) return null
   const facts = [
     stepTime(step),

@@ -24,22 +24,22 @@ const Film = ({ turn }: { readonly turn: InspectedTurn }): View => {
   const { steps } = inspection
   const { bars, total } = useMemo(() => makeChart(steps, Date.now()), [steps])
   const events = useMemo(() => log.map(({ event }) => event), [log])
-  const eventPlaces = useMemo(() => eventSteps(events, steps), [events, steps])
-  const shares = useMemo(() => eventShares(bars, eventPlaces), [bars, eventPlaces])
-  /** The number of the event up to which the turn is shown; null: all of it. */
-  const [place, setPlace] = useState<number | null>(null)
+  const stepNumbers = useMemo(() => eventSteps(events, steps), [events, steps])
+  const shares = useMemo(() => eventShares(bars, stepNumbers), [bars, stepNumbers])
+  /** The position of the event up to which the turn is shown; null: all of it. */
+  const [position, setPosition] = useState<number | null>(null)
   const chosen = inspector.step.value
   const seek = (next: number) => {
-    setPlace(next)
-    const number = eventPlaces[next] ?? null
+    setPosition(next)
+    const number = stepNumbers[next] ?? null
     if (number !== chosen) inspector.chooseStep(number)
   }
   const choose = (number: number | null) => {
-    const last = number === null ? -1 : eventPlaces.lastIndexOf(number)
-    setPlace(last === -1 ? null : last)
+    const last = number === null ? -1 : stepNumbers.lastIndexOf(number)
+    setPosition(last === -1 ? null : last)
     inspector.chooseStep(number)
   }
-  const event = place === null ? undefined : events[place]
+  const event = position === null ? undefined : events[position]
   const bar = chosen === null ? undefined : bars[chosen]
   return html`<section class="waterfall">
     <${Facts} turn=${turn} total=${total} />
@@ -48,7 +48,7 @@ const Film = ({ turn }: { readonly turn: InspectedTurn }): View => {
       bars=${bars}
       shares=${shares}
       chosen=${chosen}
-      head=${place === null ? null : (shares[place] ?? null)}
+      head=${position === null ? null : (shares[position] ?? null)}
       firstToken=${shareAt(steps, total, turn.firstTokenAt ?? null)}
       onSeek=${seek}
       onChoose=${choose}
@@ -60,7 +60,7 @@ const Film = ({ turn }: { readonly turn: InspectedTurn }): View => {
         type="range"
         min="0"
         max=${events.length - 1}
-        value=${place ?? events.length - 1}
+        value=${position ?? events.length - 1}
         aria-label="Instant of the turn"
         aria-valuetext=${event === undefined ? "the end" : `event ${event.sequence}, ${event.type}`}
         onInput=${(input: Event) => {
@@ -71,14 +71,14 @@ const Film = ({ turn }: { readonly turn: InspectedTurn }): View => {
     </div>`
     }
     ${
-      place !== null &&
+      position !== null &&
       html`<${Moment}
-      moment=${momentAt(events, place)}
+      moment=${momentAt(events, position)}
       earlier=${earlierMessages(inspection)}
       onEnd=${() => choose(null)}
     />`
     }
-    ${bar !== undefined && chosen !== null && html`<${StepDetail} key=${chosen} turn=${turn} number=${chosen} places=${eventPlaces} onClose=${() => choose(null)} />`}
+    ${bar !== undefined && chosen !== null && html`<${StepDetail} key=${chosen} turn=${turn} number=${chosen} stepNumbers=${stepNumbers} onClose=${() => choose(null)} />`}
     <${StepList} bars=${bars} chosen=${chosen} onChoose=${choose} />
     <${Failures} inspection=${inspection} />
     <${Remembered} turn=${turn} />
@@ -98,11 +98,11 @@ const earlierMessages = ({ prompts }: RunInspection): number =>
   prompts[0]?.parts.find(({ part }) => part === "history")?.messages.length ?? 0
 
 /** Where each event stands on the scale: the events of a step share its bar evenly, because the log has no times. */
-const eventShares = (bars: ReadonlyArray<Bar>, places: ReadonlyArray<number>): ReadonlyArray<number> => {
+const eventShares = (bars: ReadonlyArray<Bar>, stepNumbers: ReadonlyArray<number>): ReadonlyArray<number> => {
   const totals = new Map<number, number>()
-  for (const number of places) totals.set(number, (totals.get(number) ?? 0) + 1)
+  for (const number of stepNumbers) totals.set(number, (totals.get(number) ?? 0) + 1)
   const seen = new Map<number, number>()
-  return places.map((number) => {
+  return stepNumbers.map((number) => {
     const nth = (seen.get(number) ?? 0) + 1
     seen.set(number, nth)
     const bar = bars[number]

@@ -1,5 +1,5 @@
 /**
- * Where the user is. The place stands behind the "#" of the address, so that no server has to know it: `#/runs`, `#/talk/<thread>`,
+ * Where the user is. It stands behind the "#" of the address, so that no server has to know it: `#/runs`, `#/talk/<thread>`,
  * `#/talk/<thread>/<run>/<step>`. Links are plain; Back and Forward work.
  */
 import { brandName } from "../lib/host.ts"
@@ -25,14 +25,14 @@ export const path = signal<ReadonlyArray<string>>(read())
 
 export const href = (...segments: Segments): string => `#/${segments.map((each) => encodeURIComponent(each)).join("/")}`
 
-/** Shows another place, as a new entry of the history. */
+/** Shows another address, as a new entry of the history. */
 export const go = (...segments: Segments): void => {
   const next = href(...segments)
   if (next !== location.hash) history.pushState(null, "", next)
   path.value = read()
 }
 
-/** Shows another place in the entry of the history that is there: for what changes while one types or drags. */
+/** Shows another address in the entry of the history that is there: for what changes while one types or drags. */
 export const replace = (...segments: Segments): void => {
   history.replaceState(null, "", segments.length === 0 ? location.pathname + location.search : href(...segments))
   path.value = read()

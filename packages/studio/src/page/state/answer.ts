@@ -133,7 +133,7 @@ const whole = ({ calls, pieces }: Answer, text: string): ReadonlyArray<Piece> =>
       )
 }
 
-/** Calls at their places in a text. */
+/** Calls at their positions in a text. */
 const splitPieces = (
   text: string,
   calls: ReadonlyArray<{ readonly id: string; readonly offset: number }>

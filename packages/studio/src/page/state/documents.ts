@@ -15,15 +15,15 @@ export interface Upload {
 }
 
 /** The assistant or thread of a document. */
-export type Place = { readonly thread: string } | { readonly assistant: string }
+export type Scope = { readonly thread: string } | { readonly assistant: string }
 
 /** The files for the next message. */
 export const uploads = signal<ReadonlyArray<Upload>>([])
 export const ofAssistant = signal<ReadonlyArray<DocumentRead>>([])
 export const ofThread = signal<ReadonlyArray<DocumentRead>>([])
 
-const documentsPath = (place: Place): string =>
-  "thread" in place ? `/threads/${place.thread}/documents` : `/assistants/${place.assistant}/documents`
+const documentsPath = (scope: Scope): string =>
+  "thread" in scope ? `/threads/${scope.thread}/documents` : `/assistants/${scope.assistant}/documents`
 
 let keys = 0
 
@@ -31,10 +31,10 @@ const change = (key: string, patch: Partial<Upload>): void => {
   uploads.value = uploads.value.map((each) => (each.key === key ? { ...each, ...patch } : each))
 }
 
-const send = (place: Place, file: File): Promise<DocumentRead> => {
+const send = (scope: Scope, file: File): Promise<DocumentRead> => {
   const form = new FormData()
   form.set("file", file, file.name)
-  return json<DocumentRead>(documentsPath(place), { method: "POST", body: form })
+  return json<DocumentRead>(documentsPath(scope), { method: "POST", body: form })
 }
 
 /** Uploads a file for the next message and watches its indexing. A refusal is shown with the file. */
@@ -74,7 +74,7 @@ export const removeUpload = async ({ documentId, key }: Upload): Promise<void> =
 }
 
 export const loadDocuments = async (assistantId: string, threadId: string | null): Promise<void> => {
-  const list = (place: Place) => json<ReadonlyArray<DocumentRead>>(documentsPath(place))
+  const list = (scope: Scope) => json<ReadonlyArray<DocumentRead>>(documentsPath(scope))
   ;[ofAssistant.value, ofThread.value] = await Promise.all([
     list({ assistant: assistantId }),
     threadId === null ? [] : list({ thread: threadId })
@@ -98,10 +98,10 @@ const follow = (list: typeof ofAssistant, documentId: string): void => {
 }
 
 /** Uploads files to an assistant or a thread; each is shown at once, and again when it is indexed. */
-export const addDocuments = async (place: Place, files: Iterable<File>): Promise<void> => {
-  const list = "thread" in place ? ofThread : ofAssistant
+export const addDocuments = async (scope: Scope, files: Iterable<File>): Promise<void> => {
+  const list = "thread" in scope ? ofThread : ofAssistant
   for (const file of files) {
-    const made = await send(place, file)
+    const made = await send(scope, file)
     list.value = [...list.value, made]
     follow(list, made.document_id)
   }

@@ -1,7 +1,7 @@
 /** The turn that is shown in detail: read from the server, or from a shared file. */
 import { call, json } from "../api/http.ts"
 import { go, path, replace } from "./address.ts"
-import { type EventPlace, readEvents } from "../api/stream.ts"
+import { type EventIds, readEvents } from "../api/stream.ts"
 import type { SpokenTurn } from "../lib/spoken.ts"
 import { signal } from "../view.ts"
 import type { Run, RunInspection, RunSummary } from "../wire.ts"
@@ -109,10 +109,10 @@ const readFirstToken = async ({ created_at, run_id, thread_id }: Run): Promise<s
 
 const reading = new Set<string>()
 
-/** The stored log behind a place, over all rounds of the run: each response of the server ends with one round. */
-const readLog = async (address: string, place: EventPlace, begin: number, { sequence, status }: Run): Promise<void> => {
-  if (reading.has(place.run_id)) return
-  reading.add(place.run_id)
+/** The stored log of a run, over all its rounds: each response of the server ends with one round. */
+const readLog = async (address: string, ids: EventIds, begin: number, { sequence, status }: Run): Promise<void> => {
+  if (reading.has(ids.run_id)) return
+  reading.add(ids.run_id)
   try {
     let after = begin
     while (true) {
@@ -121,13 +121,13 @@ const readLog = async (address: string, place: EventPlace, begin: number, { sequ
       const { body, status: answer } = await call(`${address}/events?after=${after}`)
       if (answer === 204 || body === null) return
       const before = after
-      for await (const event of readEvents(body, place)) {
+      for await (const event of readEvents(body, ids)) {
         record(event, null)
         after = event.sequence
       }
       if (after === before) return
     }
   } finally {
-    reading.delete(place.run_id)
+    reading.delete(ids.run_id)
   }
 }

@@ -48,7 +48,7 @@ interface JudgeOutcomes {
   readonly outcomes: ReadonlyArray<{ readonly score: number; readonly outcome: Truth }>
 }
 
-/** What was told of the judges of a result, by the places of their scores. */
+/** What was told of the judges of a result, by the positions of their scores. */
 export const readToldOfJudges = async (experimentId: string, number: number): Promise<ReadonlyMap<number, Truth>> => {
   const { outcomes } = await json<JudgeOutcomes>(`/evals/experiments/${experimentId}/results/${number}/outcomes`)
   return new Map(outcomes.map(({ outcome, score }) => [score, outcome]))

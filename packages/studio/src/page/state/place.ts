@@ -261,7 +261,7 @@ const catchUp = async (change: Change): Promise<void> => {
 }
 
 /** Shows what the address names. An address of another room leaves the conversation as it is. */
-const showPlace = async (): Promise<void> => {
+const showAddress = async (): Promise<void> => {
   const [name, place, run, step] = path.value
   if (name === undefined) return showNewest()
   if (name !== "talk") return
@@ -301,7 +301,7 @@ export const start = async (): Promise<void> => {
   const [first] = path.value
   if (first !== undefined && threads.value.some(({ thread_id }) => thread_id === first)) replace("talk", first)
   try {
-    await showPlace()
+    await showAddress()
   } catch (error) {
     await showNewest()
     tell(error)
@@ -314,7 +314,7 @@ export const begin = (): void => {
   takeGivenKey()
   onTravel(() => {
     if (takeGivenKey()) act(start)()
-    else if (isStarted.value) act(showPlace)()
+    else if (isStarted.value) act(showAddress)()
   })
   hearTabs((change) => {
     catchUp(change).catch(tell)

@@ -76,10 +76,10 @@ export const removeExperiment = (id: string): Promise<Response> =>
 /** What a person says is true of a judge's answer. The judges of the experiment that is shown are read again. */
 export const tellOutcome = async (
   id: string,
-  place: { readonly number: number; readonly score: number },
+  at: { readonly number: number; readonly score: number },
   outcome: string | number | boolean
 ): Promise<void> => {
-  const { number, score } = place
+  const { number, score } = at
   await post(`/evals/experiments/${id}/results/${number}/outcomes`, { score, outcome })
   const next = await look(id)
   if (shown.value?.experiment.experiment_id === id) shown.value = next

@@ -104,8 +104,8 @@ export const begin = async ({ assistantId, model, threadId }: VoiceRequest): Pro
   isAwaited = false
   saidAt = null
   try {
-    const place = threadId === null ? { assistant_id: assistantId } : { thread_id: threadId }
-    const ticket = await json<RealtimeTicket>("/threads/realtime/tickets", { method: "POST", body: place })
+    const ids = threadId === null ? { assistant_id: assistantId } : { thread_id: threadId }
+    const ticket = await json<RealtimeTicket>("/threads/realtime/tickets", { method: "POST", body: ids })
     const named = readModelName(model)
     const context = new AudioContext()
     const player = new Player(context)

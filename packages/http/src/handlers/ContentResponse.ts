@@ -10,7 +10,7 @@ export interface ContentRequest {
   readonly ifNoneMatch?: string
 }
 
-export type ContentAnswer =
+export type ContentResponse =
   | { readonly _tag: "NotModified"; readonly headers: Readonly<Record<string, string>> }
   | { readonly _tag: "NotSatisfiable"; readonly headers: Readonly<Record<string, string>> }
   | {
@@ -23,7 +23,7 @@ export type ContentAnswer =
       readonly range: ByteRange | null
     }
 
-export const answerContent = (document: Document, request: ContentRequest): ContentAnswer => {
+export const contentResponse = (document: Document, request: ContentRequest): ContentResponse => {
   const { size } = document
   const etag = `"${document.sha256}"`
   const validators = { etag }

@@ -12,11 +12,11 @@ export interface RunningFollowUp {
 /** In milliseconds. */
 export const patience = 4000
 
-/** How many places there may be beyond those of the settings. */
+/** How many slots there may be beyond those of the settings. */
 const mostMore = 32
 
 /**
- * Neither an owner nor a kind of work gets all places. Work that was abandoned twice is done one at a time, so that what kills its process
+ * Neither an owner nor a kind of work gets all slots. Work that was abandoned twice is done one at a time, so that what kills its process
  * takes no other work with it until that has used up its attempts too.
  */
 export const rulesFor = (concurrency: number, running: ReadonlyArray<RunningFollowUp>): ClaimRules => {
@@ -35,10 +35,10 @@ export const rulesFor = (concurrency: number, running: ReadonlyArray<RunningFoll
 }
 
 /**
- * The places beyond those of the settings: one for each piece of work that takes long, when all places of a kind are taken. They are for owners
+ * The slots beyond those of the settings: one for each piece of work that takes long, when all slots of a kind are taken. They are for owners
  * of whom nothing is worked on, who would otherwise wait for the end of what others sent.
  */
-export const placesForOthers = (concurrency: number, running: ReadonlyArray<RunningFollowUp>, now: number): number => {
+export const slotsForOthers = (concurrency: number, running: ReadonlyArray<RunningFollowUp>, now: number): number => {
   const late = running.filter(({ lateAt }) => lateAt <= now).length
   const { other, urgent } = rulesFor(concurrency, running)
   const isFull = running.length >= concurrency || urgent.limit <= 0 || other.limit <= 0

@@ -1,6 +1,6 @@
 /** Where an excerpt stands in a piece of its document. Pure. */
 
-export interface Place {
+export interface Span {
   readonly start: number
   readonly end: number
 }
@@ -9,7 +9,7 @@ export interface Place {
  * The part of a piece that belongs to the quoted text; null: none of it. A quote may begin before the piece, end behind it, or be shorter,
  * because a server keeps only its beginning.
  */
-export const markIn = (piece: string, quote: string): Place | null => {
+export const markIn = (piece: string, quote: string): Span | null => {
   if (piece === "" || quote === "") return null
   const inside = piece.indexOf(quote)
   if (inside >= 0) return { start: inside, end: inside + quote.length }
