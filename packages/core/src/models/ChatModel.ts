@@ -275,7 +275,7 @@ const tooManyCalls = ({ model, provider }: ChatRequest): Effect.Effect<never, Mo
 
 const chatOperation = ({ model, provider }: ChatRequest): ModelOperation => ({ operation: "chat", provider, model })
 
-/** Adds the first event to the metrics, and to the span of the call. */
+/** Adds the time of the first event to the metrics, and to the span of the call. */
 const noteFirstChunk = (request: ChatRequest, millis: number, context: Context.Context<never>): void => {
   recordFirstChunk(chatOperation(request), millis, context)
   annotateSpan(context, () => ({ [genAi.timeToFirstChunk]: millis / 1000 }))
@@ -295,7 +295,7 @@ const requestAttributes = ({ conversationId, jsonOutput, maxOutputTokens, output
   }
 }
 
-/** Adds a finished step to the metrics, and to the span of the call. */
+/** What a finished step used and how it ended, for its metrics and its span. */
 const noteStep = (
   request: ChatRequest,
   events: ReadonlyArray<ChatEvent>,
