@@ -77,7 +77,11 @@ onEmbedded("PGlite", () => {
       const { stdout } = yield* Effect.promise(() =>
         run(process.execPath, ["--conditions=colloquy-source", script, dataDir])
       )
-      assert.isBelow(Number(stdout) / 1024, 400, "MB; it is about 260, with initdb 600, compiled twice 800")
+      assert.isBelow(
+        Number(stdout) / 1024,
+        520,
+        "MB; it is 260 to 460, the more the busier the machine; with initdb 600, compiled twice 800"
+      )
     })
   )
 
