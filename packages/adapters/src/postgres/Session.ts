@@ -7,12 +7,6 @@ import type { PgConnection } from "@effect/sql-pg/PgConnection"
 /** How long a statement should at most wait for the earlier statements of its connection, in milliseconds. */
 export const waitLimit = 20
 
-/**
- * With a longer expected wait a statement goes to another connection, in milliseconds. The commits of one connection happen one after the
- * other, each with a write to disk, while those of several share it.
- */
-export const shortWait = 5
-
 export class Session {
   /** Undefined until the connection is open. */
   connection: PgConnection | undefined

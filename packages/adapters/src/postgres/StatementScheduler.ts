@@ -16,7 +16,7 @@ import { SqlError, type SqlErrorReason, StatementTimeoutError } from "effect/sql
 import { ownerOfFiber } from "./FairStatements.ts"
 import { OwnersInTurn } from "./OwnersInTurn.ts"
 import { resumeInTurns } from "./ResumeInTurns.ts"
-import { Session, shortWait, waitLimit } from "./Session.ts"
+import { Session, waitLimit } from "./Session.ts"
 import { readSqlState } from "./StoreFault.ts"
 
 export interface Statement {
@@ -176,7 +176,7 @@ export class StatementScheduler {
   }
 
   private isWaitShort({ depth }: Session): boolean {
-    return depth * this.averageDuration < shortWait
+    return depth * this.averageDuration < waitLimit
   }
 
   /** Opens a session, unless those being opened already are enough for the waiting statements. */
