@@ -1,5 +1,5 @@
 /** How the studio looks and works: with a screen reader, on a phone, with the keyboard only, and with a server that dies. */
-import { assert, afterAll, beforeAll, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { createServer } from "node:net"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -22,6 +22,7 @@ import {
   visit,
   soon
 } from "./StudioVisit.ts"
+import { shareDemo } from "./DemoStudio.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 /** The contrast of a colour to its background, as WCAG computes it. Runs in the page. */
@@ -78,14 +79,8 @@ inChromium((launch) => {
   let browser: Browser
   let server: RunningServer
   let address = ""
-  beforeAll(async () => {
-    server = await startDemo()
-    browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
+  shareDemo(launch, (opened) => {
+    ;({ address, browser, server } = opened)
   })
 
   it("shows the first step on a phone: an assistant, four beginnings, and that it is a demo; no form", async () => {

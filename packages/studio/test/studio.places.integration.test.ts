@@ -1,23 +1,18 @@
 /** The frame of the studio: addresses of screens and turns, Back, titles, the palette, and a first visit. */
-import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { faults, finished, lastAnswer, makeAssistant, newThread, openRoom, say, soon, visit } from "./StudioVisit.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { shareDemo } from "./DemoStudio.ts"
+import { caller } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {
   let browser: Browser
   let server: RunningServer
   let address = ""
-  beforeAll(async () => {
-    server = await startDemo()
-    browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
+  shareDemo(launch, (opened) => {
+    ;({ address, browser, server } = opened)
   })
 
   describe("addresses", () => {

@@ -1,10 +1,11 @@
 /** Small acts of the studio in a real browser: the wheel, copies, a file of memories, a key that is revoked, and what a window leaves out. */
-import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { readFile } from "node:fs/promises"
 import type { Browser } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
 import { choose, faults, finished, lastAnswer, makeAssistant, openRoom, say, soon, visit } from "./StudioVisit.ts"
+import { shareDemo } from "./DemoStudio.ts"
 import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
 
 inChromium((launch) => {
@@ -12,15 +13,9 @@ inChromium((launch) => {
   let server: RunningServer
   let address = ""
   let call: ReturnType<typeof caller>
-  beforeAll(async () => {
-    server = await startDemo()
-    browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
+  shareDemo(launch, (opened) => {
+    ;({ address, browser, server } = opened)
     call = caller(server)
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
   })
 
   it("the wheel scrolls a conversation, whose new words do not pull a reader back to the end", async () => {

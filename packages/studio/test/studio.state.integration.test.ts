@@ -1,5 +1,5 @@
 /** What the studio keeps and shows of its state: what was typed, the model of a thread, the order of an answer, two tabs, the key. */
-import { assert, afterAll, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
@@ -16,7 +16,8 @@ import {
   visit,
   soon
 } from "./StudioVisit.ts"
-import { caller, keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { shareDemo } from "./DemoStudio.ts"
+import { caller, keyOf } from "../../server/test/TestServer.ts"
 
 const modelOfThread = (page: Page) => page.getByRole("combobox", { name: "Model for this thread" })
 
@@ -30,14 +31,8 @@ inChromium((launch) => {
   let browser: Browser
   let server: RunningServer
   let address = ""
-  beforeAll(async () => {
-    server = await startDemo()
-    browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
+  shareDemo(launch, (opened) => {
+    ;({ address, browser, server } = opened)
   })
 
   it("never scrolls away as a whole, however long a thread and whatever is looked at", async () => {

@@ -1,23 +1,17 @@
 /** What the page weighs as its sources have it, in single files. What is published, `packed.integration.test.ts` weighs. */
-import { assert, afterAll, beforeAll, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import type { Browser, Page } from "playwright-core"
 import { inChromium } from "../../../test/browser.ts"
 import type { RunningServer } from "../../server/src/Server.ts"
-import { keyOf, startDemo } from "../../server/test/TestServer.ts"
+import { shareDemo } from "./DemoStudio.ts"
 import { finished, openRoom, say, visit } from "./StudioVisit.ts"
 
 inChromium((launch) => {
   let browser: Browser
   let server: RunningServer
   let address = ""
-  beforeAll(async () => {
-    server = await startDemo()
-    browser = await launch()
-    address = `${server.url}/#key=${keyOf(server)}`
-  })
-  afterAll(async () => {
-    await browser.close()
-    await server.stop()
+  shareDemo(launch, (opened) => {
+    ;({ address, browser, server } = opened)
   })
 
   /** What the page and all its files weigh that the browser has loaded; the typeface has a limit of its own. */
