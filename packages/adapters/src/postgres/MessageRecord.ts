@@ -129,14 +129,11 @@ export const messageArguments = (message: NewMessage) => ({
 
 /** The same for the message that a run begins or ends with: null stands for what nearly every message of this role has. */
 export const turnMessageArguments = (message: NewMessage, usualRole: Message["role"]) => {
-  const { role, status, toolResults } = message
+  const args = messageArguments(message)
   return {
-    message_id: newRowId(message.id),
-    message_role: role === usualRole ? null : role,
-    message_status: status === "COMPLETED" ? null : status,
-    message_tokens: message.tokens,
-    message_at: message.createdAt,
-    message_body: JSON.stringify(messageBody(message)),
-    message_results: toolResults.length === 0 ? null : JSON.stringify(toolResults)
+    ...args,
+    message_role: message.role === usualRole ? null : args.message_role,
+    message_status: message.status === "COMPLETED" ? null : args.message_status,
+    message_results: message.toolResults.length === 0 ? null : args.message_results
   }
 }
