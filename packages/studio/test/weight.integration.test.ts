@@ -32,23 +32,14 @@ inChromium((launch) => {
     return size
   }
 
-  it("is at most 60 kB over the wire at a first visit, libraries and all but the typeface, and 85 kB with an answer", async () => {
-    await using visitor = await visit(browser, address)
-    const { page } = visitor
-    await page.getByRole("list", { name: "Beginnings" }).waitFor()
-    assert.isAtMost(await weigh(page), 60_000)
-    await say(page, "Show me some markdown")
-    await finished(page)
-    assert.isAtMost(await weigh(page), 85_000)
-  })
-
+  // The first test, while there is no thread: an answer that is still being drawn would load files beside those of the room.
   it("is at most 40 kB more for each room", async () => {
     for (const room of ["Runs", "Playground", "Tests", "Knowledge", "Voice"]) {
       await using visitor = await visit(browser, address)
       await visitor.page.locator("main .composer").waitFor()
       const loaded = (): Promise<ReadonlyArray<string>> =>
         visitor.page.evaluate(
-          `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api"))`
+          `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api") && !path.endsWith(".woff2"))`
         )
       const before = new Set(await loaded())
       await openRoom(visitor.page, room)
@@ -63,6 +54,16 @@ inChromium((launch) => {
       }
       assert.isAtMost(size, 40_000, room)
     }
+  })
+
+  it("is at most 60 kB over the wire at a first visit, libraries and all but the typeface, and 85 kB with an answer", async () => {
+    await using visitor = await visit(browser, address)
+    const { page } = visitor
+    await page.getByRole("list", { name: "Beginnings" }).waitFor()
+    assert.isAtMost(await weigh(page), 60_000)
+    await say(page, "Show me some markdown")
+    await finished(page)
+    assert.isAtMost(await weigh(page), 85_000)
   })
 
   it("lets the first paint come within a second", async () => {
