@@ -1,6 +1,7 @@
-// Four projects: `unit` (all day long, no process and no server needed), and three of integration (real sockets, processes, databases): one with a
-// process for each file, and two whose files share processes. `--project "integration*"` are all three.
+// Five projects: `unit` (all day long, no process and no server needed), and four of integration (real sockets, processes, databases): one with a
+// process for each file, two whose files share processes, and one of files that measure. `--project "integration*"` are all four.
 import { globSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { defineConfig } from "vitest/config"
 import SlowFirst from "./test/SlowFirst.ts"
@@ -12,8 +13,8 @@ const sources = { resolve: { conditions: ["colloquy-source"] }, ssr: { resolve: 
 const never = ["**/node_modules/**", "**/dist/**"]
 
 const integration = {
-  // More take longer: browsers and databases want the CPU at the same time (decision 96).
-  maxWorkers: 2,
+  // One more than cores, because these tests wait for a third of their time (decision 96).
+  maxWorkers: Math.min(availableParallelism() + 1, 6),
   sequence: { groupOrder: 0 },
   pool: "forks" as const,
   globalSetup: ["./test/joinedPrograms.ts"],
@@ -22,14 +23,20 @@ const integration = {
 }
 
 /**
- * They measure memory, CPU time or how long the event loop is held, so that what other files have left in a process would change what they see;
- * or a library of theirs changes what all files of a process share.
+ * They measure memory, CPU time or how long the event loop is held. What other files have left in a process would change what they see, and
+ * so would a third worker on two cores: they come after the others.
  */
-const alone = [
+const measuring = [
   "packages/adapters/test/blobs/Memory.integration.test.ts",
-  "packages/adapters/test/postgres/{Bouncer,ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
+  "packages/adapters/test/postgres/{ChunkIndexDetails,IndexingMemory,Large*,MemorySpeed,RemovalPortions}.integration.test.ts",
+  "packages/http/test/{Fair*,Followers,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
+]
+
+/** They are long, or a library of theirs changes what all files of a process share. */
+const alone = [
+  "packages/adapters/test/postgres/Bouncer.integration.test.ts",
   "packages/colloquy/test/ProcessEnd.integration.test.ts",
-  "packages/http/test/{EveryStore,Fair*,Followers,GeneratedClient,LargeBodies,LoopTurns,StalledReaders,UploadMemory}.integration.test.ts"
+  "packages/http/test/{EveryStore,GeneratedClient}.integration.test.ts"
 ]
 
 /** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
@@ -39,7 +46,7 @@ const short = [
   "packages/server/test/{agui,attachments,documents,limits,media,memory,openai,owners,realtime,typed,video,voiceparts}.integration.test.ts"
 ]
 
-const together = globSync(short, { cwd: import.meta.dirname, exclude: alone })
+const together = globSync(short, { cwd: import.meta.dirname, exclude: [...alone, ...measuring] })
 
 /** Visits of the studio see its page as it is published, which a browser loads with less work than the single files (decision 90). */
 const visits = ["packages/studio/test/studio{,.*}.integration.test.ts"]
@@ -84,7 +91,7 @@ export default defineConfig({
             "test/**/*.integration.test.ts",
             "examples/**/*.integration.test.ts"
           ],
-          exclude: [...never, ...together, ...visits]
+          exclude: [...never, ...measuring, ...together, ...visits]
         }
       },
       {
@@ -108,6 +115,17 @@ export default defineConfig({
           exclude: never,
           isolate: false,
           setupFiles: ["./test/NoTraces.ts"]
+        }
+      },
+      {
+        ...sources,
+        test: {
+          ...integration,
+          name: "integration-measuring",
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+          include: measuring,
+          exclude: never
         }
       }
     ]

@@ -11,6 +11,7 @@ import type { Stats } from "./Child.ts"
 export type Program =
   | "Baseline"
   | "BundledSubject"
+  | "FollowersClient"
   | "Raw"
   | "Subject"
   | "Upstream"
@@ -74,7 +75,7 @@ export class Process {
     await this.ask("collect")
   }
 
-  async ask<A>(question: string): Promise<A> {
+  async ask<A>(question: number | string): Promise<A> {
     const answered = answer<A>(this.child)
     this.child.send(question)
     return answered

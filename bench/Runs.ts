@@ -1,6 +1,7 @@
 /** The runs of `npm run bench` by their names, in the order in which they are made: what is measured alone, and on which stores. */
 import type { Row } from "./Report.ts"
 import { files } from "./runs/Files.ts"
+import { manyFollowers } from "./runs/Followers.ts"
 import { longThread } from "./runs/LongThreads.ts"
 import { memories } from "./runs/Memories.ts"
 import { search } from "./runs/Search.ts"
@@ -125,6 +126,13 @@ export const runs: ReadonlyArray<Run> = [
       const { baseline, kernel } = await world.sides(store)
       return realTimeStreams(store, kernel, baseline, sizesOf(world, [150], [100, 150, 200, 250, 300, 350]), 150)
     }
+  },
+  {
+    name: "followers",
+    says: "5,000 live followers of one run: the memory of each, and the requests of others beside them",
+    stores: onPostgres,
+    quick: [],
+    measure: (world, store) => manyFollowers(store, () => world.startKernel(store), world.isQuick ? 5 : 20)
   },
   {
     name: "pool",

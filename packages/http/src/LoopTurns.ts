@@ -10,7 +10,7 @@
  * Only for Node's messages: in workers a timer belongs to the request that set it, and is lost with it.
  */
 import { Principal } from "@colloquy/core"
-import { TransientMap, TransientSet } from "@colloquy/core/adapters"
+import { TransientMap } from "@colloquy/core/adapters"
 import * as Context from "effect/Context"
 import * as Fiber from "effect/Fiber"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -25,13 +25,22 @@ const shortWork = 20
 interface Work {
   readonly run: () => void
   readonly fiber: { spent: number }
+  isTakenBack: boolean
 }
 
 interface Client {
-  readonly short: TransientSet<Work>
-  readonly long: TransientSet<Work>
+  /** What waits of fibers that have computed for a short time, and of the others. */
+  short: Array<Work>
+  long: Array<Work>
   /** In milliseconds. */
   spent: number
+}
+
+/** What a client does in one turn of the loop, and how much of it is done. */
+interface Line {
+  readonly client: Client
+  readonly works: ReadonlyArray<Work>
+  next: number
 }
 
 /** What the scheduler has from its process. */
@@ -60,21 +69,22 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   override makeDispatcher(): ReturnType<Scheduler.MixedScheduler["makeDispatcher"]> {
     const fiber = { spent: 0 }
     const client = this.loop.currentClient()
-    return new Scheduler.MixedScheduler("async", (run) => this.add({ run, fiber }, client())).makeDispatcher()
+    return new Scheduler.MixedScheduler("async", (run) =>
+      this.add({ run, fiber, isTakenBack: false }, client())
+    ).makeDispatcher()
   }
 
   /** Returns what takes the work back. */
   private add(work: Work, name: string): () => void {
     let client = this.clients.get(name)
     if (client === undefined) {
-      client = { short: new TransientSet(), long: new TransientSet(), spent: this.floor }
+      client = { short: [], long: [], spent: this.floor }
       this.clients.set(name, client)
     }
-    const waiting = work.fiber.spent < shortWork ? client.short : client.long
-    waiting.add(work)
+    enqueue(client, work)
     this.wait()
     return () => {
-      waiting.delete(work)
+      work.isTakenBack = true
     }
   }
 
@@ -86,29 +96,28 @@ export class LoopTurns extends Scheduler.MixedScheduler {
 
   private readonly turn = (): void => {
     this.isWaiting = false
-    // What these fibers add waits for the next turn.
-    const lines = [...this.clients.values()].filter(isWaiting).map((client) => ({ client, works: inOrder(client) }))
+    const lines: Array<Line> = []
+    for (const client of this.clients.values()) if (isWaiting(client)) lines.push(newLine(client))
     let now = this.loop.now()
     const end = now + longestTurn
     try {
       while (now < end) {
         const line = leastServed(lines)
         if (line === undefined) break
-        const { client, works } = line
-        const work = works.pop()
+        const work = line.works[line.next++]
         if (work === undefined) {
           lines.splice(lines.indexOf(line), 1)
           continue
         }
-        // Taken back, or listed twice.
-        if (!client.short.delete(work) && !client.long.delete(work)) continue
+        if (work.isTakenBack) continue
         work.run()
         const began = now
         now = this.loop.now()
         work.fiber.spent += now - began
-        client.spent += now - began
+        line.client.spent += now - began
       }
     } finally {
+      for (const line of lines) leave(line)
       this.forget()
       if (this.clients.size > 0) this.wait()
     }
@@ -127,15 +136,32 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   }
 }
 
-const isWaiting = ({ long, short }: Client): boolean => short.size + long.size > 0
+const isWaiting = ({ long, short }: Client): boolean => short.length + long.length > 0
 
-/** The last is next. */
-const inOrder = ({ long, short }: Client): Array<Work> => {
-  const [oldest] = long
-  return [...(oldest === undefined ? [] : [oldest]), ...short, ...long].toReversed()
+const enqueue = (client: Client, work: Work): void => {
+  const waiting = work.fiber.spent < shortWork ? client.short : client.long
+  waiting.push(work)
 }
 
-const leastServed = <Line extends { readonly client: Client }>(lines: ReadonlyArray<Line>): Line | undefined => {
+/** All that waits, the short work before the long, but for one of the long. What these fibers add waits for the next turn. */
+const newLine = (client: Client): Line => {
+  const [oldest, ...long] = client.long
+  const works = oldest === undefined ? client.short : [oldest, ...client.short, ...long]
+  client.short = []
+  client.long = []
+  return { client, works, next: 0 }
+}
+
+/** What was not done waits before what was added meanwhile. */
+const leave = ({ client, next, works }: Line): void => {
+  const added = [...client.short, ...client.long]
+  client.short = []
+  client.long = []
+  for (const work of works.slice(next)) if (!work.isTakenBack) enqueue(client, work)
+  for (const work of added) enqueue(client, work)
+}
+
+const leastServed = (lines: ReadonlyArray<Line>): Line | undefined => {
   let least = lines[0]
   for (const line of lines) if (least !== undefined && line.client.spent < least.client.spent) least = line
   return least

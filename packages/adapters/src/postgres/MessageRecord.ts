@@ -129,11 +129,15 @@ export const messageArguments = (message: NewMessage) => ({
 
 /** The same for the message that a run begins or ends with: null stands for what nearly every message of this role has. */
 export const turnMessageArguments = (message: NewMessage, usualRole: Message["role"]) => {
-  const args = messageArguments(message)
+  const { message_at, message_body, message_id, message_results, message_role, message_status, message_tokens } =
+    messageArguments(message)
   return {
-    ...args,
-    message_role: message.role === usualRole ? null : args.message_role,
-    message_status: message.status === "COMPLETED" ? null : args.message_status,
-    message_results: message.toolResults.length === 0 ? null : args.message_results
+    message_id,
+    message_role: message_role === usualRole ? null : message_role,
+    message_status: message_status === "COMPLETED" ? null : message_status,
+    message_tokens,
+    message_at,
+    message_body,
+    message_results: message.toolResults.length === 0 ? null : message_results
   }
 }

@@ -13,7 +13,15 @@ import {
 } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { call, callWithLockTimeout, type Database, givenArguments, type Parameter, statements } from "./Database.ts"
+import {
+  type Arguments,
+  call,
+  callWithLockTimeout,
+  type Database,
+  givenArguments,
+  type Parameter,
+  statements
+} from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import { branches } from "./PostgresBranches.ts"
 import { makeBatches, type BatchRow, readEvents, logArguments } from "./LogBatches.ts"
@@ -72,21 +80,21 @@ const writes = (
     settle: Effect.fnUntraced(function* (lease, settlement) {
       const { now, principal } = yield* callerNow
       const { ownerId } = principal
-      const values = settleArguments(lease, settlement, ownerId, new Date(now))
-      const args = givenArguments(values)
+      const answer = turnMessageArguments(settlement.answer, "assistant")
+      const { names, values } = givenArguments(settleArguments(lease, settlement, answer, ownerId, new Date(now)))
       const statement = keptStatement(
         "settle_run",
-        args,
-        () => `select ${callWithLockTimeout(database, "settle_run", args)} as outcome`
+        names,
+        () => `select ${callWithLockTimeout(database, "settle_run", names)} as outcome`
       )
       const [row] = yield* lockingWrite<{ readonly outcome: "settled" | "lost" | "deleted" }>(
         "RunStore.settle",
         statement,
-        Object.values(args)
+        values
       )
       if (row?.outcome === "settled") {
         if (settlement.approved !== null) histories.forget(ownerId, lease.threadId)
-        else histories.addAnswer(ownerId, lease.runId, settlement.answer, values.message_body.length)
+        else histories.addAnswer(ownerId, lease.runId, settlement.answer, answer.message_body.length)
         yield* echo(lease.runId, lease.threadId, false)
       }
       return row?.outcome === "deleted" ? "deleted" : row?.outcome === "settled"
@@ -97,7 +105,7 @@ const writes = (
       const args = { owner: toText(ownerId), run: knownId(runId), at }
       const [found] = yield* lockingWrite<CancelRow>(
         "RunStore.requestCancel",
-        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", args)} where o_status is not null`,
+        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", Object.keys(args))} where o_status is not null`,
         Object.values(args)
       )
       if (found === undefined) return Option.none()
@@ -140,30 +148,32 @@ interface CancelRow {
   readonly thread_id: ThreadId
 }
 
-const appendArguments = (lease: Lease, events: ReadonlyArray<LogEvent>, ownerId: OwnerId) => ({
-  owner: toText(ownerId),
-  run: knownId(lease.runId),
-  token: lease.token,
-  ...logArguments(events)
-})
-
-const settleArguments = (lease: Lease, settlement: Settlement, ownerId: OwnerId, at: Date) => ({
-  ...appendArguments(lease, settlement.events, ownerId),
-  thread: knownId(lease.threadId),
-  status: settlement.status,
-  at,
-  ...turnMessageArguments(settlement.answer, "assistant"),
-  ...usageArguments(settlement.usage),
-  steps: settlement.modelCalls,
-  first_token_at: settlement.firstTokenAt,
-  model: toText(settlement.model),
-  fault: toJson(settlement.fault),
-  explanation: toJson(settlement.explanation),
-  ...chargeArguments(settlement),
-  follow_ups: followUpsArgument(settlement.followUps),
-  approved: settlement.approved === null ? null : JSON.stringify(settlement.approved.results),
-  approved_tokens: settlement.approved?.tokens ?? null
-})
+const settleArguments = (
+  lease: Lease,
+  settlement: Settlement,
+  answer: Arguments,
+  ownerId: OwnerId,
+  at: Date
+): ReadonlyArray<Arguments> => [
+  { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token },
+  logArguments(settlement.events),
+  { thread: knownId(lease.threadId), status: settlement.status, at },
+  answer,
+  usageArguments(settlement.usage),
+  {
+    steps: settlement.modelCalls,
+    first_token_at: settlement.firstTokenAt,
+    model: toText(settlement.model),
+    fault: toJson(settlement.fault),
+    explanation: toJson(settlement.explanation)
+  },
+  chargeArguments(settlement),
+  {
+    follow_ups: followUpsArgument(settlement.followUps),
+    approved: settlement.approved === null ? null : JSON.stringify(settlement.approved.results),
+    approved_tokens: settlement.approved?.tokens ?? null
+  }
+]
 
 type Reads = Pick<typeof RunStore.Service, "get" | "list" | "waiting" | "waitingOn" | "messages" | "read">
 

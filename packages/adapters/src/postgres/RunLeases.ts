@@ -35,7 +35,7 @@ const reserving = (database: Database): Pick<Leases, "reserve"> => ({
       return Effect.map(
         database.lockingWrite<{ readonly granted: string | null }>(
           "RunStore.reserve",
-          `select ${callWithLockTimeout(database, "reserve_more", args)} as granted`,
+          `select ${callWithLockTimeout(database, "reserve_more", Object.keys(args))} as granted`,
           Object.values(args)
         ),
         ([row]) => Option.map(Option.fromNullishOr(row?.granted), decodeGranted)

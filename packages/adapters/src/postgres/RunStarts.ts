@@ -19,7 +19,15 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Arguments, type Database, callWithLockTimeout, givenArguments, statements } from "./Database.ts"
+import {
+  allArguments,
+  type Arguments,
+  callWithLockTimeout,
+  type Database,
+  givenArguments,
+  type SentArguments,
+  statements
+} from "./Database.ts"
 import { followUpsArgument } from "./FollowUpRecord.ts"
 import type { KnownHistories, KnownHistory } from "./KnownHistories.ts"
 import { logArguments } from "./LogBatches.ts"
@@ -68,12 +76,11 @@ export const runStarts = (
   const { brief, lockingWrite, schema } = database
   const keptStatement = statements()
 
-  const start = (operation: string, name: string, args: Arguments, historyTokens: number) => {
-    const budget = `$${Object.keys(args).length + 1}`
-    const statement = keptStatement(name, args, () =>
-      withHistory(schema, callWithLockTimeout(database, name, args, 1), "$1", budget)
+  const start = (operation: string, name: string, { names, values }: SentArguments, historyTokens: number) => {
+    const statement = keptStatement(name, names, () =>
+      withHistory(schema, callWithLockTimeout(database, name, names, 1), "$1", `$${names.length + 1}`)
     )
-    return lockingWrite<StartedRow>(operation, statement, [...Object.values(args), wholeTokens(historyTokens)])
+    return lockingWrite<StartedRow>(operation, statement, [...values, wholeTokens(historyTokens)])
   }
 
   const started = (
@@ -95,7 +102,8 @@ export const runStarts = (
       const { historyTokens, message, run, takesBack } = begin
       const known = takesBack === undefined ? histories.find(ownerId, run.threadId, historyTokens) : undefined
       if (takesBack !== undefined) yield* fillKept(database, ownerId, run.threadId, takesBack)
-      const args = { ...beginArguments(begin, ownerId, new Date(now), known), holder: holder() }
+      const question = turnMessageArguments(message, "user")
+      const args = [...beginArguments(begin, question, ownerId, new Date(now), known), { holder: holder() }]
       const rows = yield* start("RunStore.begin", "begin_run", givenArguments(args), historyTokens)
       const row = rows[0]
       if (row !== undefined && !storesNothing.has(row.outcome)) yield* echo(run.id, run.threadId, false)
@@ -104,7 +112,7 @@ export const runStarts = (
           return started(rows, row, ownerId, historyTokens)
         case "StartedAsKnown": {
           if (known === undefined) return yield* Effect.die(unexpected("RunStore.begin", row.outcome))
-          const history = histories.addBegun(ownerId, known, historyTokens, message, args.message_body.length)
+          const history = histories.addBegun(ownerId, known, historyTokens, message, question.message_body.length)
           const reserved = decodeReserved(row.fingerprint)
           return { _tag: "Started", lease: decodeLease(row, run.threadId, ownerId), history, reserved }
         }
@@ -159,7 +167,7 @@ export const runStarts = (
         follow_ups: followUpsArgument(save?.followUps ?? []),
         at
       }
-      const rows = yield* start("RunStore.activate", "activate_run", args, historyTokens)
+      const rows = yield* start("RunStore.activate", "activate_run", allArguments(args), historyTokens)
       const row = rows[0]
       switch (row?.outcome) {
         case "Started":
@@ -182,7 +190,7 @@ export const runStarts = (
         const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
         return lockingWrite<{ readonly withdrawn: boolean }>(
           "RunStore.withdraw",
-          `select ${callWithLockTimeout(database, "withdraw_run", args)} as withdrawn`,
+          `select ${callWithLockTimeout(database, "withdraw_run", Object.keys(args))} as withdrawn`,
           Object.values(args)
         ).pipe(
           Effect.map(([row]) => row?.withdrawn === true),
@@ -196,7 +204,7 @@ export const runStarts = (
       const [row] = yield* lockingWrite<OutcomeRow>(
         "RunStore.answer",
         `select (o.r).outcome, (o.r).run_id as outcome_run, (o.r).leg_start, (o.r).fingerprint
-         from (select ${callWithLockTimeout(database, "answer_some", args)} as r offset 0) o`,
+         from (select ${callWithLockTimeout(database, "answer_some", Object.keys(args))} as r offset 0) o`,
         Object.values(args)
       )
       switch (row?.outcome) {
@@ -215,7 +223,7 @@ export const runStarts = (
       const rows = yield* start(
         "RunStore.continue",
         "continue_run",
-        { ...continueArguments(next, ownerId), holder: holder() },
+        allArguments({ ...continueArguments(next, ownerId), holder: holder() }),
         next.historyTokens
       )
       const row = rows[0]
@@ -248,45 +256,53 @@ const beginArguments = (
     idempotency,
     lease,
     maxQueued,
-    message,
     mode,
     run,
     saves,
     takesBack
   }: Begin,
+  question: Arguments,
   ownerId: OwnerId,
   at: Date,
   known: KnownHistory | undefined
-) => ({
-  owner: toText(ownerId),
-  run: newRowId(run.id),
-  thread: knownId(run.threadId),
-  answer: newRowId(run.answerId),
-  provider: toText(run.provider),
-  model: toText(run.model),
-  plan: JSON.stringify(run.plan),
-  assistant_version: run.assistantVersion,
-  schedule: run.scheduleId === null ? null : newRowId(run.scheduleId),
-  parent: run.parentRunId === null ? null : knownId(run.parentRunId),
-  created_at: run.createdAt,
-  ...turnMessageArguments(message, "user"),
-  ...logArguments(events),
-  stream: run.stream || null,
-  mode: mode === "enqueue" ? null : mode,
-  saves: saves || null,
-  max_queued: maxQueued,
-  lease: Duration.toMillis(lease),
-  ...keyArguments(idempotency),
-  at,
-  follow_ups: followUpsArgument(followUps),
-  decided_on: decidedOn,
-  known_last: known?.lastId ?? null,
-  known_revision: known?.revision ?? null,
-  ...admissionArguments(admission, historyTokens),
-  newest: takesBack?.newest ?? null,
-  keeps: takesBack?.keeps ?? null,
-  kept_as: takesBack?.keptAs ?? null
-})
+): ReadonlyArray<Arguments> => [
+  {
+    owner: toText(ownerId),
+    run: newRowId(run.id),
+    thread: knownId(run.threadId),
+    answer: newRowId(run.answerId),
+    provider: toText(run.provider),
+    model: toText(run.model),
+    plan: JSON.stringify(run.plan),
+    assistant_version: run.assistantVersion,
+    schedule: run.scheduleId === null ? null : newRowId(run.scheduleId),
+    parent: run.parentRunId === null ? null : knownId(run.parentRunId),
+    created_at: run.createdAt
+  },
+  question,
+  logArguments(events),
+  {
+    stream: run.stream || null,
+    mode: mode === "enqueue" ? null : mode,
+    saves: saves || null,
+    max_queued: maxQueued,
+    lease: Duration.toMillis(lease)
+  },
+  keyArguments(idempotency),
+  {
+    at,
+    follow_ups: followUpsArgument(followUps),
+    decided_on: decidedOn,
+    known_last: known?.lastId ?? null,
+    known_revision: known?.revision ?? null
+  },
+  admissionArguments(admission, historyTokens),
+  {
+    newest: takesBack?.newest ?? null,
+    keeps: takesBack?.keeps ?? null,
+    kept_as: takesBack?.keptAs ?? null
+  }
+]
 
 /** The JSON argument of the schema's functions `admit_run` and `reserve_more`. */
 export const limitsArgument = (request: BudgetRequest | AdmissionRequest): string => {
