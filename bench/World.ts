@@ -85,9 +85,10 @@ export class World {
     return { baseline, raw: await this.warm(this.startBaseline("raw")) }
   }
 
+  /** V8 compiles for good what was called 3,000 times, and a turn calls most of its functions once: some 20,000 turns are needed (`docs/benchmarks.md`). */
   async warm(starting: Promise<Side>): Promise<Side> {
     const side = await starting
-    await warmUp(side, this.isQuick ? 1500 : 4000)
+    await warmUp(side, this.isQuick ? 16_000 : 40_000)
     return side
   }
 

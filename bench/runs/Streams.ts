@@ -163,23 +163,16 @@ export const realTimeStreams = async (
     const at = (side: ReadonlyArray<Carried>) => side.find((each) => each.count === count) ?? nothingCarried
     const compared = { ...row, what: `${count} real-time streams` }
     const limit = (bound: number) => (count === judged ? ({ value: "at most", bound } as const) : null)
-    const [kernel, baseline] = [at(ours), at(raw)]
+    const compareBy = (read: (carried: Carried) => number) => ({ kernel: read(at(ours)), baseline: read(at(raw)) })
     return [
-      {
-        ...compared,
-        unit: "p99 ms late",
-        kernel: kernel.lateMillis,
-        baseline: baseline.lateMillis,
-        target: limit(30)
-      },
+      { ...compared, unit: "p99 ms late", ...compareBy(({ lateMillis }) => lateMillis), target: limit(30) },
       {
         ...compared,
         unit: "ms to the first word, p99",
-        kernel: kernel.firstMillis,
-        baseline: baseline.firstMillis,
+        ...compareBy(({ firstMillis }) => firstMillis),
         target: limit(120)
       },
-      { ...compared, unit: "CPU ms/s a stream", kernel: perStream(kernel), baseline: perStream(baseline) }
+      { ...compared, unit: "CPU ms/s a stream", ...compareBy(perStream) }
     ]
   }
   return [

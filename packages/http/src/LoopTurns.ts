@@ -97,7 +97,10 @@ export class LoopTurns extends Scheduler.MixedScheduler {
   private readonly turn = (): void => {
     this.isWaiting = false
     const lines: Array<Line> = []
-    for (const client of this.clients.values()) if (isWaiting(client)) lines.push(newLine(client))
+    // What these fibers add waits for the next turn.
+    for (const client of this.clients.values()) {
+      if (isWaiting(client)) lines.push({ client, works: takeAll(client), next: 0 })
+    }
     let now = this.loop.now()
     const end = now + longestTurn
     try {
@@ -117,7 +120,10 @@ export class LoopTurns extends Scheduler.MixedScheduler {
         line.client.spent += now - began
       }
     } finally {
-      for (const line of lines) leave(line)
+      // What was not done waits before what was added.
+      for (const { client, next, works } of lines) {
+        for (const work of [...works.slice(next), ...takeAll(client)]) if (!work.isTakenBack) enqueue(client, work)
+      }
       this.forget()
       if (this.clients.size > 0) this.wait()
     }
@@ -143,22 +149,13 @@ const enqueue = (client: Client, work: Work): void => {
   waiting.push(work)
 }
 
-/** All that waits, the short work before the long, but for one of the long. What these fibers add waits for the next turn. */
-const newLine = (client: Client): Line => {
-  const [oldest, ...long] = client.long
-  const works = oldest === undefined ? client.short : [oldest, ...client.short, ...long]
+/** All that waits: the short work before the long, but for one of the long. */
+const takeAll = (client: Client): ReadonlyArray<Work> => {
+  const { long, short } = client
   client.short = []
   client.long = []
-  return { client, works, next: 0 }
-}
-
-/** What was not done waits before what was added meanwhile. */
-const leave = ({ client, next, works }: Line): void => {
-  const added = [...client.short, ...client.long]
-  client.short = []
-  client.long = []
-  for (const work of works.slice(next)) if (!work.isTakenBack) enqueue(client, work)
-  for (const work of added) enqueue(client, work)
+  const [oldest, ...others] = long
+  return oldest === undefined ? short : [oldest, ...short, ...others]
 }
 
 const leastServed = (lines: ReadonlyArray<Line>): Line | undefined => {

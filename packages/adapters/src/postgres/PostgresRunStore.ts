@@ -6,7 +6,6 @@ import {
   isAtRest,
   type Lease,
   type LogBatch,
-  type LogEvent,
   type RunStatus,
   RunStore,
   type Settlement

@@ -6,6 +6,7 @@ import { BlobStore } from "@colloquy/core/documents"
 import { ChunkIndex, unknownPosition, SearchScope } from "@colloquy/core/retrieval"
 import { PgClient } from "@effect/sql-pg/PgClient"
 import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -24,14 +25,8 @@ const bytes = Stream.fromIterable(Array.from({ length: 5 }, () => new Uint8Array
 
 const tables = ["search_entries", "search_chunks", "search_postings", "blobs", "blob_pieces"]
 
-const schemaName = Effect.flatMap(PgClient, (client) =>
-  Effect.map(
-    client.unsafe<{ readonly schema: string }>(
-      "select schemaname::text as schema from pg_tables where tablename = 'search_entries' order by schemaname desc"
-    ),
-    ([row]) => `"${row?.schema}"`
-  )
-)
+/** The schema of the stores, as SQL names it. */
+class SchemaName extends Context.Service<SchemaName, string>()("SchemaName") {}
 
 const fill = Effect.fnUntraced(function* (schema: string) {
   const client = yield* PgClient
@@ -90,10 +85,10 @@ const asking = Effect.fnUntraced(function* (schema: string, work: Effect.Effect<
   return longest
 })
 
-const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient, unknown>) => {
+const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient | SchemaName, unknown>) => {
   it.live("leaves no row and no byte, and another request never waits for it", () =>
     Effect.gen(function* () {
-      const [index, blobs, schema] = [yield* ChunkIndex, yield* BlobStore, yield* schemaName]
+      const [index, blobs, schema] = [yield* ChunkIndex, yield* BlobStore, yield* SchemaName]
       const { blobId, documentId } = yield* fill(schema)
       const principal = yield* Principal
       const removal = Effect.all([index.remove({ documentId, scope }), blobs.remove(blobId)]).pipe(
@@ -107,7 +102,7 @@ const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient, unkn
 
   it.live("that was cut is gone on with, also by two at once", () =>
     Effect.gen(function* () {
-      const [index, blobs, schema] = [yield* ChunkIndex, yield* BlobStore, yield* schemaName]
+      const [index, blobs, schema] = [yield* ChunkIndex, yield* BlobStore, yield* SchemaName]
       const { blobId, documentId } = yield* fill(schema)
       const removal = Effect.all([index.remove({ documentId, scope }), blobs.remove(blobId)])
       const cut = yield* Effect.forkChild(removal, { startImmediately: true })
@@ -122,7 +117,7 @@ const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient, unkn
 
   it.live("stops a put that is under way, and leaves nothing of it", () =>
     Effect.gen(function* () {
-      const [index, schema] = [yield* ChunkIndex, yield* schemaName]
+      const [index, schema] = [yield* ChunkIndex, yield* SchemaName]
       const documentId = yield* newId(DocumentId)
       const chunks = Array.from({ length: 40 * 256 }, (_, ordinal) => ({
         chunk: { ...unknownPosition, ordinal, text: `${ordinal}`, repeated: 0 },
@@ -141,16 +136,20 @@ const suite = (stores: () => Layer.Layer<BlobStore | ChunkIndex | PgClient, unkn
 
 onEmbedded("PGlite", () => {
   suite(() =>
-    Layer.merge(Postgres.layerFromClient(), Postgres.layerChunkIndex()).pipe(Layer.provideMerge(Pglite.layerClient()))
+    Layer.mergeAll(Postgres.layerFromClient(), Postgres.layerChunkIndex(), Layer.succeed(SchemaName, "colloquy")).pipe(
+      Layer.provideMerge(Pglite.layerClient())
+    )
   )
 })
 
 onPostgres((url) => {
   suite(() =>
     onScratchSchema(url, (schema) =>
-      Layer.merge(Postgres.layerFromClient({ schema }), Postgres.layerChunkIndex({ schema })).pipe(
-        Layer.provideMerge(hostClient(url))
-      )
+      Layer.mergeAll(
+        Postgres.layerFromClient({ schema }),
+        Postgres.layerChunkIndex({ schema }),
+        Layer.succeed(SchemaName, schema)
+      ).pipe(Layer.provideMerge(hostClient(url)))
     )
   )
 })
