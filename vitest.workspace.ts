@@ -39,7 +39,7 @@ const alone = [
   "packages/http/test/{EveryStore,GeneratedClient}.integration.test.ts"
 ]
 
-/** Short files that load much: loading it again for each file would be most of what they cost (decision 90). They share two processes. */
+/** Short files that load much: loading it again for each file would be most of what they cost (decision 90). Those of a worker share its process. */
 const short = [
   "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
   "packages/{colloquy,http}/test/**/*.integration.test.ts",

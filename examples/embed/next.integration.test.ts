@@ -190,8 +190,9 @@ describe("the chat page of examples/chat", () => {
     let browser: Browser
     let server: Awaited<ReturnType<typeof serve>>
     beforeAll(async () => {
-      // As `npm run chat` does; the other application is the one that is built.
-      server = await serve("dev", join(examples, "chat"))
+      const folder = join(examples, "chat")
+      await finish([next, "build"], folder)
+      server = await serve("start", folder)
       browser = await launch()
     }, 400_000)
     afterAll(async () => {
