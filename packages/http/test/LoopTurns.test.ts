@@ -59,6 +59,15 @@ describe("fibers of many requests", () => {
     assert.isAtLeast(done.slice(before).filter((name) => name === "long").length, 90)
   })
 
+  it("go on where the turn ended: what was left comes before what was added in it", () => {
+    const { done, fiber, turn } = makeLoop()
+    for (const name of ["a", "b", "c", "d", "e"]) fiber(name, 2, 4)
+    turn()
+    assert.deepStrictEqual(done, ["a", "b", "c"])
+    turn()
+    assert.deepStrictEqual(done, ["a", "b", "c", "d", "e", "a"])
+  })
+
   it("wait for one step of a client with hundreds of them", () => {
     const { done, fiber, turn } = makeLoop()
     for (let each = 0; each < 200; each++) fiber("ada", 10, 5)
