@@ -94,6 +94,43 @@ describe("turns", () => {
     assert.deepStrictEqual(order, ["long 1", "short 1", "short 2", "short 3", "long 2"])
   })
 
+  it("who waited for nothing has not saved time for later", () => {
+    const turns = makeFairTurns<string>({ atOnce: 1, share: 1 })
+    const run = (owner: string, millis: number) => {
+      const work = turns.next()
+      assert.isDefined(work)
+      turns.leave(owner, work, millis)
+      return work
+    }
+    turns.join("early", "early 0")
+    run("early", 10)
+    for (const work of ["busy 1", "busy 2", "busy 3"]) turns.join("busy", work)
+    run("busy", 500)
+    for (const work of ["early 1", "early 2"]) turns.join("early", work)
+    const next = turns.next()
+    assert.isDefined(next)
+    turns.leave(next.startsWith("early") ? "early" : "busy", next, 100)
+    assert.sameMembers([next, turns.next()], ["busy 2", "early 1"])
+  })
+
+  it("owners who had as much are next in the order in which they joined", () => {
+    const turns = makeFairTurns<string>({ atOnce: 3, share: 1 })
+    for (const owner of ["a", "b", "c"]) turns.join(owner, owner)
+    assert.deepStrictEqual([turns.next(), turns.next(), turns.next()], ["a", "b", "c"])
+  })
+
+  it("the place more for work that is late is for an owner who has nothing running", () => {
+    const turns = makeFairTurns<string>({ atOnce: 1, share: 3 })
+    for (const work of ["a 1", "a 2"]) turns.join("a", work)
+    assert.strictEqual(turns.next(), "a 1")
+    assert.isUndefined(turns.next())
+    turns.isLate("a 1")
+    assert.isUndefined(turns.next())
+    turns.join("b", "b 1")
+    assert.strictEqual(turns.next(), "b 1")
+    assert.isUndefined(turns.next())
+  })
+
   it("who joins when others are gone begins with the time of those who are left, not with none", () => {
     const turns = makeFairTurns<string>({ atOnce: 1, share: 1 })
     for (const work of ["long 1", "long 2"]) turns.join("long", work)
