@@ -90,6 +90,20 @@ describe("units of a conversation", () => {
       [[1, 2, 3, 4, 5], [6]]
     )
   })
+
+  it("hold also what that turn writes later", () => {
+    const units = toUnits([
+      message(1, "a", "user", 1),
+      message(2, "b", "user", 1),
+      message(3, null, "user", 1),
+      message(4, "a", "assistant", 1),
+      message(5, "b", "assistant", 1)
+    ])
+    assert.deepStrictEqual(
+      units.map((unit) => unit.messages.map((each) => each.sequence)),
+      [[1, 2, 3, 4, 5]]
+    )
+  })
 })
 
 describe("packing", () => {
@@ -129,6 +143,32 @@ describe("packing", () => {
     const budget = Math.abs(seed) % 3000
     const most = pack(units, nothing, budget, 1).keptTokens
     assert.isAtLeast(pack(units, nothing, budget, Math.max(1, budget >> 3)).keptTokens * 2, most)
+  })
+
+  it("leaves out an answer whose question the store has left out, and no more", () => {
+    const thread = threadOf([100, 100, 100])
+    const packedFrom = (from: number, older = { messages: from, tokens: from * 100 }) => {
+      const { kept, leftOut } = pack(toUnits(thread.slice(from)), older, 10_000, 1)
+      return { kept: kept.flatMap((unit) => unit.messages.map(({ sequence }) => sequence)), leftOut }
+    }
+    assert.deepStrictEqual(packedFrom(1), { kept: [3, 4, 5, 6], leftOut: { messages: 2, tokens: 200 } })
+    assert.deepStrictEqual(packedFrom(2), { kept: [3, 4, 5, 6], leftOut: { messages: 2, tokens: 200 } })
+    assert.deepStrictEqual(packedFrom(1, nothing).kept, [2, 3, 4, 5, 6])
+    assert.deepStrictEqual(pack([], { messages: 3, tokens: 30 }, 100, 1).leftOut, { messages: 3, tokens: 30 })
+  })
+
+  it("leaves out a whole stride, unless less than half of what fits would be left", () => {
+    const turn = 2 * messageSize(message(1, null, "user", 100))
+    const keptOf = (budget: number, stride: number, turns = 6, older = nothing) =>
+      pack(toUnits(threadOf(Array.from({ length: turns }, () => 100))), older, budget, stride).kept.length
+    assert.strictEqual(keptOf(3 * turn, 1), 3)
+    assert.strictEqual(keptOf(3 * turn, 400), 2)
+    assert.strictEqual(keptOf(3 * turn, 500), 3)
+    // Exactly half.
+    assert.strictEqual(keptOf(4 * turn, 800), 2)
+    // The store has left out a part of a stride already.
+    assert.strictEqual(keptOf(10_000, 400, 3, { messages: 2, tokens: 200 }), 2)
+    assert.strictEqual(keptOf(10_000, 400, 3), 3)
   })
 
   it("begins at the same message for many turns in a row while the thread grows", () => {
