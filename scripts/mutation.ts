@@ -17,7 +17,9 @@ const rooms: Readonly<Record<string, ReadonlyArray<string>>> = {
   "packages/core/src/turns/Places.ts": ["packages/core/test/turns/Places.test.ts"],
   "packages/core/src/turns/StepRecorder.ts": [
     "packages/core/test/turns/TurnParts.test.ts",
-    "packages/core/test/turns/HostileProvider.test.ts"
+    "packages/core/test/turns/HostileProvider.test.ts",
+    "packages/core/test/turns/FirstConversation.test.ts",
+    "packages/core/test/turns/Deltas.test.ts"
   ],
   "packages/core/src/voice/SpokenText.ts": ["packages/core/test/voice/SpokenText.test.ts"],
   "packages/core/src/web-search/Sources.ts": ["packages/core/test/web-search/Sources.test.ts"],
