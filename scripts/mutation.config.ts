@@ -14,5 +14,5 @@ export default defineConfig({
       transform: (code, id) => (id === file ? code.slice(0, Number(start)) + text + code.slice(Number(end)) : null)
     }
   ],
-  test: { bail: 1, maxWorkers: 1, testTimeout: 20_000, reporters: ["dot"], fsModuleCache: false }
+  test: { bail: 1, pool: "threads", maxWorkers: 1, testTimeout: 20_000, reporters: ["dot"], fsModuleCache: false }
 })

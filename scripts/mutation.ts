@@ -92,20 +92,21 @@ const mutantsOf = (file: string): ReadonlyArray<Mutant> => {
     })
 }
 
-/** Whether a test fails. A program that never ends counts too. It is ended with all its processes, by their group. */
+/** Whether a test fails. A program that never ends counts too. Its tests run in a thread, so that nothing of it is left when it is ended. */
 const isNoticed = ({ end, file, start, text }: Mutant): Promise<boolean> => {
   const tests = rooms[file] ?? []
   const env = { ...process.env, MUTANT: [join(root, file), start, end, text].join("\n") }
-  const args = ["vitest", "run", "--config", "scripts/mutation.config.ts", "--root", root, ...tests]
-  const child = spawn("npx", args, { cwd: root, env, stdio: "ignore", detached: true })
-  const endless = setTimeout(() => {
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
-  }, 60_000)
+  const vitest = join(root, "node_modules/vitest/vitest.mjs")
+  const args = [vitest, "run", "--config", "scripts/mutation.config.ts", "--root", root, ...tests]
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env,
+    stdio: "ignore",
+    timeout: 60_000,
+    killSignal: "SIGKILL"
+  })
   return new Promise((resolve) => {
-    child.on("close", (code) => {
-      clearTimeout(endless)
-      resolve(code !== 0)
-    })
+    child.on("close", (code) => resolve(code !== 0))
   })
 }
 
