@@ -14,12 +14,13 @@ inChromium((launch) => {
     ;({ address, browser, server } = opened)
   })
 
-  /** What the page and all its files weigh that the browser has loaded; the typeface has a limit of its own. */
-  const weigh = async (page: Page): Promise<number> => {
-    const paths = await page.evaluate<ReadonlyArray<string>>(
-      `[location.pathname, ...performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname)].filter((path) => !path.startsWith("/api") && !path.endsWith(".woff2"))`
+  /** The files that the page has loaded so far; the typeface has a limit of its own. */
+  const loadedBy = (page: Page): Promise<ReadonlyArray<string>> =>
+    page.evaluate(
+      `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api") && !path.endsWith(".woff2"))`
     )
-    assert.isAbove(paths.length, 20)
+
+  const sizeOf = async (paths: Iterable<string>): Promise<number> => {
     let size = 0
     for (const path of new Set(paths)) {
       const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
@@ -32,27 +33,24 @@ inChromium((launch) => {
     return size
   }
 
+  /** What the page and all its files weigh. */
+  const weigh = async (page: Page): Promise<number> => {
+    const paths = [await page.evaluate<string>("location.pathname"), ...(await loadedBy(page))]
+    assert.isAbove(paths.length, 20)
+    return sizeOf(paths)
+  }
+
   // The first test, while there is no thread: an answer that is still being drawn would load files beside those of the room.
   it("is at most 40 kB more for each room", async () => {
     for (const room of ["Runs", "Playground", "Tests", "Knowledge", "Voice"]) {
       await using visitor = await visit(browser, address)
       await visitor.page.locator("main .composer").waitFor()
-      const loaded = (): Promise<ReadonlyArray<string>> =>
-        visitor.page.evaluate(
-          `performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).filter((path) => !path.startsWith("/api") && !path.endsWith(".woff2"))`
-        )
-      const before = new Set(await loaded())
+      const before = new Set(await loadedBy(visitor.page))
       await openRoom(visitor.page, room)
       await visitor.page.getByRole("heading", { name: room === "Voice" ? /^Talk to/ : room, exact: true }).waitFor()
-      const more = [...new Set(await loaded())].filter((path) => !before.has(path))
+      const more = [...new Set(await loadedBy(visitor.page))].filter((path) => !before.has(path))
       assert.isAbove(more.length, 3, room)
-      let size = 0
-      for (const path of more) {
-        const response = await fetch(server.url + path, { headers: { "accept-encoding": "gzip" } })
-        size += Number(response.headers.get("content-length") ?? "NaN")
-        await response.arrayBuffer()
-      }
-      assert.isAtMost(size, 40_000, room)
+      assert.isAtMost(await sizeOf(more), 40_000, room)
     }
   })
 

@@ -159,6 +159,7 @@ export interface SentArguments {
   readonly values: ReadonlyArray<Parameter>
 }
 
+/** All of them, also those that are null. */
 export const allArguments = (args: Arguments): SentArguments => ({
   names: Object.keys(args),
   values: Object.values(args)

@@ -13,6 +13,7 @@ import {
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import {
+  allArguments,
   type Arguments,
   call,
   callWithLockTimeout,
@@ -101,11 +102,11 @@ const writes = (
 
     requestCancel: Effect.fnUntraced(function* (runId, at) {
       const { ownerId } = yield* Principal
-      const args = { owner: toText(ownerId), run: knownId(runId), at }
+      const { names, values } = allArguments({ owner: toText(ownerId), run: knownId(runId), at })
       const [found] = yield* lockingWrite<CancelRow>(
         "RunStore.requestCancel",
-        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", Object.keys(args))} where o_status is not null`,
-        Object.values(args)
+        `select o_status as status, o_thread as thread_id from ${callWithLockTimeout(database, "request_cancel", names)} where o_status is not null`,
+        values
       )
       if (found === undefined) return Option.none()
       yield* echo(runId, found.thread_id, !isAtRest(found.status))

@@ -4,7 +4,7 @@ import { type RunStore } from "@colloquy/core/adapters"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { callWithLockTimeout, type Database } from "./Database.ts"
+import { allArguments, callWithLockTimeout, type Database } from "./Database.ts"
 import type { Presence } from "./Presence.ts"
 import { decodeGranted } from "./RunOutcomes.ts"
 import { limitsArgument } from "./RunStarts.ts"
@@ -25,18 +25,18 @@ export const runLeases = (database: Database, presence: Presence): Leases => ({
 const reserving = (database: Database): Pick<Leases, "reserve"> => ({
   reserve: ({ runId, threadId, token }, request) =>
     Principal.use(({ ownerId }) => {
-      const args = {
+      const { names, values } = allArguments({
         owner: toText(ownerId),
         thread: knownId(threadId),
         run: knownId(runId),
         token,
         request: limitsArgument(request)
-      }
+      })
       return Effect.map(
         database.lockingWrite<{ readonly granted: string | null }>(
           "RunStore.reserve",
-          `select ${callWithLockTimeout(database, "reserve_more", Object.keys(args))} as granted`,
-          Object.values(args)
+          `select ${callWithLockTimeout(database, "reserve_more", names)} as granted`,
+          values
         ),
         ([row]) => Option.map(Option.fromNullishOr(row?.granted), decodeGranted)
       )

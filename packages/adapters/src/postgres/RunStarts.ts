@@ -187,11 +187,15 @@ export const runStarts = (
 
     withdraw: (lease) =>
       Principal.use(({ ownerId }) => {
-        const args = { owner: toText(ownerId), run: knownId(lease.runId), token: lease.token }
+        const { names, values } = allArguments({
+          owner: toText(ownerId),
+          run: knownId(lease.runId),
+          token: lease.token
+        })
         return lockingWrite<{ readonly withdrawn: boolean }>(
           "RunStore.withdraw",
-          `select ${callWithLockTimeout(database, "withdraw_run", Object.keys(args))} as withdrawn`,
-          Object.values(args)
+          `select ${callWithLockTimeout(database, "withdraw_run", names)} as withdrawn`,
+          values
         ).pipe(
           Effect.map(([row]) => row?.withdrawn === true),
           Effect.tap((withdrawn) => (withdrawn ? echo(lease.runId, lease.threadId, false) : Effect.void))
@@ -200,12 +204,12 @@ export const runStarts = (
 
     answer: Effect.fnUntraced(function* (answers) {
       const { ownerId } = yield* Principal
-      const args = answersArguments(answers, ownerId)
+      const { names, values } = allArguments(answersArguments(answers, ownerId))
       const [row] = yield* lockingWrite<OutcomeRow>(
         "RunStore.answer",
         `select (o.r).outcome, (o.r).run_id as outcome_run, (o.r).leg_start, (o.r).fingerprint
-         from (select ${callWithLockTimeout(database, "answer_some", Object.keys(args))} as r offset 0) o`,
-        Object.values(args)
+         from (select ${callWithLockTimeout(database, "answer_some", names)} as r offset 0) o`,
+        values
       )
       switch (row?.outcome) {
         case "Stored":
