@@ -12,22 +12,23 @@ export interface Row {
   readonly raw?: number
   /** Of the ratio in the rounds, or of the kernel's figure where nothing is compared. Absent: it was taken once. */
   readonly spread?: Spread
-  /** A bound of `kernel / baseline`, or of `kernel` where there is no baseline. */
   readonly target: Target | null
 }
 
-export type Target =
-  | { readonly ratio: "at least" | "at most"; readonly bound: number }
-  | { readonly value: "at least" | "at most"; readonly bound: number }
+/** A bound of `kernel / raw`, of `kernel / baseline`, or of `kernel` itself. */
+export interface Target {
+  readonly of: "to raw" | "ratio" | "value"
+  readonly sense: "at least" | "at most"
+  readonly bound: number
+}
 
 export const ratioOf = ({ baseline, kernel }: Row): number | null => (baseline === null ? null : kernel / baseline)
 
 export const holds = (row: Row): boolean | null => {
-  if (row.target === null) return null
-  const isRatio = "ratio" in row.target
-  const measured = isRatio ? (ratioOf(row) ?? Number.NaN) : row.kernel
-  const sense = "ratio" in row.target ? row.target.ratio : row.target.value
-  return sense === "at least" ? measured >= row.target.bound : measured <= row.target.bound
+  const { kernel, raw = Number.NaN, target } = row
+  if (target === null) return null
+  const measured = { "to raw": kernel / raw, ratio: ratioOf(row) ?? Number.NaN, value: kernel }[target.of]
+  return target.sense === "at least" ? measured >= target.bound : measured <= target.bound
 }
 
 const plain = (value: number | null): string =>
@@ -35,7 +36,8 @@ const plain = (value: number | null): string =>
 
 const targetText = ({ target }: Row): string => {
   if (target === null) return ""
-  return "ratio" in target ? `ratio ${target.ratio} ${plain(target.bound)}` : `${target.value} ${plain(target.bound)}`
+  const text = `${target.sense} ${plain(target.bound)}`
+  return target.of === "value" ? text : `${target.of} ${text}`
 }
 
 const spreadText = ({ spread }: Row): string =>

@@ -8,7 +8,7 @@ import { search } from "./runs/Search.ts"
 import { smallPool } from "./runs/SmallPool.ts"
 import { startUp } from "./runs/Start.ts"
 import { realTimeStreams, slowStreams } from "./runs/Streams.ts"
-import { coldTurns, plainTurns, streamedTurns, turnsOnOtherThreads } from "./runs/Turns.ts"
+import { coldTurns, grownMemory, plainTurns, streamedTurns, turnsOnOtherThreads } from "./runs/Turns.ts"
 import { voice } from "./runs/Voice.ts"
 import { wings } from "./runs/Wings.ts"
 import { type Env, stop, type Store } from "./Side.ts"
@@ -32,16 +32,17 @@ const sizesOf = (world: World, quick: ReadonlyArray<number>, full: ReadonlyArray
 export const runs: ReadonlyArray<Run> = [
   {
     name: "cold",
-    says: "the first 1,000 turns of a process",
+    says: "the first 1,000 turns of a process, and its memory after 10,000",
     stores: onPostgres,
     quick: onPostgres,
-    measure: (world) => {
+    measure: async (world) => {
       const start = [
         () => world.startKernel("postgres"),
         () => world.startBaseline("baseline"),
         () => world.startBaseline("raw")
       ]
-      return coldTurns(start, world.isQuick ? 2 : 5, world.effort.databaseCpu)
+      const cold = await coldTurns(start, world.isQuick ? 2 : 5, world.effort.databaseCpu)
+      return world.isQuick ? cold : [...cold, ...(await grownMemory(start))]
     }
   },
   {

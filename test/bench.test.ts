@@ -60,20 +60,24 @@ describe("the table of the benchmark", () => {
     unit: "CPU ms/turn",
     kernel: 3,
     baseline: 2,
-    target: { ratio: "at most", bound: 1.8 }
+    target: { of: "ratio", sense: "at most", bound: 1.8 }
   }
 
-  it("judges a row by its ratio, or by its figure where the target is a figure", () => {
+  it("judges a row by its ratio to the baseline or to the leanest program, or by its figure", () => {
     assert.strictEqual(ratioOf(row), 1.5)
     assert.strictEqual(holds(row), true)
     assert.strictEqual(holds({ ...row, kernel: 4 }), false)
-    assert.strictEqual(holds({ ...row, target: { value: "at least", bound: 4 } }), false)
+    assert.strictEqual(holds({ ...row, target: { of: "value", sense: "at least", bound: 4 } }), false)
+    const toRaw: Row = { ...row, raw: 1.5, target: { of: "to raw", sense: "at most", bound: 1.9 } }
+    assert.strictEqual(holds(toRaw), false)
+    assert.strictEqual(holds({ ...toRaw, raw: 1.6 }), true)
     assert.strictEqual(holds({ ...row, target: null }), null)
   })
 
   it("calls a target missed that could not be measured", () => {
     assert.strictEqual(holds({ ...row, kernel: Number.NaN }), false)
     assert.strictEqual(holds({ ...row, baseline: null }), false)
+    assert.strictEqual(holds({ ...row, target: { of: "to raw", sense: "at most", bound: 1.8 } }), false)
   })
 
   it("says in each line how far the rounds lie apart, or that it was measured once", () => {

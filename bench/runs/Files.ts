@@ -153,7 +153,7 @@ export const files = async (url: string, rounds: number): Promise<ReadonlyArray<
       unit: "MB",
       kernel: growth,
       baseline: null,
-      target: { value: "at most", bound: 300 }
+      target: { of: "value", sense: "at most", bound: 300 }
     }
   ]
 }

@@ -55,7 +55,7 @@ export const manyFollowers = async (
       unit: "KB each",
       kernel: (many - few) / (all - first) / 1000,
       baseline: null,
-      target: { value: "at most", bound: 60 }
+      target: { of: "value", sense: "at most", bound: 60 }
     },
     {
       ...row,
@@ -63,7 +63,7 @@ export const manyFollowers = async (
       unit: "p99 ms",
       kernel: beside,
       baseline: alone,
-      target: { value: "at most", bound: 100 }
+      target: { of: "value", sense: "at most", bound: 100 }
     }
   ]
 }

@@ -197,7 +197,11 @@ const indexing = async (client: pg.Client, run: Run): Promise<ReadonlyArray<Row>
     }
   ]
   return [
-    ...toRows(`${count} chunks with their terms into the index`, stored, { ratio: "at least", bound: 0.75 }),
+    ...toRows(`${count} chunks with their terms into the index`, stored, {
+      of: "ratio",
+      sense: "at least",
+      bound: 0.75
+    }),
     ...toRows(
       `the same from a text of ${(text.length / 1e6).toFixed(1)} MB, against chunks that are ready`,
       whole,
@@ -249,7 +253,7 @@ const searching = async (
       what: `search among ${count} chunks, p50`,
       unit: "ms",
       ...inRounds(inBlocks(ours.slice(warmUp), 20), inBlocks(theirs.slice(warmUp), 20)),
-      target: { ratio: "at most", bound: 1.3 }
+      target: { of: "ratio", sense: "at most", bound: 1.3 }
     })
   }
   return rows

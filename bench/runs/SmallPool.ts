@@ -26,7 +26,7 @@ export const smallPool = async (
       unit: "finished",
       kernel: ended.filter(({ status }) => status === "fulfilled").length,
       baseline: null,
-      target: { value: "at least", bound: 64 }
+      target: { of: "value", sense: "at least", bound: 64 }
     }
   ]
 }

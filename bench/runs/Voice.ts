@@ -44,17 +44,23 @@ export const voice = async (sessions: number, rounds: number, seconds: number): 
     target
   })
   return [
-    row("CPU", "% of a core a session", of(0, "cpuPercent"), of(1, "cpuPercent"), { ratio: "at most", bound: 1.25 }),
+    row("CPU", "% of a core a session", of(0, "cpuPercent"), of(1, "cpuPercent"), {
+      of: "ratio",
+      sense: "at most",
+      bound: 1.25
+    }),
     row("sessions a core by CPU", "sessions", 100 / of(0, "cpuPercent"), 100 / of(1, "cpuPercent"), {
-      value: "at least",
+      of: "value",
+      sense: "at least",
       bound: 200
     }),
     row("latency of a piece, p99", "ms", of(0, "latency99"), of(1, "latency99"), null),
     row("latency added, p99", "ms", Math.max(0, of(0, "latency99") - of(1, "latency99")), null, {
-      value: "at most",
+      of: "value",
+      sense: "at most",
       bound: 20
     }),
-    row("pieces answered", "%", of(0, "answered"), of(1, "answered"), { value: "at least", bound: 99 }),
+    row("pieces answered", "%", of(0, "answered"), of(1, "answered"), { of: "value", sense: "at least", bound: 99 }),
     row("memory", "kB a session", kilobytes[0] ?? 0, kilobytes[1] ?? 0, null),
     ...slow
   ]
@@ -91,12 +97,17 @@ const besideSlowClient = async (side: Process, rounds: number, seconds: number):
   })
   return [
     row("latency of a piece, p99", "ms", of(beside, "latency99"), of(alone, "latency99"), null),
-    row("pieces answered", "%", of(beside, "answered"), of(alone, "answered"), { value: "at least", bound: 99 }),
+    row("pieces answered", "%", of(beside, "answered"), of(alone, "answered"), {
+      of: "value",
+      sense: "at least",
+      bound: 99
+    }),
     row("CPU", "% of a core a session", of(beside, "cpuPercent"), of(alone, "cpuPercent"), {
-      ratio: "at most",
+      of: "ratio",
+      sense: "at most",
       bound: 1.25
     }),
-    row("memory that the slow one takes", "MB", median(megabytes), null, { value: "at most", bound: 32 })
+    row("memory that the slow one takes", "MB", median(megabytes), null, { of: "value", sense: "at most", bound: 32 })
   ]
 }
 

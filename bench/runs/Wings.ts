@@ -22,13 +22,13 @@ export const wings = async (installed: Side, without: Side, effort: Effort): Pro
       store: "postgres",
       what: `${what} with all rooms installed and none used, against none installed, ${concurrency} at once`
     }
-    const atMost = { ratio: "at most", bound: allowed } as const
+    const atMost = { of: "ratio", sense: "at most", bound: allowed } as const
     found.push(
       {
         ...row,
         unit: "turns/s",
         ...compared(ours, raw, "perSecond"),
-        target: { ratio: "at least", bound: 1 / allowed }
+        target: { of: "ratio", sense: "at least", bound: 1 / allowed }
       },
       { ...row, unit: "CPU ms/turn", ...compared(ours, raw, "cpuMillis"), target: atMost },
       { ...row, unit: "database CPU ms/turn", ...compared(ours, raw, "databaseMillis"), target: atMost }
