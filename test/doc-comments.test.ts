@@ -1,6 +1,6 @@
 /** A doc comment stands with the member that it documents: a comment that was moved or copied resembles the one of its own member. */
 import { readFileSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { docCommentsOf } from "./rules/DocComments.ts"
 import { root, sourceFiles } from "./rules/SourceFile.ts"
@@ -10,6 +10,20 @@ const leastWords = 6
 
 /** The share of the words of the longer comment that both have. */
 const mostShared = 0.6
+
+/** Comments, but not the slashes of an address in a text. */
+const comment = /\/\*[\s\S]*?\*\/|(?<![:"'`\w])\/\/[^\n]*/gu
+
+/** What comments name of other projects. */
+const foreignNames = [
+  "ControlFileData",
+  "HttpAgent",
+  "NoSuchBucket",
+  "PortalSuspended",
+  "RetryInfo",
+  "onToolCall",
+  "useChat"
+]
 
 const common = new Set(
   "a all an and are as at be by for from has have if in is it its no not of on one or than that the their them then they this to was when which with".split(
@@ -70,6 +84,30 @@ describe("documentation", () => {
       .filter((file) => !/\/(?:node_modules|dist)\//u.test(file))
       .flatMap((file) => twins(readFileSync(join(root, file), "utf8")).map((pair) => `${file}: ${pair}`))
     assert.deepStrictEqual(found, [], "Write for each member what is true of it.")
+  })
+
+  it("names functions, types and fields that there are", () => {
+    const sources = sourceFiles("packages").filter(
+      (file) => file.includes("/src/") && !/\/(?:node_modules|dist)\//u.test(file)
+    )
+    const texts = sources.map((file) => [file, readFileSync(join(root, file), "utf8")] as const)
+    const names = new Set([
+      ...texts.flatMap(([, text]) => text.replace(comment, " ").match(/[A-Za-z_$][\w$]*/gu) ?? []),
+      ...sources.map((file) => basename(file, ".ts")),
+      ...foreignNames
+    ])
+    const found = texts.flatMap(([file, text]) =>
+      (text.match(comment) ?? [])
+        .flatMap((each) => [...each.matchAll(/`([A-Za-z_$][\w$]*)(?:\([^`]*\))?`/gu)])
+        .map(([, name = ""]) => name)
+        .filter((name) => /[a-z][A-Z]/u.test(name) && !names.has(name))
+        .map((name) => `${file}: ${name}`)
+    )
+    assert.deepStrictEqual(
+      found,
+      [],
+      "Name what has its place now, or add the name of another project to `foreignNames`."
+    )
   })
 
   it("cites no specification that its readers do not have", () => {

@@ -80,7 +80,7 @@ export class AssistantStore extends Context.Service<
      */
     readonly update: (change: AssistantChange) => Effect.Effect<AssistantStored, StoreUnavailable, Principal>
     /**
-     * MUST list the versions of an assistant with the present one, newest first; `by` is the principal (`nameOf`) that inserted or updated.
+     * MUST list the versions of an assistant with the present one, newest first; `by` is the principal (`actorName`) that inserted or updated.
      * An assistant that is unknown or another owner's has none.
      */
     readonly versions: (

@@ -128,7 +128,7 @@ export class ChunkIndex extends Context.Service<
     ) => Effect.Effect<{ readonly chunks: ReadonlyArray<Chunk>; readonly total: number }, StoreUnavailable, Principal>
     /**
      * MUST rank the chunks of all the scopes together, best first, as `Ranking` defines it: the lexical score is the sum of impact times
-     * `rarityOf` over the chunks of these scopes; the best 100 of each rank are joined by `joinRanks`; equal ones are ordered by lexical
+     * `termRarity` over the chunks of these scopes; the best 100 of each rank are joined by `joinRanks`; equal ones are ordered by lexical
      * score, then in the order in which their documents were put, then by ordinal. Scopes that are unknown or another owner's have no
      * chunks. The nearest vectors may be approximate in scopes of more than 10,000 chunks. A chunk without a vector of the search's model
      * is ranked by its terms.

@@ -9,7 +9,7 @@ export type StoredMessage = Records.StoredMessage
 export type MessageResponse = Records.MessageResponse
 export type Run = Records.Run
 export type RunSummary = Answer<Client.Client["runs"]["all"]>["runs"][number]
-/** Deltas have no ids on the wire; `eventsOf` gives them those of the events before them. */
+/** Deltas have no ids on the wire; `readEvents` of the client gives them those of the events before them. */
 export type StreamEvent = Client.ClientEvent
 export type Model = ModelRecords.Model
 export type Capabilities = Answer<Client.Client["capabilities"]>
