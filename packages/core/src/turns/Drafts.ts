@@ -9,23 +9,24 @@ import type { Principal } from "../access/Principal.ts"
 import { chargeOutside } from "../metering/ChargeOutside.ts"
 import { Metering } from "../metering/Metering.ts"
 import { UsageLedger } from "../metering/UsageLedger.ts"
+import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { type Draft, newDraft } from "./Draft.ts"
 import { EarlyStream } from "./EarlyStream.ts"
 import { isHeard } from "./PartDecisions.ts"
-import type { Place, PlaceOutdated } from "./Place.ts"
+import type { Place } from "./Place.ts"
 import type { StartedTurn } from "./StartedTurn.ts"
+import type { ShuttingDown } from "./TurnErrors.ts"
 import { TurnParts } from "./TurnParts.ts"
 import type { TurnRequest } from "./TurnRequest.ts"
-import type { StartError } from "./TurnUseCases.ts"
 
 export class Drafts extends Context.Service<
   Drafts,
   {
-    readonly use: (
+    readonly use: <E extends Error>(
       request: TurnRequest,
       place: Place,
-      rest: (draft: Draft) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
-    ) => Effect.Effect<StartedTurn, StartError | PlaceOutdated, Principal>
+      rest: (draft: Draft) => Effect.Effect<StartedTurn, E, Principal>
+    ) => Effect.Effect<StartedTurn, E | ShuttingDown | StoreUnavailable, Principal>
   }
 >()("@colloquy/core/turns/Drafts") {
   static readonly layer: Layer.Layer<Drafts, never, EarlyStream | TurnParts | UsageLedger> = Layer.effect(

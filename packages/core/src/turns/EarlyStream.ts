@@ -15,17 +15,16 @@ import type { Principal } from "../access/Principal.ts"
 import { Admissions } from "./Admissions.ts"
 import { type Draft, endDraft } from "./Draft.ts"
 import { Followers } from "./Followers.ts"
-import type { Place, PlaceOutdated } from "./Place.ts"
+import type { Place } from "./Place.ts"
 import { LegFibers } from "./RunningTurns.ts"
 import { startedTurn, type StartedTurn } from "./StartedTurn.ts"
-import type { ShuttingDown } from "./TurnErrors.ts"
-import type { StartError } from "./TurnUseCases.ts"
+import { type ShuttingDown, TurnRefused } from "./TurnErrors.ts"
 
 export class EarlyStream extends Context.Service<
   EarlyStream,
   {
     /** `rest` contains all remaining steps of beginning the turn. */
-    readonly begin: <E extends StartError | PlaceOutdated>(
+    readonly begin: <E extends Error>(
       place: Place,
       draft: Draft,
       rest: Effect.Effect<StartedTurn, E, Principal>
@@ -40,7 +39,7 @@ export class EarlyStream extends Context.Service<
       const { fork } = yield* LegFibers
 
       return EarlyStream.of({
-        begin: Effect.fnUntraced(function* <E extends StartError | PlaceOutdated>(
+        begin: Effect.fnUntraced(function* <E extends Error>(
           place: Place,
           draft: Draft,
           rest: Effect.Effect<StartedTurn, E, Principal>
@@ -65,9 +64,9 @@ export class EarlyStream extends Context.Service<
   )
 }
 
-const refusalFromCause = (cause: Cause.Cause<StartError | PlaceOutdated>) => {
+const refusalFromCause = (cause: Cause.Cause<Error>) => {
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-  if (error?._tag === "TurnRefused") {
+  if (error instanceof TurnRefused) {
     const { code, message, reason } = error
     return { code: code ?? reason, message, retryable: reason === "part_timeout" }
   }

@@ -1,7 +1,8 @@
 /**
  * Step 1 of a turn: the turn gets its place. The places of the last turns of this process are remembered, so that the next turn of such a
  * thread needs no query. A remembered place may be outdated: the store compares its revision when the turn begins, and a turn that was
- * decided on an outdated place, or refused on a remembered one, is decided again on the place as it is now. No other file knows of this.
+ * decided on an outdated place, or refused on a remembered one, is decided again on the place as it is now. Other files see of this the
+ * revision that a place was decided on, which `WriteTurn` gives to the store, and its error `PlaceOutdated`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -244,10 +244,10 @@ export const registeredPart = <Plan>(part: TurnPart<Plan>, times: Times, { withi
       toReceive(() => part.receive?.(output, turn) ?? Effect.succeed(undefined)).pipe(
         Effect.catchCause(failed("keep the media or sources of the model's answer")(false))
       ),
-    /** Null when this version cannot read the plan. */
     /** Null: the plan stays. */
     handOver: (assistant: Assistant, isOwn: boolean): Schema.Json | null =>
       part.handOver === undefined ? null : Schema.encodeSync(part.plan)(part.handOver(assistant, isOwn)),
+    /** Null when this version cannot read the plan. */
     planned: (stored: Schema.Json) => Option.getOrNull(Option.map(decodePlan(stored), bind))
   }
 }

@@ -27,7 +27,6 @@ import { Admissions } from "./Admissions.ts"
 import { Cancellation } from "./Cancellation.ts"
 import { childrenKey, childRuns, type ChildRun, withChildren, withoutChildren } from "./ChildRuns.ts"
 import { Decide } from "./Decide.ts"
-import type { Draft } from "./Draft.ts"
 import { Decisions } from "./Decisions.ts"
 import { Drafts } from "./Drafts.ts"
 import { Followers } from "./Followers.ts"
@@ -83,6 +82,7 @@ const makeTurns = Effect.gen(function* () {
     places.use(sent, (found) => {
       const place = takesBack === null ? found : placeBefore(found, takesBack)
       const { assistant } = place
+      // The version of the assistant that answers.
       const wanted = sent.assistantVersion ?? pinnedVersion(place) ?? assistant.version
       const asked =
         wanted === assistant.version
@@ -90,21 +90,15 @@ const makeTurns = Effect.gen(function* () {
           : places.decide(place, records.atVersion(place, sent.assistantVersion))
       return Effect.flatMapEager(asked, (at) => {
         const request = requestAt(at.assistant)
-        return drafts.use(request, at, (draft) => decideAndWrite(request, { place, at, takesBack }, draft))
+        return drafts.use(request, at, (draft) =>
+          Effect.flatMap(places.decide(place, decide(request, at, draft)), (decided) => {
+            const credit = request.sendToModel === false ? Effect.void : metering.ensureCredit(chatCredit)
+            return Effect.flatMapEager(credit, () =>
+              places.store(place, (restore) => write({ request, place: at, draft, takesBack, ...decided }, restore))
+            )
+          })
+        )
       })
-    })
-
-  /** `at` is the place with the version of the assistant that answers. */
-  const decideAndWrite = (
-    request: TurnRequest,
-    { at, place, takesBack }: { readonly at: Place; readonly place: Place; readonly takesBack: TakeBack | null },
-    draft: Draft
-  ) =>
-    Effect.flatMap(places.decide(place, decide(request, at, draft)), (decided) => {
-      const credit = request.sendToModel === false ? Effect.void : metering.ensureCredit(chatCredit)
-      return Effect.flatMapEager(credit, () =>
-        places.store(place, (restore) => write({ request, place: at, draft, takesBack, ...decided }, restore))
-      )
     })
 
   const start = (request: TurnRequest) => admissions.admit(() => begin(request)).pipe(traced("Turns.start"))
