@@ -30,8 +30,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { toProblems } from "../bodies/Problems.ts"
-import { isMade } from "../openai/MadeAssistants.ts"
 import { toWireError } from "../wire/ErrorStatus.ts"
+import { isMade } from "../wire/MadeAssistant.ts"
 
 export const pageSize = 100
 

@@ -2,19 +2,15 @@
  * A thread needs an assistant, and OpenAI's clients have none: one is made with a conversation that names only a model. It has a mark in its
  * metadata, is not listed as a model, and is removed with the last of its threads.
  */
-import { type Assistant, type AssistantId, Assistants, type ThreadId, Threads } from "@colloquy/core"
+import { type AssistantId, Assistants, type ThreadId, Threads } from "@colloquy/core"
 import * as Effect from "effect/Effect"
-
-const mark = "made_for"
-const openai = "openai"
-
-export const isMade = ({ metadata }: Pick<Assistant, "metadata">): boolean => metadata?.[mark] === openai
+import { isMade, madeForOpenAi } from "../wire/MadeAssistant.ts"
 
 export const makeMadeAssistants = Effect.gen(function* () {
   const assistants = yield* Assistants
   const threads = yield* Threads
 
-  const make = Effect.map(assistants.create({ name: "Assistant", metadata: { [mark]: openai } }), ({ id }) => id)
+  const make = Effect.map(assistants.create({ name: "Assistant", metadata: madeForOpenAi }), ({ id }) => id)
 
   /** For a conversation that did not come about. */
   const undo = (id: AssistantId) => Effect.ignore(assistants.remove(id))

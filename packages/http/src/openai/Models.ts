@@ -4,7 +4,7 @@ import { type CatalogEntry, maximumLimit } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { fromKernel } from "./Errors.ts"
-import { isMade } from "./MadeAssistants.ts"
+import { isMade } from "../wire/MadeAssistant.ts"
 import { makeModelNames, type Target } from "./ModelNames.ts"
 
 const longestList = 15_000

@@ -1,2 +1,2 @@
-/** OpenAI's clients against this server: `webHandler({ kernel, openai })` serves `/v1/chat/completions`, `/v1/responses` and what belongs to them. */
+/** OpenAI's clients against this server: `webHandler({ kernel, wings: [openai] })` serves `/v1/chat/completions`, `/v1/responses` and what belongs to them. */
 export { openai } from "./Routes.ts"
