@@ -23,24 +23,33 @@ import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { InMemory } from "../../src/in-memory/index.ts"
 
 const operations = new Set<string>()
 const called = new Set<string>()
 
-/** A copy whose operations are noted when they are read. Flags, such as `keepsVectors`, are no operations. */
-const noting = (port: string, store: object): object => {
-  const copy = {}
-  for (const [member, value] of Object.entries(store)) {
-    const name = `${port}.${member}`
-    if (typeof value !== "boolean") operations.add(name)
-    const get = () => {
-      called.add(name)
-      return value
+/** A copy whose operations are noted when they are called, or run. Flags, such as `keepsVectors`, are no operations. */
+const noting = (port: string, store: object): object =>
+  Object.fromEntries(
+    Object.entries(store).map(([member, value]) => {
+      if (typeof value === "boolean") return [member, value]
+      const name = `${port}.${member}`
+      operations.add(name)
+      return [member, noted(value, () => called.add(name))]
+    })
+  )
+
+const noted = (operation: unknown, note: () => void): unknown => {
+  if (typeof operation === "function") {
+    return (...args: ReadonlyArray<unknown>): unknown => {
+      note()
+      return operation(...args)
     }
-    Object.defineProperty(copy, member, { get, enumerable: true })
   }
-  return copy
+  if (Effect.isEffect(operation)) return Effect.andThen(Effect.sync(note), operation)
+  if (Stream.isStream(operation)) return Stream.onStart(operation, Effect.sync(note))
+  throw new Error("An operation of a store is a function, an effect or a stream")
 }
 
 const stores = Layer.effectContext(
