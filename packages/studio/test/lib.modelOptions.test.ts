@@ -1,7 +1,7 @@
 /** The options of a model from a form, and back. */
 import { assert, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { effortsOf, optionFields, readOptions, writeOptions } from "../src/page/lib/modelOptions.ts"
+import { listedEfforts, optionFields, readOptions, writeOptions } from "../src/page/lib/modelOptions.ts"
 
 describe("the options of a model", () => {
   it("are read from texts and written as the same texts, each kind of them", () => {
@@ -33,17 +33,17 @@ describe("the options of a model", () => {
 
   it("have the efforts of thinking that the catalogue has, and none for a model that does not think", () => {
     const controls = (efforts: ReadonlyArray<string>) => ({ efforts, budget: false, style: null })
-    assert.deepStrictEqual(effortsOf({ supports_thinking: true, thinking_controls: null }), [
+    assert.deepStrictEqual(listedEfforts({ supports_thinking: true, thinking_controls: null }), [
       "low",
       "medium",
       "high",
       "max"
     ])
     const listed = { supports_thinking: true, thinking_controls: controls(["none", "high", "low"]) }
-    assert.deepStrictEqual(effortsOf(listed), ["low", "high"])
+    assert.deepStrictEqual(listedEfforts(listed), ["low", "high"])
     for (const supports_thinking of [false, null])
-      assert.deepStrictEqual(effortsOf({ supports_thinking, thinking_controls: controls(["low"]) }), [])
-    assert.deepStrictEqual(effortsOf(undefined), [])
+      assert.deepStrictEqual(listedEfforts({ supports_thinking, thinking_controls: controls(["low"]) }), [])
+    assert.deepStrictEqual(listedEfforts(undefined), [])
   })
 
   it("that are empty are none, and where all are empty nothing is said", () => {

@@ -15,7 +15,7 @@ import {
   writeFilters
 } from "../src/page/lib/runList.ts"
 import { curlSample, typescriptSample } from "../src/page/lib/samples.ts"
-import { failuresOf, makeChart, makeLanes, shareAt } from "../src/page/lib/waterfall.ts"
+import { stepFailures, makeChart, makeLanes, shareAt } from "../src/page/lib/waterfall.ts"
 import type { RunStep, RunSummary, StreamEvent } from "../src/page/wire.ts"
 
 const now = new Date(2026, 2, 20, 12).getTime()
@@ -227,7 +227,7 @@ describe("the film of a turn", () => {
     const [first, second, third] = ["2026-03-20T10:00:00.000Z", "2026-03-20T10:00:01.000Z", "2026-03-20T10:00:02.000Z"]
     const called = [stepOf("model", first), stepOf("tool", second), stepOf("model", third), stepOf("model", null)]
     const failures = [failure("2026-03-20T10:00:01.500Z"), failure("2026-03-20T10:00:02.001Z"), failure(null)]
-    const found = called.map((_, number) => failuresOf({ failures, steps: called }, number))
+    const found = called.map((_, number) => stepFailures({ failures, steps: called }, number))
     assert.deepStrictEqual(found, [failures.slice(0, 1), [], failures.slice(1, 2), []])
   })
 })

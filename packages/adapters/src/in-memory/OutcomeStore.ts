@@ -4,7 +4,7 @@ import { type Outcome, OutcomeStore } from "@colloquy/core/wings"
 import { findAssistant, ownedStep, ownedWrite, type State, findThread } from "./State.ts"
 
 export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
-  const newestOf = (ownerId: OwnerId, isWanted: (outcome: Outcome) => boolean, limit: number) =>
+  const findNewest = (ownerId: OwnerId, isWanted: (outcome: Outcome) => boolean, limit: number) =>
     [...state.outcomes.values()]
       .filter((row) => row.ownerId === ownerId && isWanted(row.outcome) && hasScope(state, ownerId, row.outcome))
       .map(({ outcome }) => outcome)
@@ -19,9 +19,9 @@ export const outcomeStore = (state: State): typeof OutcomeStore.Service => {
         return true
       }),
     newest: (assistantId, limit) =>
-      ownedStep((ownerId) => newestOf(ownerId, (outcome) => outcome.assistantId === assistantId, limit)),
+      ownedStep((ownerId) => findNewest(ownerId, (outcome) => outcome.assistantId === assistantId, limit)),
     ofThread: (threadId, limit) =>
-      ownedStep((ownerId) => newestOf(ownerId, (outcome) => outcome.threadId === threadId, limit)),
+      ownedStep((ownerId) => findNewest(ownerId, (outcome) => outcome.threadId === threadId, limit)),
     find: (answered) =>
       ownedStep((ownerId) =>
         answered.flatMap(({ answerSetId, question }) => {

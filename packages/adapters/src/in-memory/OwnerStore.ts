@@ -76,11 +76,11 @@ const tableRows = (
 ): { readonly [table: string]: ReadonlyArray<() => void> } => {
   const owned = <Key, Row>(
     rows: Map<Key, Row>,
-    ownerOf: (row: Row, key: Key) => unknown,
+    readOwner: (row: Row, key: Key) => unknown,
     remove?: (row: Row) => void
   ) =>
     [...rows].flatMap(([key, row]) =>
-      ownerOf(row, key) === ownerId ? [() => (remove === undefined ? void rows.delete(key) : remove(row))] : []
+      readOwner(row, key) === ownerId ? [() => (remove === undefined ? void rows.delete(key) : remove(row))] : []
     )
   const prefix = `[${JSON.stringify(ownerId)},`
   const named = <Row>(rows: Map<string, Row>) => owned(rows, (_, key) => (key.startsWith(prefix) ? ownerId : null))

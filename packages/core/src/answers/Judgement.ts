@@ -56,10 +56,10 @@ export const judge = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<QuestionS
     questions: groupOutcomes(ofSet, ({ question }) => question).flatMap(([, cases]) => judgeQuestion(cases))
   }))
 
-const groupOutcomes = (outcomes: ReadonlyArray<Outcome>, nameOf: (outcome: Outcome) => string) => {
+const groupOutcomes = (outcomes: ReadonlyArray<Outcome>, readName: (outcome: Outcome) => string) => {
   const groups = new Map<string, Array<Outcome>>()
   for (const outcome of outcomes) {
-    const name = nameOf(outcome)
+    const name = readName(outcome)
     const group = groups.get(name)
     if (group === undefined) groups.set(name, [outcome])
     else group.push(outcome)

@@ -1,5 +1,5 @@
 /**
- * Checks an upload while its bytes pass: their number, and the first of them, from which `typeOf` determines the type. The stream fails as
+ * Checks an upload while its bytes pass: their number, and the first of them, from which `findType` determines the type. The stream fails as
  * soon as the file is refused, so that nothing of it is stored.
  */
 import * as Effect from "effect/Effect"
@@ -31,7 +31,7 @@ export interface InspectedUpload<E, R> {
 export const inspectUpload = <E, R>(
   file: { readonly filename: string; readonly bytes: Stream.Stream<Uint8Array, E, R> },
   limit: number,
-  typeOf: (head: Uint8Array) => Result.Result<FileType, FileEmpty | FileTypeUnsupported>
+  findType: (head: Uint8Array) => Result.Result<FileType, FileEmpty | FileTypeUnsupported>
 ): InspectedUpload<E, R> => {
   const { filename } = file
   const head: Array<Uint8Array> = []
@@ -41,7 +41,7 @@ export const inspectUpload = <E, R>(
 
   const decide = Effect.suspend((): Effect.Effect<void, FileRefused> => {
     if (type !== null) return Effect.void
-    const decided = typeOf(joinBytes(head))
+    const decided = findType(joinBytes(head))
     if (Result.isFailure(decided)) return Effect.fail(decided.failure)
     type = decided.success
     head.length = 0

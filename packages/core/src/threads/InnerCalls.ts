@@ -16,20 +16,20 @@ type ReadAnswer<E, R> = (run: RunIds) => Effect.Effect<Message | undefined, E, R
 /** The open calls of a message that waits, with those inside in the place of the calls that wait for them. */
 export const openNow = <E, R>(
   message: Message,
-  answerOf: ReadAnswer<E, R>
+  readAnswer: ReadAnswer<E, R>
 ): Effect.Effect<ReadonlyArray<OpenCall>, E, R> =>
   Effect.map(
-    Effect.forEach(unanswered(message), (call) => (call.waitsFor ? inside(call.waitsFor, answerOf) : one(call))),
+    Effect.forEach(unanswered(message), (call) => (call.waitsFor ? inside(call.waitsFor, readAnswer) : one(call))),
     (calls) => calls.flat()
   )
 
 const one = (call: OpenCall) => Effect.succeed([call])
 
-const inside = <E, R>(run: RunIds, answerOf: ReadAnswer<E, R>): Effect.Effect<ReadonlyArray<OpenCall>, E, R> =>
-  Effect.flatMap(answerOf(run), (answer) => {
+const inside = <E, R>(run: RunIds, readAnswer: ReadAnswer<E, R>): Effect.Effect<ReadonlyArray<OpenCall>, E, R> =>
+  Effect.flatMap(readAnswer(run), (answer) => {
     if (answer?.status !== "REQUIRES_ACTION") return Effect.succeed([])
     const of = { threadId: run.threadId, runId: run.runId }
-    return Effect.map(openNow(answer, answerOf), (calls) => calls.map((call) => ({ of, ...call })))
+    return Effect.map(openNow(answer, readAnswer), (calls) => calls.map((call) => ({ of, ...call })))
   })
 
 const hasInner = (message: ListedMessage): message is Message =>
@@ -38,14 +38,18 @@ const hasInner = (message: ListedMessage): message is Message =>
 /** Messages as they are shown. Of a message that waits no more, a call of a helper is one that waited for an approval. */
 export const withInnerCalls = <Each extends ListedMessage, E, R>(
   messages: ReadonlyArray<Each>,
-  answerOf: ReadAnswer<E, R>
+  readAnswer: ReadAnswer<E, R>
 ): Effect.Effect<ReadonlyArray<Each>, E, R> =>
   messages.some(hasInner)
     ? Effect.forEach(messages, (message) => {
         if (!hasInner(message)) return Effect.succeed(message)
         const open = new Set(message.status === "REQUIRES_ACTION" ? unanswered(message) : [])
         const shown = Effect.forEach(message.toolCalls, (call) =>
-          call.waitsFor === undefined ? one(call) : open.has(call) ? inside(call.waitsFor, answerOf) : one(closed(call))
+          call.waitsFor === undefined
+            ? one(call)
+            : open.has(call)
+              ? inside(call.waitsFor, readAnswer)
+              : one(closed(call))
         )
         return Effect.map(shown, (calls) => Object.assign({}, message, { toolCalls: calls.flat() }))
       })

@@ -17,7 +17,7 @@ import { type HostedCall, PersonAsked } from "../tools/HostedTool.ts"
 import type { LiveTurn } from "../tools/LiveTurn.ts"
 import type { ToolCall } from "../tools/ToolCall.ts"
 import { approvedResults, withResults } from "./ApprovedCalls.ts"
-import { type Answerer, findAnswerer, needsApproval, runHosted } from "./HostedCalls.ts"
+import { type CallAnswerer, findAnswerer, needsApproval, runHosted } from "./HostedCalls.ts"
 import type { Leg } from "./Leg.ts"
 import { goesOnInNextCall, recordStep, requireAnswer, toAnswer } from "./Questions.ts"
 import { rewriteBy } from "./Rewriting.ts"
@@ -59,7 +59,7 @@ export class AnswerCalls extends Context.Service<
       const counter = yield* TokenCounter
       const settings = yield* TurnSettings
 
-      const runAnswerer = (leg: Leg, by: Exclude<Answerer, { readonly _tag: "Client" }>, call: HostedCall) => {
+      const runAnswerer = (leg: Leg, by: Exclude<CallAnswerer, { readonly _tag: "Client" }>, call: HostedCall) => {
         if (by._tag === "Refused") return Effect.succeed(by.output)
         const { assistantId, lease } = leg
         const rewrite = rewriteBy(leg.parts, { kind: "tool_output", threadId: lease.threadId, assistantId })
@@ -96,7 +96,12 @@ export class AnswerCalls extends Context.Service<
       })
 
       /** Answers the call, or says what it waits for. */
-      const answerOrWait = Effect.fnUntraced(function* (leg: Leg, findTurn: FindTurn, call: ToolCall, found: Answerer) {
+      const answerOrWait = Effect.fnUntraced(function* (
+        leg: Leg,
+        findTurn: FindTurn,
+        call: ToolCall,
+        found: CallAnswerer
+      ) {
         if (found._tag === "Client") return "client"
         const hostedCall = { toolCallId: call.id, ...findTurn(found._tag === "Hosted" ? found.part : "") }
         const by = found._tag === "Hosted" ? yield* needsApproval(found, hostedCall, { deadlines, settings }) : found

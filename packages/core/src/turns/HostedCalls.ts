@@ -18,7 +18,7 @@ import type { OfferedTool } from "./Leg.ts"
 import type { TurnSettings } from "./TurnSettings.ts"
 
 /** What answers a call: the client; a tool that the kernel runs; or a refusal text of the kernel, when no tool of that name can be run. */
-export type Answerer =
+export type CallAnswerer =
   | { readonly _tag: "Client" }
   | { readonly _tag: "Hosted"; readonly tool: HostedTool; readonly part: string; readonly args: Schema.JsonObject }
   | { readonly _tag: "Refused"; readonly output: string }
@@ -29,7 +29,7 @@ export const findAnswerer = (
   hosted: ReadonlyMap<string, OfferedTool>,
   /** False when the permitted rounds of hosted tools are used up. */
   mayRun: boolean
-): Answerer => {
+): CallAnswerer => {
   const offered = hosted.get(call.name)
   if (offered === undefined && !clientTools.has(call.name)) {
     return { _tag: "Refused", output: `Error: there is no tool named "${call.name}".` }
@@ -47,7 +47,7 @@ export const findAnswerer = (
   return { _tag: "Hosted", ...offered, args: args.value }
 }
 
-type HostedAnswerer = Extract<Answerer, { readonly _tag: "Hosted" }>
+type HostedAnswerer = Extract<CallAnswerer, { readonly _tag: "Hosted" }>
 
 /**
  * Asks the tool whether this call waits for an approval. A tool that cannot say it does not run without one. Arguments that the tool refuses
@@ -57,10 +57,14 @@ export const needsApproval = (
   by: HostedAnswerer,
   call: HostedCall,
   { deadlines, settings }: { readonly deadlines: DeadlinesPort; readonly settings: TurnSettings }
-): Effect.Effect<Exclude<Answerer, { readonly _tag: "Client" }> | { readonly _tag: "Approval" }, never, Principal> => {
+): Effect.Effect<
+  Exclude<CallAnswerer, { readonly _tag: "Client" }> | { readonly _tag: "Approval" },
+  never,
+  Principal
+> => {
   const { args, tool } = by
   if (tool.needsApproval === undefined) return Effect.succeed(by)
-  const refused = (output: string): Answerer & { readonly _tag: "Refused" } => ({ _tag: "Refused", output })
+  const refused = (output: string): CallAnswerer & { readonly _tag: "Refused" } => ({ _tag: "Refused", output })
   const asked = Effect.suspend(() => {
     const condition = tool.needsApproval
     return typeof condition === "function" ? condition(args, call) : Effect.succeed(condition !== undefined)

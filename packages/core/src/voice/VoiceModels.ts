@@ -44,12 +44,12 @@ export const makeVoiceModels: Effect.Effect<VoiceModels, never, Catalog | Provid
   const choose =
     <Driver extends { readonly defaultModel: string }>(
       direction: "stt" | "tts",
-      driverOf: (of: Provider) => Driver | undefined
+      findDriver: (of: Provider) => Driver | undefined
     ) =>
     ({ model, provider }: Wish): Choice<Driver> => {
-      const able = all.filter((each) => driverOf(each) !== undefined)
+      const able = all.filter((each) => findDriver(each) !== undefined)
       const found = provider ? able.find(({ id }) => id === provider) : able[0]
-      const driver = found && driverOf(found)
+      const driver = found && findDriver(found)
       if (found !== undefined && driver !== undefined) {
         return { provider: found.id, model: model ?? driver.defaultModel, driver }
       }

@@ -35,7 +35,7 @@ import { Wings } from "../wings/Wings.ts"
 import { clientId, toAgUi } from "./Messages.ts"
 import { type AgUiEvent, type Beginning, eventText, outcomeOfCalls, RunEvents, type Told } from "./RunEvents.ts"
 import { forwardedFields, ownKey, readEnding, runBody, RunInput, sharedState } from "./RunInput.ts"
-import { type Answer, makeAgUiTurns, openCalls, type Wanted } from "./Turn.ts"
+import { type ToldThread, makeAgUiTurns, openCalls, type Wanted } from "./Turn.ts"
 
 const run = HttpApiEndpoint.post("run", "/ag-ui/:assistant_id", {
   params: { assistant_id: Uuid },
@@ -88,7 +88,7 @@ const handlers = HttpApiBuilder.group(
       })
     }
 
-    const stream = (input: RunInput, sent: unknown, found: Answer) =>
+    const stream = (input: RunInput, sent: unknown, found: ToldThread) =>
       Effect.map(Clock.Clock, (clock) => {
         const { runId, threadId } = input
         const events = new RunEvents(beginning(input, messagesIn(sent), found), wings)
@@ -147,7 +147,7 @@ const isBehind = (stored: ReadonlyArray<Message>, { messages }: RunInput): boole
   )
 }
 
-const beginning = (input: RunInput, sent: ReadonlyArray<unknown>, found: Answer): Beginning => {
+const beginning = (input: RunInput, sent: ReadonlyArray<unknown>, found: ToldThread): Beginning => {
   const { messages, thread } = found
   const stored = messages.filter(({ status }) => status !== "IN_PROGRESS")
   const last = stored.at(-1)
@@ -190,7 +190,7 @@ const added = (stored: ReadonlyArray<Message>, { messages }: RunInput) => {
   return [...results.filter(({ toolCallId }) => !answered.has(toolCallId)), ...users.filter(({ id }) => !known.has(id))]
 }
 
-const outcomeAtRest = ({ messages }: Answer) => {
+const outcomeAtRest = ({ messages }: ToldThread) => {
   const last = messages.at(-1)
   return last?.status === "REQUIRES_ACTION" ? outcomeOfCalls(openCalls(last)) : ({ type: "success" } as const)
 }

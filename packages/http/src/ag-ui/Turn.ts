@@ -47,14 +47,14 @@ export type Wanted = Omit<TurnRequest, "content" | "threadId" | "assistantId">
 
 type Key = NonNullable<TurnRequest["idempotency"]>
 
-export interface Place extends ThreadWithMessages {
+export interface AgentThread extends ThreadWithMessages {
   readonly assistant: Assistant
 }
 
 type Told = Pick<StartedTurn, "runId" | "events" | "open">
 
 /** What is told: a leg from its beginning, or the thread as it is, with the leg that is under way. */
-export type Answer = Place & {
+export type ToldThread = AgentThread & {
   /** The results of calls that this run decided itself. */
   readonly results: ReadonlyArray<{ readonly toolCallId: string; readonly content: string }>
 } & ({ readonly _tag: "Leg"; readonly turn: Told; readonly isAgain: boolean } | { readonly _tag: "AtRest" })
@@ -78,7 +78,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
     return yield* Effect.catchTag(threads.get(named.value.id), "ThreadNotFound", () => missing)
   })
 
-  const place = Effect.fnUntraced(function* (assistantId: string, threadId: string) {
+  const findAgentThread = Effect.fnUntraced(function* (assistantId: string, threadId: string) {
     const assistant = yield* assistants.get(AssistantId.make(assistantId))
     const found = yield* findThread(assistant, threadId)
     if (found.thread.assistantId !== assistant.id)
@@ -111,7 +111,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
 
   /** With `again`, a question that the thread has is asked once more in its place. */
   const start = Effect.fnUntraced(function* (
-    at: Place,
+    at: AgentThread,
     input: RunInput,
     wanted: Wanted,
     idempotency: Key,
@@ -137,7 +137,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
   }, Effect.scoped)
 
   /** Decisions first: the run goes on with the last answer to its open calls. */
-  const resume = Effect.fnUntraced(function* (at: Place, input: RunInput, idempotency: Key) {
+  const resume = Effect.fnUntraced(function* (at: AgentThread, input: RunInput, idempotency: Key) {
     const entries = input.resume ?? []
     const asking = at.messages.findLast(({ toolCalls }) =>
       toolCalls.some(({ approval, id }) => approval !== undefined && id === entries[0]?.interruptId)
@@ -162,7 +162,7 @@ export const makeAgUiTurns = Effect.gen(function* () {
     return { turn, results: decisions.flatMap(rejection), isAgain: asking.status !== "REQUIRES_ACTION" }
   })
 
-  const follow = Effect.fnUntraced(function* (at: Place) {
+  const follow = Effect.fnUntraced(function* (at: AgentThread) {
     const [newest] = (yield* turns.list(at.thread.id, { limit: 1 })).runs
     if (newest === undefined || isAtRest(newest.run.status)) return null
     const { id: runId, legStart } = newest.run
@@ -170,8 +170,8 @@ export const makeAgUiTurns = Effect.gen(function* () {
   })
 
   const answer = Effect.fnUntraced(function* (assistantId: string, input: RunInput, wanted: Wanted, idempotency: Key) {
-    const at = yield* place(assistantId, input.threadId)
-    const leg = (turn: Told | null, results: Answer["results"] = [], isAgain = false): Answer =>
+    const at = yield* findAgentThread(assistantId, input.threadId)
+    const leg = (turn: Told | null, results: ToldThread["results"] = [], isAgain = false): ToldThread =>
       turn === null || turn.open !== undefined
         ? { ...at, _tag: "AtRest", results }
         : { ...at, _tag: "Leg", turn, isAgain, results }
@@ -213,7 +213,7 @@ const withoutKnown = (ending: Ending, messages: ReadonlyArray<Message>): Ending 
 }
 
 /** The last question, if its answer failed or was cancelled: a run with nothing new asks it once more. */
-const failedQuestion = ({ messages }: Place, input: RunInput): Message | null => {
+const failedQuestion = ({ messages }: AgentThread, input: RunInput): Message | null => {
   const last = readEnding(input.messages).users.at(-1)
   const question = messages.findLast(({ role }) => role === "user")
   if (last === undefined || question === undefined || ![question.id, clientId(question)].includes(last.id)) return null

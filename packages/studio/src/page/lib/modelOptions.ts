@@ -33,7 +33,7 @@ export const effortWords: Readonly<Record<string, string>> = {
 }
 
 /** The efforts that a model takes, as the catalogue has it: none where it does not think on request, all where it has no list. */
-export const effortsOf = (
+export const listedEfforts = (
   model: Pick<Model, "supports_thinking" | "thinking_controls"> | undefined
 ): ReadonlyArray<string> => {
   if (model?.supports_thinking !== true) return []

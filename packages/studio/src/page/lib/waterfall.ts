@@ -87,7 +87,7 @@ export const shareAt = (steps: ReadonlyArray<FilmStep>, total: number, time: str
  * What the provider refused in this call of the model. A failure is noted a moment after its call has ended, and belongs to the last call that
  * had begun.
  */
-export const failuresOf = (
+export const stepFailures = (
   { failures, steps }: Pick<RunInspection, "failures" | "steps">,
   number: number
 ): RunInspection["failures"] =>

@@ -3,7 +3,7 @@ import { base, json } from "../api/http.ts"
 import { count, duration, money, plural, prettyJson } from "../lib/format.ts"
 import { newMessages } from "../lib/promptBar.ts"
 import { curlSample, type SampleRequest, typescriptSample } from "../lib/samples.ts"
-import { failuresOf, type FilmStep } from "../lib/waterfall.ts"
+import { stepFailures, type FilmStep } from "../lib/waterfall.ts"
 import { hasRoom } from "../rooms.ts"
 import { href } from "../state/address.ts"
 import { type Call, storedAnswer } from "../state/answer.ts"
@@ -200,7 +200,7 @@ export const CallDetail = ({ given, isRead, name, output }: CallDetailProps): Vi
     <//>`
 
 const Problems = ({ number, turn }: { readonly turn: InspectedTurn; readonly number: number }): View =>
-  html`${failuresOf(turn.inspection, number).map(
+  html`${stepFailures(turn.inspection, number).map(
     ({ code, reason, said, status }) =>
       html`<div class="mark failed">
         <p>${[reason, status, code].filter((each) => each !== null).join(" · ")}</p>

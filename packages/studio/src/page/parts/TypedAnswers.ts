@@ -1,6 +1,6 @@
 /** Typed answers: each question with its answer as text and its probabilities as bars. */
 import { percent } from "../lib/format.ts"
-import { readTold, tellOfAnswer, toldOf, type Truth } from "../state/outcomes.ts"
+import { readTold, tellOfAnswer, toldOutcome, type Truth } from "../state/outcomes.ts"
 import { html, useEffect, type View } from "../view.ts"
 import type { SystemOne, TypedAnswer } from "../wire.ts"
 import { Outcome } from "./Outcome.ts"
@@ -21,7 +21,7 @@ export const TypedAnswers = ({ messageId, threadId, typed }: TypedAnswersProps):
         html`<section>
           <h4>${name}: ${said(answer)}</h4>
           ${answerBars(answer)}
-          ${threadId !== null && messageId !== null && html`<${Outcome} name=${name} answer=${answer} told=${toldOf(messageId, name)} onTell=${(outcome: Truth) => tellOfAnswer(threadId, messageId, name, outcome)} />`}
+          ${threadId !== null && messageId !== null && html`<${Outcome} name=${name} answer=${answer} told=${toldOutcome(messageId, name)} onTell=${(outcome: Truth) => tellOfAnswer(threadId, messageId, name, outcome)} />`}
         </section>`
     )}
     <p class="hint">${typed.estimated ? `${typed.method}, an estimate` : typed.method}</p>

@@ -9,11 +9,11 @@ const told = signal<ReadonlyMap<string, Truth>>(new Map())
 /** The thread whose outcomes `told` has. */
 let shown: string | null = null
 
-const keyOf = (messageId: string, question: string): string => `${messageId} ${question}`
+const outcomeKey = (messageId: string, question: string): string => `${messageId} ${question}`
 
 /** Null: nothing was told. */
-export const toldOf = (messageId: string, question: string): Truth | null =>
-  told.value.get(keyOf(messageId, question)) ?? null
+export const toldOutcome = (messageId: string, question: string): Truth | null =>
+  told.value.get(outcomeKey(messageId, question)) ?? null
 
 interface ThreadOutcomes {
   readonly outcomes: ReadonlyArray<{ readonly message_id: string; readonly question: string; readonly outcome: Truth }>
@@ -26,7 +26,7 @@ export const readTold = async (threadId: string): Promise<void> => {
   told.value = new Map()
   try {
     const { outcomes } = await json<ThreadOutcomes>(`/threads/${threadId}/outcomes`)
-    const read = outcomes.map((each) => [keyOf(each.message_id, each.question), each.outcome] as const)
+    const read = outcomes.map((each) => [outcomeKey(each.message_id, each.question), each.outcome] as const)
     // What was told meanwhile is newer.
     if (shown === threadId) told.value = new Map([...read, ...told.value])
   } catch {
@@ -41,7 +41,7 @@ export const tellOfAnswer = async (
   outcome: Truth
 ): Promise<void> => {
   await post(`/threads/${threadId}/messages/${messageId}/outcomes`, { question, outcome })
-  if (shown === threadId) told.value = new Map([...told.value, [keyOf(messageId, question), outcome]])
+  if (shown === threadId) told.value = new Map([...told.value, [outcomeKey(messageId, question), outcome]])
 }
 
 interface JudgeOutcomes {

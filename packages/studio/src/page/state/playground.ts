@@ -4,7 +4,7 @@
  */
 import { call, json, post } from "../api/http.ts"
 import { follow } from "../api/stream.ts"
-import { effortsOf, type OptionTexts, readOptions, writeOptions } from "../lib/modelOptions.ts"
+import { listedEfforts, type OptionTexts, readOptions, writeOptions } from "../lib/modelOptions.ts"
 import { readTools, writeTools } from "../lib/tools.ts"
 import { find, readModelName, writeModelName } from "./catalogue.ts"
 import { batch, computed, signal, type Signal } from "../view.ts"
@@ -136,7 +136,7 @@ const changedTools = (): JsonRecord => {
 /** The efforts of thinking that the column's model takes, as far as the catalogue says. */
 export const columnEfforts = ({ model }: Column): ReadonlyArray<string> => {
   const { llm_provider: provider = null, model_name: own = null } = begun.value ?? {}
-  return effortsOf(find(model.value.trim() === "" ? { provider, model: own } : readModelName(model.value)))
+  return listedEfforts(find(model.value.trim() === "" ? { provider, model: own } : readModelName(model.value)))
 }
 
 const modelFields = (column: Column): JsonRecord => {
