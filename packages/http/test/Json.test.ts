@@ -1,13 +1,23 @@
 /** JSON from outside: what is too deep or too much is refused before anything reads it, and what only looks so is not. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
-import { canonicalJson, holdsMoreThan, isJsonObject, maximumDepth, maximumValues, parseJson } from "../src/wire/Json.ts"
+import {
+  canonicalJson,
+  holdsMoreThan,
+  isJsonObject,
+  maximumDepth,
+  maximumValues,
+  parseJson,
+  parsingJson
+} from "../src/wire/Json.ts"
 
 const read = (text: string) =>
   Result.match(parseJson(text), { onFailure: (fault) => fault, onSuccess: (value) => ({ value }) })
 
 const deep = (depth: number, [open, close]: readonly [string, string]): string =>
   open.repeat(depth) + close.repeat(depth)
+
+const tooDeep = deep(maximumDepth + 1, ["[", "]"])
 
 describe("JSON from outside", () => {
   it.each([
@@ -37,12 +47,25 @@ describe("JSON from outside", () => {
     ["a backslash", "\\"],
     ["both", '\\"'],
     ["two backslashes and a quote", '\\\\"']
-  ])("may have brackets and commas in a text, behind %s too", (_, before) => {
-    const value = [before + "[{,".repeat(maximumValues), before]
+  ])("may have brackets and commas in a text, before and behind %s too", (_, mark) => {
+    const marks = "[{,".repeat(maximumValues)
+    const value = [marks + mark + marks, mark]
     assert.deepStrictEqual(read(JSON.stringify(value)), { value })
     // What stands behind the text counts.
-    const after = deep(maximumDepth + 1, ["[", "]"])
-    assert.strictEqual(read(`[${JSON.stringify(before)},${after}]`), "too_deep")
+    assert.strictEqual(read(`[${JSON.stringify(mark)},${tooDeep}]`), "too_deep")
+  })
+
+  it("is refused when what is nested too deep stands between empty texts", () => {
+    assert.strictEqual(read(`["",${tooDeep},""]`), "too_deep")
+  })
+
+  it.each([
+    ["outside of texts", `[${" ".repeat(1_000_000)}]`],
+    ["in a text with many quotes", JSON.stringify('"'.repeat(1_000_000))]
+  ])("of a million characters %s is looked over in several steps, and not in one for each character", (_, text) => {
+    const { length } = Array.from(parsingJson(text))
+    assert.isAbove(length, 1)
+    assert.isBelow(length, 1000)
   })
 
   it.each(["", "{", "[1,]", '"a', '{"a":1}}', "undefined"])("that is none (%j) is malformed", (text) => {

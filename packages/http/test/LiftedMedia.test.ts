@@ -1,7 +1,7 @@
 /** Media are taken out of a JSON body in whatever pieces it comes; everything else stays as it was. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { decodeInPieces, type LiftedBody, MediaLifter } from "../src/bodies/LiftedMedia.ts"
+import { decodeInPieces, joined, type LiftedBody, MediaLifter } from "../src/bodies/LiftedMedia.ts"
 
 const limits = { text: 1_000_000, media: 1_000_000 }
 
@@ -35,7 +35,9 @@ describe("a medium in a body", () => {
 
   it.each([1, 5, 4096, Infinity])("may be written with escapes and line breaks (pieces of %s bytes)", (size) => {
     const escaped = base64.replaceAll("/", String.raw`\/`).replaceAll("+", String.raw`\u002B`)
-    for (const data of [escaped, base64.replaceAll(/(.{76})/gu, String.raw`$1\r\n`)]) {
+    const lines = base64.replaceAll(/(.{76})/gu, String.raw`$1\r\n`)
+    // Programs escape the padding too, or end the last line.
+    for (const data of [escaped, escaped.replaceAll("=", String.raw`\u003D`), lines, String.raw`${lines}\n`]) {
       const found = lifted(body(String.raw`data:image\/png;base64,${data}`), size)
       assert.deepStrictEqual(bytesOf(found, parsed(found).image_url.url), bytes)
     }
@@ -53,11 +55,23 @@ describe("a medium in a body", () => {
     }
   })
 
-  it("is sound without a data URL under `data` alone", () => {
-    const found = lifted(`{"input_audio":{"data":"${base64}"},"url":"${base64}"}`)
-    const { input_audio, url: kept } = parsed(found)
-    assert.deepStrictEqual(bytesOf(found, input_audio.data), bytes)
-    assert.strictEqual(kept, base64)
+  it.each([1, 4096, Infinity])(
+    "is sound or a file without a data URL under `data` and `file_data` alone (pieces of %s bytes)",
+    (size) => {
+      const text = `{"input_audio":{"data":"${base64}"},"file":{"file_data":"${base64}"},"url":"${base64}"}`
+      const found = lifted(text, size)
+      const { file, input_audio, url: kept } = parsed(found)
+      assert.deepStrictEqual(bytesOf(found, input_audio.data), bytes)
+      assert.deepStrictEqual(bytesOf(found, file.file_data), bytes)
+      assert.strictEqual(kept, base64)
+    }
+  )
+
+  it("may stand behind another one or a short text in the same object, and behind an empty name", () => {
+    const found = lifted(`{"":"","url":"short","data":"${base64}","image_url":"${url(base64)}"}`)
+    const { data, image_url, ...others } = parsed(found)
+    assert.deepStrictEqual(others, { "": "", url: "short" })
+    assert.deepStrictEqual([bytesOf(found, data), bytesOf(found, image_url)], [bytes, bytes])
   })
 
   it("stays where it is in other fields, and when it is short", () => {
@@ -67,6 +81,7 @@ describe("a medium in a body", () => {
       `["url","${url(base64)}"]`,
       `{"url":["${url(base64)}"]}`,
       `{"urls":"${url(base64)}"}`,
+      `{"image_url":"${base64}"}`,
       `{"url":"https://example.org/${"a".repeat(20_000)}"}`
     ]) {
       for (const size of [5, Infinity]) {
@@ -80,11 +95,30 @@ describe("a medium in a body", () => {
   it("has its own limit, and the text another", () => {
     assert.isTrue(lifted(body(url(base64)), 4096, { text: 300, media: bytes.length - 1 }).isTooLarge)
     assert.isFalse(lifted(body(url(base64)), 4096, { text: 300, media: bytes.length }).isTooLarge)
-    assert.isTrue(lifted(body(url(base64)), 4096, { text: 100, media: bytes.length }).isTooLarge)
+    const { byteLength } = lifted(body(url(base64))).text
+    assert.isFalse(lifted(body(url(base64)), 4096, { text: byteLength, media: bytes.length }).isTooLarge)
+    assert.isTrue(lifted(body(url(base64)), 4096, { text: byteLength - 1, media: bytes.length }).isTooLarge)
+  })
+
+  it("is too large before it ends, and with those before it", () => {
+    const two = `{"data":"${base64}","file_data":"${base64}`
+    const isTooLarge = (media: number) => lifted(two, 4096, { text: 300, media }).isTooLarge
+    assert.isTrue(isTooLarge(bytes.length + 10_000))
+    assert.isFalse(isTooLarge(2 * bytes.length))
   })
 
   it("that is cut off leaves a text that is not valid", () => {
     for (const end of [50, 20_000]) assert.throws(() => parsed(lifted(body(url(base64)).slice(0, end), 1000)))
+  })
+})
+
+describe("pieces of a medium", () => {
+  it("are joined to its bytes", () => {
+    assert.deepStrictEqual(
+      joined([bytes.subarray(0, 3), bytes.subarray(3, 3), bytes.subarray(3)]),
+      Uint8Array.from(bytes)
+    )
+    assert.deepStrictEqual(joined([]), new Uint8Array())
   })
 })
 

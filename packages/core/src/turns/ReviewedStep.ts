@@ -14,7 +14,6 @@ export class ReviewedStep implements Listener {
   private readonly review: AnswerReview
   private readonly budget: Leg["budget"]
   private waiting: Array<ChatEvent> = []
-  private hasHeard = false
 
   constructor(leg: Leg, provider: string, now: () => number, review: AnswerReview) {
     const { plan } = leg
@@ -27,7 +26,6 @@ export class ReviewedStep implements Listener {
   }
 
   readonly hear = (event: ChatEvent): void => {
-    this.hasHeard ||= event._tag !== "KeepAlive"
     if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") this.budget?.hear(event.text)
     else if (event._tag === "ToolCallDelta") this.budget?.hear(event.arguments)
     this.waiting.push(event)
@@ -53,7 +51,7 @@ export class ReviewedStep implements Listener {
   )
 
   refused(at: number): void {
-    if (!this.hasHeard) this.recorder.refused(at)
+    this.recorder.refused(at)
   }
 
   end(at: number): StepResult {

@@ -45,7 +45,6 @@ export class StepRecorder implements Listener {
   /** The last number that was appended to an id. */
   private readonly numbers = new Map<string, number>()
   private hasCut = false
-  private hasHeard = false
   private firstAt: number | null = null
   private readonly now: () => number
 
@@ -68,7 +67,6 @@ export class StepRecorder implements Listener {
 
   readonly hear = (event: ChatEvent): void => {
     const { budget, log } = this.leg
-    this.hasHeard ||= event._tag !== "KeepAlive"
     if (this.reasoning && event._tag !== "ReasoningDelta") this.endReasoning()
     if (event._tag !== "TextDelta") this.logText()
     switch (event._tag) {
@@ -165,9 +163,8 @@ export class StepRecorder implements Listener {
     this.leg.log.push((sequence) => ({ _tag: "ReasoningEnded", sequence }))
   }
 
-  /** The provider refused the request: it costs nothing, unless something of an answer has come. */
+  /** The provider refused the request before anything of an answer came: it costs nothing. */
   refused(at: number): void {
-    if (this.hasHeard) return
     this.leg.log.push((sequence) => ({
       _tag: "StepEnded",
       sequence,

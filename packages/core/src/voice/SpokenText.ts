@@ -67,7 +67,7 @@ export const makeSpokenText = (): SpokenText => {
     line = ""
     look = 0
     if (content.beginsBlock) endBlock()
-    if (content.text !== "" && paragraph !== "") paragraph += " "
+    if (paragraph !== "") paragraph += " "
     add(content.text)
     return content
   }
@@ -190,7 +190,7 @@ const plainText = (markdown: string): string =>
     .replace(/`+/gu, "")
     .replace(/(?<!\p{N})\*+|\*+(?!\p{N})|~~|(?<![\p{L}\p{N}])_+(?=\S)|(?<=\S)_+(?![\p{L}\p{N}])/gu, "")
     .replace(/&(amp|lt|gt|quot|nbsp|#39);/gu, (_, name: string) => entities.get(name) ?? " ")
-    .replace(/[\u{E000}-\u{E0FF}]/gu, (mark) => String.fromCodePoint((mark.codePointAt(0) ?? 0xe020) - 0xe000))
+    .replace(/[\u{E000}-\u{E0FF}]/gu, (mark) => String.fromCharCode(mark.charCodeAt(0) - 0xe000))
     .replace(/\s+/gu, " ")
     .trim()
 
@@ -204,4 +204,4 @@ const entities = new Map([
 ])
 
 /** Replaces escaped marks by characters of a private range, so that they are not read as marks. */
-const escaped = (mark: string): string => String.fromCodePoint(0xe000 + (mark.codePointAt(0) ?? 32))
+const escaped = (mark: string): string => String.fromCharCode(0xe000 + mark.charCodeAt(0))

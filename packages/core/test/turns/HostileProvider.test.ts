@@ -12,6 +12,7 @@ import {
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { TestClock } from "effect/testing"
 import { failureOf, openKernel, quiet, runOf, story, storedLog, transcript, weather } from "../support/Story.ts"
@@ -28,7 +29,10 @@ const noUsage = {
 }
 
 /** A kernel whose provider says these events. */
-const saying = (...events: ReadonlyArray<ChatEvent>) =>
+const saying = (...events: ReadonlyArray<ChatEvent>) => sayingTo(quiet, events)
+
+/** The same, with the logger of the test. */
+const sayingTo = (logger: Layer.Layer<never>, events: ReadonlyArray<ChatEvent>) =>
   Layer.fresh(Kernel.layer).pipe(
     Layer.provide(
       Providers.layer({
@@ -37,7 +41,7 @@ const saying = (...events: ReadonlyArray<ChatEvent>) =>
       })
     ),
     Layer.provideMerge(InMemory.layer),
-    Layer.merge(quiet)
+    Layer.merge(logger)
   )
 
 const finished: ChatEvent = { _tag: "Finished", reason: "stop", model: null, providerData: null }
@@ -87,17 +91,45 @@ describe("what a provider reports", () => {
     )
   )
 
+  it.effect("is told in the log when something of it was cut, and only then", () =>
+    Effect.gen(function* () {
+      const warnings = Effect.fnUntraced(function* (inputTokens: number, model: string) {
+        const logged: Array<string> = []
+        const logger = Logger.layer([
+          Logger.make(({ logLevel, message }) => logged.push(`${logLevel} ${String(message)}`))
+        ])
+        const usage = { ...noUsage, inputTokens }
+        const answer: ReadonlyArray<ChatEvent> = [
+          { _tag: "Usage", usage },
+          { ...finished, model }
+        ]
+        yield* Turns.use((turns) => turns.send({ content: "Hi" })).pipe(Effect.provide(sayingTo(logger, answer)))
+        return logged
+      })
+      const cut = ["Warn p reported names or figures beyond all bounds; they were cut"]
+      assert.deepStrictEqual(
+        [yield* warnings(1, "m"), yield* warnings(2e19, "m"), yield* warnings(1, long)],
+        [[], cut, cut]
+      )
+    }).pipe(Principal.provide("ada"))
+  )
+
   const calls = (count: number): ReadonlyArray<ChatEvent> =>
     Array.from({ length: count }, (_, index) => index).flatMap((index): ReadonlyArray<ChatEvent> => [
       { _tag: "ToolCallStart", id: "same", name: "weather" },
       { _tag: "ToolCallReady", call: { id: "same", name: "weather", arguments: `{"n":${index}}` } }
     ])
 
-  it.effect("128 calls in one step are taken, each under an id of its own", () =>
+  it.effect("128 calls in one step are taken, each under an id of its own, which is that of its beginning", () =>
     Effect.gen(function* () {
       const reply = yield* (yield* Turns).send({ content: "Hi", tools: [weather] })
       assert.strictEqual(reply.status, "REQUIRES_ACTION")
       assert.strictEqual(new Set(reply.toolCalls.map(({ id }) => id)).size, 128)
+      const log = yield* storedLog(reply)
+      assert.deepStrictEqual(
+        log.flatMap((event) => (event._tag === "ToolCallStart" ? [event.toolCallId] : [])),
+        log.flatMap((event) => (event._tag === "ToolCallReady" ? [event.call.id] : []))
+      )
     }).pipe(Principal.provide("ada"), Effect.provide(saying(...calls(128), finished)))
   )
 

@@ -37,7 +37,13 @@ const cases: ReadonlyArray<readonly [title: string, text: string, sentences: Rea
     "- a\n  ~~~\nx. Y\n~~~\nThen.\n\n```\nfoo. Bar",
     ["a", "Then."]
   ],
+  [
+    "code blocks end only with their own mark: not with a shorter one, an empty line or the mark with a word",
+    "````md\n```\nfoo. Bar\n\n````js\nx. Y\n````\nDone.",
+    ["Done."]
+  ],
   ["indented code is not read", "Look:\n\n    foo. Bar\n\nDone.", ["Look:", "Done."]],
+  ["indented code at the beginning is not read", "    foo. Bar\n\nDone.", ["Done."]],
   [
     "headings, lists and quotes",
     "# Title\n- one\n- [x] two\n1. First\n> quoted",
@@ -45,13 +51,27 @@ const cases: ReadonlyArray<readonly [title: string, text: string, sentences: Rea
   ],
   ["tables are read row by row, without their line", "| a | b |\n|---|:-:|\n| 1 | 2 |\n", ["a, b.", "1, 2."]],
   ["a table stands alone", "Look at it\n| a | b |\nand go on", ["Look at it", "a, b.", "and go on"]],
+  ["a table without a line break at its end", "| a | b |", ["a, b."]],
+  ["a number alone", "42", ["42"]],
   ["a paragraph goes on in the next line", "One long\nsentence here.\n\nNext", ["One long sentence here.", "Next"]],
+  [
+    "no line break inside of a paragraph ends a sentence",
+    "One\r\nlong sentence\nhere. Next one.",
+    ["One long sentence here.", "Next one."]
+  ],
   ["markers of citations are not read", "Thirty days [d1][d12]. All [m3] of it.", ["Thirty days.", "All of it."]],
   ["rulers and marks alone are silent", "---\n***\n!!! …\n", []],
+  ["rulers end the text before them", "Title\n---\none\n===\ntwo\n***\nthree", ["Title", "one", "two", "three"]],
+  ["escaped marks are characters", String.raw`\*a\* and \_b\_ \# \[x\]\(y\) \~\~c`, ["*a* and _b_ # [x](y) ~~c"]],
   [
     "German dates and abbreviations",
     "Am 3. Oktober kommt Hr. Müller, vgl. Seite 4. Er bleibt bis zum 12. Mai. Das ist ca. eine Woche.",
     ["Am 3. Oktober kommt Hr. Müller, vgl. Seite 4. Er bleibt bis zum 12. Mai.", "Das ist ca. eine Woche."]
+  ],
+  [
+    "a number behind a German heading",
+    "# Der Plan und die Orte\n\nRaum 3. Etage oben",
+    ["Der Plan und die Orte", "Raum 3. Etage oben"]
   ],
   [
     "abbreviations with and without spaces between their letters",

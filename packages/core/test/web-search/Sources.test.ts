@@ -41,12 +41,13 @@ describe("sources", () => {
         "http://a.example/",
         "https://[2606:4700::1]/",
         "https://[2002:a00:1::]/",
+        "https://[2001::]/",
         "https://[2001:db8::1]/",
         "https://[4000::1]/",
         "https://8.8.8.8/",
         "https://203.0.113.9/"
       ].map((url) => isShown({ url })),
-      [true, false, false, false, true, false, false, true, true, false, false, false, true, false]
+      [true, false, false, false, true, false, false, true, true, false, false, false, false, true, false]
     )
   })
 

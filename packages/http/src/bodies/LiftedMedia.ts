@@ -156,10 +156,9 @@ export class MediaLifter {
   }
 
   private decide(pieces: ReadonlyArray<Uint8Array>): void {
-    const [first = new Uint8Array()] = pieces
     const head = latin.decode(joined(pieces).subarray(0, longestHead)).replaceAll(String.raw`\/`, "/")
     const [start, mediaType = ""] = dataUrl.exec(head) ?? []
-    if (start === undefined && (fields.get(this.field) !== true || first.length === 0)) {
+    if (start === undefined && fields.get(this.field) !== true) {
       this.state = inText
       this.lastString = "-".repeat(longestField)
       return this.keepAll(pieces)
