@@ -1,5 +1,5 @@
 /** A host's own part of turns, with a field of messages and of replies, an event, and an endpoint over HTTP. */
-import { readSupplement, ThreadId, Threads, type TurnPart, TurnParts } from "@colloquy/core"
+import { readSupplement, ThreadId, Threads, TurnParts } from "@colloquy/core"
 import { messageFields, served, toWireError, type Wing, wingApi, WireErrors } from "@colloquy/http"
 import * as Effect from "effect/Effect"
 import { HttpApiBuilder, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
@@ -7,8 +7,7 @@ import * as Schema from "effect/Schema"
 
 const Mood = Schema.Struct({ mood: Schema.Literals(["kind", "strict"]) })
 const isMood = Schema.is(Mood)
-
-const mood: TurnPart<typeof Mood.Type> = {
+export const moodPart = TurnParts.part<typeof Mood.Type>({
   name: "mood",
   plan: Mood,
   decide: ({ options }) => Effect.succeed(isMood(options) ? { plan: options, supplement: options } : null),
@@ -17,12 +16,11 @@ const mood: TurnPart<typeof Mood.Type> = {
     const items = [{ text: plan.mood, rank: 0 }]
     return Effect.succeed([{ name: "mood", intro: "Answer in this mood:", items, place: "turn", weight: 1 }])
   }
-}
-export const moodPart = TurnParts.part(mood)
+})
 
-const place = { params: { thread_id: Schema.String } }
-const outcome = { success: Schema.Array(Schema.Json), error: [WireErrors.NotFound, WireErrors.ServiceUnavailable] }
-const read = HttpApiEndpoint.get("read", "/threads/:thread_id/moods", { ...place, ...outcome })
+const shape = { params: { thread_id: Schema.String }, success: Schema.Array(Schema.Json) }
+const error = [WireErrors.NotFound, WireErrors.ServiceUnavailable]
+const read = HttpApiEndpoint.get("read", "/threads/:thread_id/moods", { ...shape, error })
 const api = wingApi(HttpApiGroup.make("moods").add(read))
 const handlers = HttpApiBuilder.group(api, "moods", (group) =>
   Effect.map(Threads, (threads) =>

@@ -56,7 +56,7 @@ export const guideResponse = async (request: Request, basePath: string): Promise
   const rest = pathUnder(pathname, basePath)
   const list = rest === null ? guideList() : null
   const answer =
-    rest === null ? list && { ...list, status: 200 } : guideContent({ ...rest, query: searchParams.get("q") })
+    rest === null ? list && { ...list, status: 200 } : await guideContent({ ...rest, query: searchParams.get("q") })
   if (answer === null) return Response.json({ detail: "The guide has no such page" }, { status: 404, headers })
   if (answer.status === 404) {
     return new Response(answer.text, { status: 404, headers: { ...headers, "content-type": answer.type } })

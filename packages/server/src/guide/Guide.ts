@@ -1,12 +1,13 @@
 /**
- * The guide of `docs/` as pages at `/docs/guide`, with a search that needs no script. Everything is read from the repository at the first
- * request, so that it needs no memory before. The source of a page is at its address with `.md` appended, for programs.
+ * The guide of `docs/` as pages at `/docs/guide`, with a search that needs no script. A page is read and rendered at its first request, and
+ * the index of the search is made at the first search, so that they need no memory before. The source of a page is at its address with
+ * `.md` appended, for programs.
  */
 import { readFileSync } from "node:fs"
 import { filesIn, findFiles, type GuideFiles, isFolder, isReference, linkTarget, read } from "./GuideFiles.ts"
 import { type Frame, layout, lostPage, type PageLink, searchResults, withHeadings } from "./GuideLayout.ts"
 import { codeBlock, escaped, toHtml } from "./GuideMarkdown.ts"
-import { makeSearch, splitSections } from "./GuideSearch.ts"
+import { makeSearch } from "./GuideSearch.ts"
 
 /** The response for a path below `/docs/guide`. Null: there is no such page. */
 export interface GuideContent {
@@ -70,13 +71,18 @@ const makeGuide = () => {
   const book = makeBook(files)
   const titles = new Map(files.pages.map((path) => [path, pageTitle(read(path), path)]))
   const abouts = new Map(book.flatMap(({ chapters }) => chapters.map(({ about, path }) => [path, about])))
-  const search = makeSearch(
-    files.pages.map((path) => {
-      // Of a public name its sentence is searched, not its type.
-      const text = isReference(path) ? read(path).replaceAll(/^```[\s\S]*?^```/gmu, "") : read(path)
-      return { path, about: abouts.get(path) ?? "", sections: splitSections(path, text) }
-    })
-  )
+  let index: ReturnType<typeof makeSearch> | undefined
+  /** Made at the first search, because reading all pages takes as long as hundreds of answers. */
+  const search = async (query: string) => {
+    index ??= makeSearch(
+      files.pages.map((path) => {
+        // Of a public name its sentence is searched, not its type.
+        const text = isReference(path) ? read(path).replaceAll(/^```[\s\S]*?^```/gmu, "") : read(path)
+        return { path, about: abouts.get(path) ?? "", text }
+      })
+    )
+    return (await index)(query)
+  }
 
   const makeFrame = ({ api, up }: Way, title: string, path: string | null, query = ""): Frame => {
     const pageHref = (page: string) => up + (files.findAddress(page) ?? "")
@@ -87,10 +93,10 @@ const makeGuide = () => {
     return { up, api, title, query, contents, current: path === null ? null : pageHref(path) }
   }
 
-  const found = (query: string, way: Way): GuideContent => {
+  const found = async (query: string, way: Way): Promise<GuideContent> => {
     const results = searchResults(
       query,
-      search(query),
+      await search(query),
       ({ anchor, page }) => way.up + (files.findAddress(page) ?? "") + anchor
     )
     return { type: html, text: layout(makeFrame(way, "Search", null, query), results) }
@@ -137,7 +143,7 @@ const makeGuide = () => {
   }
 
   /** Only addresses of existing pages are cached. */
-  const answer = (address: string, way: Way, query: string | null): GuideContent | null => {
+  const answer = async (address: string, way: Way, query: string | null): Promise<GuideContent | null> => {
     if (query !== null && query.trim() !== "" && files.pages.length > 0) return found(query.trim(), way)
     const key = `${way.api} ${address}`
     const known = pages.get(key)
@@ -158,13 +164,13 @@ const makeGuide = () => {
   }
 
   /** A page for a reader who followed a wrong address: the search with the words of that address. */
-  const lost = (address: string, way: Way): GuideContent | null => {
+  const lost = async (address: string, way: Way): Promise<GuideContent | null> => {
     if (files.pages.length === 0) return null
     const query = address
       .replaceAll(/\.md$|[^\p{L}\p{N}]+/gu, " ")
       .trim()
       .slice(0, 100)
-    const hits = search(query).slice(0, 5)
+    const hits = (await search(query)).slice(0, 5)
     const content = lostPage(hits, ({ anchor, page }) => way.up + (files.findAddress(page) ?? "") + anchor)
     return { type: html, text: layout(makeFrame(way, "There is no such page", null, query), content) }
   }
@@ -183,19 +189,19 @@ interface GuideRequest {
 }
 
 /** Links are relative, so that a proxy may add a path of its own before them. Null: there is no guide. */
-export const guideContent = ({
+export const guideContent = async ({
   api,
   path,
   query
-}: GuideRequest): (GuideContent & { readonly status: number }) | null => {
+}: GuideRequest): Promise<(GuideContent & { readonly status: number }) | null> => {
   guide ??= makeGuide()
   const depth = path.split("/").length - 2
   const up = path === "" ? "guide/" : "../".repeat(depth) || "./"
   const way = { up, api: `${up}../../${api}` }
   const address = decoded(path).replaceAll(/^\/|\/$/gu, "")
-  const found = guide.answer(address, way, query)
+  const found = await guide.answer(address, way, query)
   if (found !== null) return { ...found, status: 200 }
-  const lost = guide.lost(address, way)
+  const lost = await guide.lost(address, way)
   return lost === null ? null : { ...lost, status: 404 }
 }
 

@@ -5,6 +5,7 @@
 import { splitTerms } from "@colloquy/core/retrieval"
 import { lexer } from "marked"
 import MiniSearch from "minisearch"
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { headingAnchor } from "./GuideMarkdown.ts"
 
 interface GuideSection {
@@ -27,7 +28,7 @@ export interface GuideHit {
 /** Code and marks of Markdown as words between spaces, which is all that a search and an excerpt need. */
 const plain = (markdown: string): string => markdown.replaceAll(/[`|*#\s]+|\]\([^\](]*\)|\[|-{3,}/gu, " ").trim()
 
-export const splitSections = (page: string, markdown: string): ReadonlyArray<GuideSection> => {
+const splitSections = (page: string, markdown: string): ReadonlyArray<GuideSection> => {
   const sections = [{ heading: "", anchor: "", lines: [] as Array<string> }]
   let title = page
   for (const token of lexer(markdown)) {
@@ -42,7 +43,8 @@ export interface GuidePage {
   readonly path: string
   /** The line about the page in the contents. */
   readonly about: string
-  readonly sections: ReadonlyArray<GuideSection>
+  /** Markdown. */
+  readonly text: string
 }
 
 const mostHits = 20
@@ -69,27 +71,41 @@ const stems = (word: string): Array<string> => [...splitTerms(word, "en")]
 
 const searchOptions = { prefix: (term: string) => term.length >= 3 }
 
-export const makeSearch = (all: ReadonlyArray<GuidePage>): ((query: string) => ReadonlyArray<GuideHit>) => {
+/** Entries that are added to an index at once, before others of the process have their turn. */
+const chunkSize = 100
+
+export const makeSearch = async (
+  pages: ReadonlyArray<GuidePage>
+): Promise<(query: string) => ReadonlyArray<GuideHit>> => {
+  const all = []
+  for (const { about, path, text } of pages) {
+    all.push({ about, path, sections: splitSections(path, text) })
+    await nextTurn()
+  }
   const pieces = all.flatMap(({ about, sections }) =>
     sections.flatMap((section, index) =>
       ["", ...(index === 0 ? [plain(about)] : []), ...section.lines].map((text) => ({ section, text }))
     )
   )
   const inSections = new MiniSearch({ fields: ["title", "heading", "text"], processTerm: stems, searchOptions })
-  inSections.addAll(pieces.map(({ section: { heading, title }, text }, id) => ({ id, title, heading, text })))
+  await inSections.addAllAsync(
+    pieces.map(({ section: { heading, title }, text }, id) => ({ id, title, heading, text })),
+    { chunkSize }
+  )
   const inPages = new MiniSearch({
     fields: ["title", "about", "headings", "text"],
     processTerm: stems,
     searchOptions: { ...searchOptions, boost: { title: 6, about: 4, headings: 2 } }
   })
-  inPages.addAll(
+  await inPages.addAllAsync(
     all.map(({ about, path, sections }) => ({
       id: path,
       title: sections[0]?.title ?? "",
       about: plain(about),
       headings: sections.map(({ heading }) => heading).join(" "),
       text: sections.flatMap(({ lines }) => lines).join(" ")
-    }))
+    })),
+    { chunkSize: 1 }
   )
   return (query) => {
     const asked = askedWords(query)
