@@ -73,15 +73,15 @@ export const readMcpServers = (text: string): Option.Option<ReadonlyArray<NamedS
 }
 
 const readServer = (name: string, server: (typeof Servers.Type)[string]): NamedServer => {
-  const { approval, timeout_seconds: seconds, tools, ...place } = server
+  const { approval, timeout_seconds: seconds, tools, ...transport } = server
   const own = {
     name,
     ...(approval === undefined ? {} : { approval }),
     ...(tools === undefined ? {} : { tools: (tool: string) => tools.includes(tool) }),
     ...(seconds === undefined ? {} : { timeout: `${seconds} seconds` as const })
   }
-  if ("command" in place) return { ...own, ...place }
-  const { headers = {}, oauth, url } = place
+  if ("command" in transport) return { ...own, ...transport }
+  const { headers = {}, oauth, url } = transport
   const secret = Object.entries(headers).map(([header, value]) => [header, Redacted.make(value)] as const)
   const found = { ...own, url, headers: Object.fromEntries(secret) }
   return oauth === undefined

@@ -34,10 +34,10 @@ export const authenticateBy = (apiKeys: Settings["apiKeys"]): Authenticate | nul
  * Where to find the client's address, so that wrong keys can be counted. In a header with several addresses the last one is used: the
  * nearest proxy wrote it, and a client may have sent the ones before.
  */
-export const clientAddressBy = (place: string): ClientAddress | null => {
-  if (place === "none") return null
-  if (place === "connection")
+export const clientAddressBy = (from: string): ClientAddress | null => {
+  if (from === "none") return null
+  if (from === "connection")
     return ({ source }) => (source instanceof IncomingMessage ? source.socket.remoteAddress : null)
-  const header = place.toLowerCase()
+  const header = from.toLowerCase()
   return ({ headers }) => headers[header]?.split(",").at(-1)?.trim()
 }

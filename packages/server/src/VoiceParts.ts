@@ -17,7 +17,7 @@ const Name = Schema.optionalKey(Schema.NonEmptyString)
 const Key = Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString))
 const address = (form: RegExp) => Schema.String.check(Schema.isPattern(form))
 
-const place = {
+const endpoint = {
   model: Name,
   provider: Name,
   url: Schema.optionalKey(address(/^https?:\/\/[^\s/]\S*$/u)),
@@ -30,11 +30,11 @@ const Live = Schema.Struct({
   apiKey: Key,
   usdPerMinute: Price
 }).pipe(Schema.encodeKeys({ apiKey: "api_key", usdPerMinute: "usd_per_minute" }))
-const Hear = Schema.Struct({ ...place, language: Name, usdPerMinute: Price, live: Schema.optionalKey(Live) }).pipe(
+const Hear = Schema.Struct({ ...endpoint, language: Name, usdPerMinute: Price, live: Schema.optionalKey(Live) }).pipe(
   Schema.encodeKeys({ apiKey: "api_key", usdPerMinute: "usd_per_minute" })
 )
-const Think = Schema.Struct(place).pipe(Schema.encodeKeys({ apiKey: "api_key" }))
-const Speak = Schema.Struct({ ...place, voice: Name, usdPerMillionCharacters: Price }).pipe(
+const Think = Schema.Struct(endpoint).pipe(Schema.encodeKeys({ apiKey: "api_key" }))
+const Speak = Schema.Struct({ ...endpoint, voice: Name, usdPerMillionCharacters: Price }).pipe(
   Schema.encodeKeys({ apiKey: "api_key", usdPerMillionCharacters: "usd_per_million_characters" })
 )
 const Voice = Schema.Struct({ hear: Hear, think: Think, speak: Speak })

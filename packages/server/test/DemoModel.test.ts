@@ -162,4 +162,11 @@ describe("a value of a schema", () => {
     assert.deepStrictEqual(value, { item: "Two", kinds: ["tea"], size: 3, self: 1 })
     assert.isBelow(JSON.stringify(demoObject(schema, "x")).length, 10_000)
   })
+
+  it("has only what is required, where the schema says what that is, also within alternatives", () => {
+    const properties = { url: { type: "string" }, id: { type: "integer" } }
+    assert.deepStrictEqual(demoObject({ type: "object", properties, required: [] }, "x"), {})
+    const either = [{ required: ["id"] }, { required: ["url"] }]
+    assert.deepStrictEqual(demoObject({ type: "object", properties, anyOf: either }, "x"), { id: 1 })
+  })
 })

@@ -2,6 +2,7 @@
 import { InMemory } from "@colloquy/adapters/in-memory"
 import { TestRealtime } from "@colloquy/testing"
 import { HostedTools, Kernel, Principal, Providers, ThreadId, Threads } from "@colloquy/core"
+import { joinBytes } from "@colloquy/core/adapters"
 import { Realtime, RealtimeModels } from "@colloquy/core/realtime"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -9,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
 import { clock } from "../src/demo/Clock.ts"
 import { demoModelName, demoProvider } from "../src/demo/DemoModel.ts"
-import { join, soundMillis, silence, tone } from "../src/demo/DemoSound.ts"
+import { soundMillis, silence, tone } from "../src/demo/DemoSound.ts"
 import { demoVoice, demoVoiceName } from "../src/demo/DemoVoice.ts"
 
 const service = Layer.merge(Realtime.layer(), HostedTools.tools([clock])).pipe(
@@ -44,7 +45,7 @@ describe("the demo voice", () => {
     Effect.gen(function* () {
       const { begin, client } = yield* connect()
       const spoken = tone(300, 400)
-      for (const piece of piecesOf(join([silence(200), spoken, silence(600)]))) client.speak(piece)
+      for (const piece of piecesOf(joinBytes([silence(200), spoken, silence(600)]))) client.speak(piece)
       yield* TestClock.adjust("1 minute")
       yield* client.next("ResponseDone")
       const heard = client.audio()
@@ -104,7 +105,7 @@ describe("the demo voice", () => {
       const { client } = yield* connect({ providerOptions: { turn_detection: null } })
       client.send({ _tag: "Commit" })
       assert.strictEqual((yield* client.next("Error")).code, "invalid_frame")
-      for (const piece of piecesOf(join([tone(300, 200), silence(5000)]))) client.speak(piece.slice(0, 959))
+      for (const piece of piecesOf(joinBytes([tone(300, 200), silence(5000)]))) client.speak(piece.slice(0, 959))
       yield* TestClock.adjust("2 seconds")
       assert.lengthOf(client.audio(), 0)
       client.send({ _tag: "Commit" })

@@ -2,9 +2,10 @@
  * Voice sessions on the standalone server, as a page has them: a ticket, the client file, a spoken turn, the end; and a process that ends.
  * Only that last test uses a process, because its start takes tens of seconds on a busy machine.
  */
+import { joinBytes } from "@colloquy/core/adapters"
 import { assert, describe, it } from "@effect/vitest"
 import { WebSocket } from "ws"
-import { join, silence, tone } from "../src/demo/DemoSound.ts"
+import { silence, tone } from "../src/demo/DemoSound.ts"
 import { spawnServer } from "./ServerProcess.ts"
 import { keyOf, startDemo } from "./TestServer.ts"
 import { firstFrame as first, talk, withHeaders } from "./VoiceTalk.ts"
@@ -44,7 +45,7 @@ describe("voice on the standalone server", { timeout: 180_000 }, () => {
     const begin = await session.heard("session.begin")
     assert.deepInclude(begin, { thread_id: ticket.thread_id, assistant_id: ticket.assistant_id, provider: "demo" })
     const spoken = tone(300, 200)
-    session.client.sendAudio(Buffer.from(join([spoken, silence(600)])))
+    session.client.sendAudio(Buffer.from(joinBytes([spoken, silence(600)])))
     await session.heard("response.done")
     const audio = Buffer.concat(
       session.events.map((event) => (event.type === "audio.delta" ? Buffer.from(event.data, "base64") : Buffer.of()))

@@ -61,7 +61,7 @@ inChromium((launch) => {
       await page.getByRole("button", { name: "Options" }).click()
       await page.getByLabel("Reasoning").selectOption("on")
       await say(page, "count to 60")
-      await lastAnswer(page).locator(".thoughts", { hasText: "Counting is something" }).waitFor()
+      await lastAnswer(page).locator(".thoughts", { hasText: "nothing to think about" }).waitFor()
       await page.locator(".live .text", { hasText: "1 2 3" }).waitFor()
       await finished(page)
       await soon(page, async () => assert.strictEqual(await lastText(page).textContent(), numbers(60)))

@@ -1,6 +1,6 @@
 /**
  * A protocol in front of voice sessions: its path, how its clients prove who they are, and how one connection speaks. The socket of the service
- * itself is one (`ownDoor`); a host adds others with the option `doors`. Everything else of a connection (sizes, places, pings, queues) is the same
+ * itself is one (`ownDoor`); a host adds others with the option `doors`. Everything else of a connection (sizes, slots, pings, queues) is the same
  * for all of them.
  */
 import type { ModelInfo } from "@colloquy/core"

@@ -179,8 +179,8 @@ interface Pending {
 }
 
 /**
- * The connections whose owner is not known yet, all and those of each address. When all places are taken, the oldest connection of the address
- * with the most of them is dropped: silent ones stay for long, and one with a valid key leaves its place within milliseconds. When the places of
+ * The connections whose owner is not known yet, all and those of each address. When all slots are taken, the oldest connection of the address
+ * with the most of them is dropped: silent ones stay for long, and one with a valid key leaves its slot within milliseconds. When the slots of
  * an address are taken, its oldest one is dropped if it has had enough time; otherwise nobody of a busy address would have enough.
  */
 class PendingSockets {
@@ -195,7 +195,7 @@ class PendingSockets {
     this.grace = Duration.toMillis(Duration.fromInputUnsafe(options.pendingGrace ?? "2 seconds"))
   }
 
-  /** Whether there is a place for one more, if need be that of the oldest one of the address. */
+  /** Whether there is a slot for one more, if need be that of the oldest one of the address. */
   makeRoomFor(request: IncomingMessage): boolean {
     const { maxPending = 1000, maxPendingOfAddress = 100 } = this.options
     if (maxPending < 1) return false
@@ -207,7 +207,7 @@ class PendingSockets {
     return true
   }
 
-  /** Takes a place until the returned function is called. `drop` ends the connection. */
+  /** Takes a slot until the returned function is called. `drop` ends the connection. */
   add(request: IncomingMessage, drop: () => void): () => void {
     const { maxPending = 1000 } = this.options
     if (this.count >= maxPending) this.dropOne()
@@ -243,7 +243,7 @@ const isSessionOfOtherSite = (
   (key ?? "") === "" &&
   isFromOtherSite(readHostCredentials(request).headers, { addresses: [], trusted: origins })
 
-/** A key that a protocol sends in another place is shown to the host in the header of our own clients. */
+/** A key that a protocol sends elsewhere is shown to the host in the header of our own clients. */
 const readHostCredentials = (request: IncomingMessage, key: string | null = null): HostCredentials => {
   const { headers } = request
   return {

@@ -36,7 +36,7 @@ export interface FileExtractorOptions {
   readonly heap?: number
   /** By how many MB the process that reads may grow while it reads. Default 700. */
   readonly growth?: number
-  /** How many files are read at once, of different owners. Small ones have as many places of their own. Default 2. */
+  /** How many files are read at once, of different owners. As many small ones are read beside them. Default 2. */
   readonly atOnce?: number
   /** The user of the system as whom files are read. Default: the host's own. */
   readonly user?: ReaderUser

@@ -2,7 +2,7 @@
 import { deserialize } from "node:v8"
 import type { Message } from "./answerOnce.ts"
 
-/** All messages of an answer together, in bytes. The largest allowed text (20 million characters) with its terms and places needs less. */
+/** All messages of an answer together, in bytes. The largest allowed text (20 million characters) with its terms and positions needs less. */
 const largestAnswer = 256_000_000
 
 const headerLength = 4

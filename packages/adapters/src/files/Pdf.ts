@@ -102,7 +102,7 @@ const readWords = async (document: PdfDocument, number: number) => {
         width: turn % 2 === 0 ? size.width : size.height,
         letters: 0
       }
-      direction.words.push(placedWord(item.str, item.transform, item.width, turn, size))
+      direction.words.push(uprightWord(item.str, item.transform, item.width, turn, size))
       direction.letters += item.str.length
       directions.set(turn, direction)
     }
@@ -125,20 +125,20 @@ const quarterTurns = ([across = 10, up = 0]: ReadonlyArray<number>): number =>
   (Math.round(Math.atan2(up, across) / (Math.PI / 2)) + 4) % 4
 
 /** The word with its position after the page is rotated so that the word is horizontal. */
-const placedWord = (
+const uprightWord = (
   text: string,
   [across = 10, up = 0, , , x = 0, y = 0]: ReadonlyArray<number>,
   length: number,
   turn: number,
   size: { readonly width: number; readonly height: number }
 ): Word => {
-  const places = [
+  const positions = [
     [x, y],
     [y, -x],
     [size.width - x, -y],
     [size.height - y, x]
   ] as const
-  const [left, height] = places[turn] ?? places[0]
+  const [left, height] = positions[turn] ?? positions[0]
   return { text, left, right: left + length, height, size: Math.hypot(across, up) || 10 }
 }
 

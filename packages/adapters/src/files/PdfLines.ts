@@ -29,7 +29,7 @@ const joinLines = (words: ReadonlyArray<Word>): ReadonlyArray<Line> => {
 
 /** A range of lines that are all empty at one horizontal position, so that they form two columns. */
 interface Gutter {
-  readonly place: number
+  readonly x: number
   readonly from: number
   readonly to: number
 }
@@ -41,12 +41,12 @@ export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): Rea
   const lines = joinLines(words)
   const gutter = widestGutter(lines, pageWidth)
   if (gutter === undefined) return lines
-  const { from, place, to } = gutter
+  const { from, to, x } = gutter
   const inside = lines.slice(from, to).flat()
   return [
     ...lines.slice(0, from),
-    ...joinLines(inside.filter(({ right }) => right <= place)),
-    ...joinLines(inside.filter(({ left }) => left >= place)),
+    ...joinLines(inside.filter(({ right }) => right <= x)),
+    ...joinLines(inside.filter(({ left }) => left >= x)),
     ...readingOrder(lines.slice(to).flat(), pageWidth)
   ]
 }
@@ -54,11 +54,11 @@ export const readingOrder = (words: ReadonlyArray<Word>, pageWidth: number): Rea
 /** The gutter with the most lines, in the middle third of the page. */
 const widestGutter = (lines: ReadonlyArray<Line>, pageWidth: number): Gutter | undefined => {
   let best: Gutter | undefined
-  for (let place = pageWidth * 0.35; place <= pageWidth * 0.65; place += pageWidth * 0.01) {
+  for (let x = pageWidth * 0.35; x <= pageWidth * 0.65; x += pageWidth * 0.01) {
     for (let from = 0; from < lines.length; from++) {
-      const found = gutterFrom(lines, from, place, pageWidth)
+      const found = gutterFrom(lines, from, x, pageWidth)
       if (found.isProse && found.to - from > (best === undefined ? 0 : best.to - best.from)) {
-        best = { place, from, to: found.to }
+        best = { x, from, to: found.to }
       }
       from = Math.max(from, found.to - 1)
     }
@@ -66,7 +66,7 @@ const widestGutter = (lines: ReadonlyArray<Line>, pageWidth: number): Gutter | u
   return best
 }
 
-const gutterFrom = (lines: ReadonlyArray<Line>, from: number, place: number, pageWidth: number) => {
+const gutterFrom = (lines: ReadonlyArray<Line>, from: number, x: number, pageWidth: number) => {
   let to = from
   let both = 0
   let widestLeft = 0
@@ -74,9 +74,9 @@ const gutterFrom = (lines: ReadonlyArray<Line>, from: number, place: number, pag
   for (; to < lines.length; to++) {
     const line = lines[to] ?? []
     if (isFarBelow(lines[to - 1], line) && to > from) break
-    if (line.some(({ left, right }) => left < place + 5 && right > place - 5)) break
-    const onLeft = line.filter(({ right }) => right <= place)
-    const onRight = line.filter(({ left }) => left >= place)
+    if (line.some(({ left, right }) => left < x + 5 && right > x - 5)) break
+    const onLeft = line.filter(({ right }) => right <= x)
+    const onRight = line.filter(({ left }) => left >= x)
     if (onLeft.length > 0 && onRight.length > 0) both++
     widestLeft = Math.max(widestLeft, lineWidth(onLeft))
     widestRight = Math.max(widestRight, lineWidth(onRight))

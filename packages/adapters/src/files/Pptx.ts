@@ -48,7 +48,8 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
   let title: string | undefined
   let text = ""
   let isText = false
-  let place = ""
+  /** The type of the placeholder that the open shape fills: a title, a body, the number of the slide. */
+  let placeholder = ""
   let field = ""
   let rows: Array<Array<string>> = []
   let cell: Array<string> | undefined
@@ -60,17 +61,17 @@ const readDrawing = (office: OfficePackage, part: Uint8Array) => {
     text = ""
     if (paragraph === "") return
     if (cell !== undefined) return void cell.push(oneLine(paragraph))
-    if (/title/iu.test(place)) title ??= oneLine(paragraph)
+    if (/title/iu.test(placeholder)) title ??= oneLine(paragraph)
     blocks.push(paragraph)
   }
-  const isLeftOut = () => field === "slidenum" || ["sldNum", "dt", "ftr"].includes(place)
+  const isLeftOut = () => field === "slidenum" || ["sldNum", "dt", "ftr"].includes(placeholder)
 
   walkXml(part, office.kind, {
     open: (name, attribute) => {
       if (name === "Fallback") repeated++
       if (repeated > 0) return
-      if (name === "sp") place = ""
-      else if (name === "ph") place = attribute("type") ?? "body"
+      if (name === "sp") placeholder = ""
+      else if (name === "ph") placeholder = attribute("type") ?? "body"
       else if (name === "t" || name === "v") isText = true
       else if (name === "br") text += "\n"
       else if (name === "fld") field = attribute("type") ?? ""

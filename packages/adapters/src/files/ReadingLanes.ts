@@ -1,7 +1,7 @@
 /**
- * Which file is read when. Owners take turns, and each has one place at most, so that one owner alone never makes another wait. A file of up to
- * 4 MB is first read in the lane of small files, with little time and memory; if it needs more, it is read again in the lane of large ones. So a
- * small text waits for no large file, and a small file that holds very much is treated as what it is.
+ * Which file is read when. Owners take turns, and each has one file in a lane at most, so that one owner alone never makes another wait. A
+ * file of up to 4 MB is first read in the lane of small files, with little time and memory; if it needs more, it is read again in the lane
+ * of large ones. So a small text waits for no large file, and a small file that holds very much is treated as what it is.
  */
 import { makeFairQueue } from "@colloquy/core/adapters"
 import { ExtractionFailed, type FileToRead } from "@colloquy/core/documents"

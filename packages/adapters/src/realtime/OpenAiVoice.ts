@@ -546,14 +546,14 @@ const updateProblem = (session: Schema.Json | undefined): string | null => {
   if (!isObject(session)) return "session.update needs a session."
   if (Object.hasOwn(session, "model")) return `The model ${fixed}`
   if (Object.hasOwn(session, "tools")) return `The tools ${fixed}`
-  const isFormat = (place: ReadonlyArray<string>) => at(session, ...place) !== undefined
-  const places = [
+  const isFormat = (path: ReadonlyArray<string>) => at(session, ...path) !== undefined
+  const paths = [
     ["audio", "input", "format"],
     ["audio", "output", "format"],
     ["input_audio_format"],
     ["output_audio_format"]
   ]
-  return places.some(isFormat) ? `The audio format ${fixed}` : null
+  return paths.some(isFormat) ? `The audio format ${fixed}` : null
 }
 
 const responseProblem = (type: string, response: Schema.Json | undefined): string | null =>

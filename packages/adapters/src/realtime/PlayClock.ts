@@ -25,7 +25,7 @@ export interface PlayClock {
   readonly hasReports: () => boolean
   /** Interrupts everything that is not played yet, and always the item `generating`, of which more audio is on its way. In the order of playing. */
   readonly cutAll: (now: number, generating: string | null, client: "present" | "gone") => ReadonlyArray<Cut>
-  /** Interrupts one item at a known place. Null: nothing changes. */
+  /** Interrupts one item at a known time. Null: nothing changes. */
   readonly cutAt: (itemId: string, millis: number) => Cut | null
   readonly isCut: (itemId: string) => boolean
   /** Whether audio of the item has arrived. */

@@ -11,7 +11,7 @@ const likely = 0.5
 
 const rnnoise = createRnnoise()
 
-/** The memory of one frame. The model reads it and writes the cleaned frame to the same place. */
+/** The memory of one frame. The model reads it and writes the cleaned frame over it. */
 const frame = rnnoise._malloc(frameBytes)
 
 /** Frees the model's state: nothing tells a detector that its session has ended. */

@@ -4,7 +4,7 @@ declare module "@jitsi/rnnoise-wasm/dist/rnnoise-sync.js" {
     /** A view of the memory; another one after the memory has grown. */
     readonly HEAPF32: Float32Array
     readonly _malloc: (bytes: number) => number
-    readonly _free: (place: number) => void
+    readonly _free: (address: number) => void
     /** With 0 the model that the package has. */
     readonly _rnnoise_create: (model: 0) => number
     readonly _rnnoise_destroy: (state: number) => void

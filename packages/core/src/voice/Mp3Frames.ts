@@ -77,7 +77,7 @@ export const makeMp3Frames = (): Mp3Frames => {
 /** An ID3 tag at the beginning of a file: ten bytes, plus the length that they state. */
 const tagLength = (bytes: Uint8Array, at: number): number => {
   if (bytes[at] !== 0x49 || bytes[at + 1] !== 0x44 || bytes[at + 2] !== 0x33) return 0
-  const digits = [6, 7, 8, 9].map((place) => (bytes[at + place] ?? 0) & 0x7f)
+  const digits = [6, 7, 8, 9].map((offset) => (bytes[at + offset] ?? 0) & 0x7f)
   return 10 + digits.reduce((sum, digit) => sum * 128 + digit, 0)
 }
 

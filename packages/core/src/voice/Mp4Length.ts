@@ -26,7 +26,7 @@ const childBoxes = (view: DataView, { from, to }: Box, ...names: ReadonlyArray<s
     const isLong = short === 1 && at + 16 <= to
     const size = isLong ? Number(view.getBigUint64(at + 8)) : short === 0 ? to - at : short
     if (size < (isLong ? 16 : 8)) break
-    const name = String.fromCharCode(...[4, 5, 6, 7].map((place) => view.getUint8(at + place)))
+    const name = String.fromCharCode(...[4, 5, 6, 7].map((offset) => view.getUint8(at + offset)))
     if (names.includes(name)) found.push({ name, from: at + (isLong ? 16 : 8), to: Math.min(to, at + size) })
     at += size
   }

@@ -64,7 +64,7 @@ const firstEnd = (text: string, language: LanguageOf): number | null => {
   return null
 }
 
-/** The last characters before a place: enough to tell an abbreviation or a number. */
+/** The last characters before an index: enough to tell an abbreviation or a number. */
 const textBefore = (text: string, index: number): string => text.slice(Math.max(0, index - 50), index)
 
 /** In German, `3.` is also "the third". */
@@ -168,5 +168,5 @@ const inlineMarks = (text: string): ReadonlyArray<Span> =>
     )
   ].map((found): Span => [found.index, found.index + found[0].length])
 
-const isInside = (spans: ReadonlyArray<Span>, place: number): boolean =>
-  spans.some(([start, end]) => start < place && place < end)
+const isInside = (spans: ReadonlyArray<Span>, index: number): boolean =>
+  spans.some(([start, end]) => start < index && index < end)

@@ -10,6 +10,7 @@ import { memoryOperations } from "./DemoMemory.ts"
 import { demoObject } from "./DemoObject.ts"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 
 /** `demo-1`: the model that answers when no vendor is set. It needs no network. */
@@ -59,19 +60,16 @@ const demoDriver =
   (pace: Duration.Input): ChatDriver =>
   (request) => {
     const operations = memoryOperations(request)
-    const { reasoning, text, call } =
-      operations === null ? reply(request) : { reasoning: "", text: operations, call: null }
-    const words = (said: string) => (said === "" ? [] : said.split(/(?<=\S)(?=\s)/u))
+    const { text, call } = operations === null ? reply(request) : { text: operations }
+    const thoughts = request.thinking === null || operations !== null ? "" : reasoning
     const spoken: ReadonlyArray<ChatEvent> = [
-      ...(request.thinking === null
-        ? []
-        : words(reasoning).map((word) => ({ _tag: "ReasoningDelta" as const, text: word }))),
-      ...words(text).map((word) => ({ _tag: "TextDelta" as const, text: word }))
+      ...splitWords(thoughts).map((word) => ({ _tag: "ReasoningDelta" as const, text: word })),
+      ...splitWords(text).map((word) => ({ _tag: "TextDelta" as const, text: word }))
     ]
     const end: ReadonlyArray<ChatEvent> = [
-      ...(call === null ? [] : callEvents(request, call)),
-      { _tag: "Usage", usage: countUsage(request, reasoning, text) },
-      { _tag: "Finished", reason: call === null ? "stop" : "tool_calls", model: null, providerData: null }
+      ...(call === undefined ? [] : callEvents(request, call)),
+      { _tag: "Usage", usage: countUsage(request, thoughts, text) },
+      { _tag: "Finished", reason: call === undefined ? "stop" : "tool_calls", model: null, providerData: null }
     ]
     return Stream.fromIterable(spoken).pipe(
       Stream.rechunk(1),
@@ -81,45 +79,33 @@ const demoDriver =
     )
   }
 
+const reasoning = "I am a demo, so there is nothing to think about, but I show how it looks."
+
+/** Each word with the space before it. */
+export const splitWords = (text: string): ReadonlyArray<string> => (text === "" ? [] : text.split(/(?<=\S)(?=\s)/u))
+
 interface Reply {
-  readonly reasoning: string
   readonly text: string
-  readonly call: ToolDefinition | null
+  readonly call?: ToolDefinition
 }
 
 /** The demo's answer, by a few simple rules. The first one that matches decides. */
 const reply = (request: ChatRequest): Reply => {
-  const last = request.messages.at(-1)
-  if (last?.role === "tool") return afterTool(request)
+  if (request.messages.at(-1)?.role === "tool") return { text: afterTool(request) }
   const asked = lastQuestion(request)
   const tool = request.toolChoice === "auto" ? wantedTool(request.tools, asked) : undefined
-  if (tool !== undefined) {
-    return { reasoning: `The question names the tool ${tool.name}, so I call it.`, text: "One moment.", call: tool }
-  }
+  if (tool !== undefined) return { text: "One moment.", call: tool }
   const count = /\bcount to (\d{1,4})\b/i.exec(asked)?.[1]
   if (count !== undefined) {
-    const numbers = Array.from({ length: Math.min(Number(count), 1000) }, (_, index) => `${index + 1}`)
-    return { reasoning: "Counting is something that even a demo can do.", text: numbers.join(" "), call: null }
+    const numbers = Array.from({ length: Math.min(Number(count), 1000) }, (_, index) => index + 1)
+    return { text: numbers.join(" ") }
   }
-  if (/\bmarkdown\b/i.test(asked)) {
-    return { reasoning: "A sample of what an answer can hold.", text: everyForm, call: null }
-  }
+  if (/\bmarkdown\b/i.test(asked)) return { text: everyForm }
   if (request.output !== undefined) {
-    const value = demoObject(request.output.schema, asked)
-    return { reasoning: "The answer has to fit a schema.", text: JSON.stringify(value), call: null }
+    return { text: JSON.stringify(demoObject(request.output.schema, asked.slice(0, 60))) }
   }
-  if (request.jsonOutput) {
-    return {
-      reasoning: "The answer has to be JSON.",
-      text: JSON.stringify({ demo: true, you_said: asked }),
-      call: null
-    }
-  }
-  return {
-    reasoning: "I am a demo, so there is nothing to think about, but I show how it looks.",
-    text: recalled(request) + (quoted(request, asked) ?? hello(asked)),
-    call: null
-  }
+  if (request.jsonOutput) return { text: JSON.stringify({ demo: true, you_said: asked }) }
+  return { text: recalled(request) + (quoted(request, asked) ?? hello(asked)) }
 }
 
 /** Every form of Markdown that a page should be able to show. */
@@ -139,13 +125,11 @@ const hello = (asked: string): string =>
   `For real answers set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY, and DEFAULT_MODEL_NAME, ` +
   `and start the server again.`
 
-const afterTool = (request: ChatRequest): Reply => {
-  const results = request.messages.slice(request.messages.findLastIndex((message) => message.role === "assistant") + 1)
-  const told = results.flatMap((message) =>
-    message.role === "tool" ? [`${message.toolName} says: ${message.output}`] : []
-  )
-  return { reasoning: "The tool has answered.", text: told.join("\n"), call: null }
-}
+const afterTool = ({ messages }: ChatRequest): string =>
+  messages
+    .slice(messages.findLastIndex(({ role }) => role === "assistant") + 1)
+    .flatMap((message) => (message.role === "tool" ? [`${message.toolName} says: ${message.output}`] : []))
+    .join("\n")
 
 /** The user's own words come after the recalled texts. */
 const lastQuestion = (request: ChatRequest): string => lastTexts(request).at(-1) ?? ""
@@ -208,20 +192,13 @@ const callEvents = (request: ChatRequest, tool: ToolDefinition): ReadonlyArray<C
   ]
 }
 
-/** The question for every required text, 1 for every required number: enough to show arguments. */
-export const sampleArguments = (tool: ToolDefinition, asked: string): Record<string, string | number | boolean> => {
-  const required = Array.isArray(tool.parameters?.["required"]) ? tool.parameters["required"] : []
-  const properties = Object(tool.parameters?.["properties"])
-  const sample = (name: string) => {
-    const type = Object(properties[name]).type
-    return type === "number" || type === "integer" ? 1 : type === "boolean" ? true : asked
-  }
-  return Object.fromEntries(required.filter((name) => typeof name === "string").map((name) => [name, sample(name)]))
-}
+/** A value for everything that the tool requires: enough to show arguments. */
+export const sampleArguments = ({ parameters }: ToolDefinition, asked: string): Schema.Json =>
+  demoObject({ type: "object", required: [], ...parameters }, asked)
 
-const countUsage = (request: ChatRequest, reasoning: string, text: string) => {
+const countUsage = (request: ChatRequest, thoughts: string, text: string) => {
   const size = (said: string) => Math.ceil(said.length / 4)
   const input = request.messages.reduce((sum, message) => sum + size(JSON.stringify(message)), 0)
-  const thought = request.thinking === null ? 0 : size(reasoning)
+  const thought = size(thoughts)
   return { ...noUsage, inputTokens: input, outputTokens: size(text) + thought, reasoningTokens: thought }
 }

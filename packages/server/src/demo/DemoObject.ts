@@ -1,7 +1,7 @@
-/** The smallest value of a JSON Schema, as the demo model's answer where one is asked for. What has rules beyond its shape may not fit. */
+/** A small value of a JSON Schema: the demo model's answer, or the arguments of its call. What has rules beyond its shape may not fit. */
 import type * as Schema from "effect/Schema"
 
-const isObject = (value: unknown): value is Schema.JsonObject =>
+const isObject = (value: unknown): value is { readonly [name: string]: Schema.Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const listOrEmpty = (value: unknown): ReadonlyArray<Schema.Json> => (Array.isArray(value) ? value : [])
@@ -20,15 +20,15 @@ export const demoObject = (whole: Schema.JsonObject, asked: string): Schema.Json
     if (schema["const"] !== undefined) return schema["const"]
     const [first] = listOrEmpty(schema["enum"])
     if (first !== undefined) return first
-    const [alternative] = [...listOrEmpty(schema["anyOf"]), ...listOrEmpty(schema["oneOf"])]
-    if (alternative !== undefined) return sampleValue(alternative, depth + 1)
+    const [alternative]: ReadonlyArray<unknown> = [...listOrEmpty(schema["anyOf"]), ...listOrEmpty(schema["oneOf"])]
+    if (isObject(alternative)) return sampleValue({ ...schema, anyOf: null, oneOf: null, ...alternative }, depth + 1)
     const type = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"]
     switch (type) {
       case "object": {
-        const properties = isObject(schema["properties"]) ? schema["properties"] : {}
-        return Object.fromEntries(
-          Object.entries(properties).map(([name, each]) => [name, sampleValue(each, depth + 1)])
-        )
+        const properties = Object.entries(isObject(schema["properties"]) ? schema["properties"] : {})
+        const wanted = schema["required"] ?? properties.map(([name]) => name)
+        const given = properties.filter(([name]) => listOrEmpty(wanted).includes(name))
+        return Object.fromEntries(given.map(([name, each]) => [name, sampleValue(each, depth + 1)]))
       }
       case "array":
         return [sampleValue(schema["items"] ?? {}, depth + 1)]
@@ -40,7 +40,7 @@ export const demoObject = (whole: Schema.JsonObject, asked: string): Schema.Json
       case "null":
         return null
       default:
-        return asked.slice(0, typeof schema["maxLength"] === "number" ? schema["maxLength"] : 60)
+        return typeof schema["maxLength"] === "number" ? asked.slice(0, schema["maxLength"]) : asked
     }
   }
   return sampleValue(whole, 0)

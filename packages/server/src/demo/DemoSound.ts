@@ -1,4 +1,5 @@
-/** Sound for the demo voice, PCM16 at 24 kHz: melodies that represent words, and the detection of the beginning and end of speech. */
+/** Sound for the demo voice, PCM16 at 24 kHz: melodies that represent words, and the turns of a microphone. */
+import { joinBytes } from "@colloquy/core/adapters"
 
 export const sampleRate = 24_000
 const bytesPerMilli = (sampleRate * 2) / 1000
@@ -27,81 +28,57 @@ const scale = [262, 294, 330, 392, 440, 523]
 /** A word as a note: the same word has the same note. */
 export const wordNote = (word: string): Uint8Array => {
   const sum = Array.from(word).reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0)
-  return join([tone(scale[sum % scale.length] ?? 262, 160), silence(60)])
-}
-
-export const join = (pieces: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const whole = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0))
-  let end = 0
-  for (const piece of pieces) {
-    whole.set(piece, end)
-    end += piece.byteLength
-  }
-  return whole
+  return joinBytes([tone(scale[sum % scale.length] ?? 262, 160), silence(60)])
 }
 
 /** From 0 to 1: the root mean square. */
-const measureLoudness = (audio: Uint8Array): number => {
+const loudness = (audio: Uint8Array): number => {
   const view = new DataView(audio.buffer, audio.byteOffset, audio.byteLength)
-  const samples = Math.floor(audio.byteLength / 2)
-  if (samples === 0) return 0
   let sum = 0
-  for (let index = 0; index < samples; index++) sum += view.getInt16(index * 2, true) ** 2
-  return Math.sqrt(sum / samples) / 32_768
+  for (let at = 0; at < audio.byteLength; at += 2) sum += view.getInt16(at, true) ** 2
+  return Math.sqrt(sum / (audio.byteLength / 2)) / 32_768
 }
 
-const loud = 0.02
-/** The silence that ends a turn, in milliseconds. */
-const pause = 500
-/** The longest turn, in milliseconds. */
-const longest = 10_000
+/** Speech is at least as loud as this. */
+const quietest = 0.02
+/** Sound is judged in pieces of 20 milliseconds. */
+const pieceMillis = 20
+const pieceBytes = pieceMillis * bytesPerMilli
+/** The silence that ends a turn, and the longest turn. */
+const [silentPieces, mostPieces] = [500 / pieceMillis, 10_000 / pieceMillis]
 
-export type Heard =
-  | { readonly _tag: "Began" }
-  /** The whole speech, from its first loud piece to its last. */
-  | { readonly _tag: "Ended"; readonly audio: Uint8Array }
+/** Cuts the sound of a microphone into turns, each from its first loud piece to its last. With `isManual`, only `commit` ends a turn. */
+export const makeTurns = (isManual: boolean, began: () => void, ended: (audio: Uint8Array) => void) => {
+  let rest: Uint8Array = new Uint8Array()
+  let pieces: Array<Uint8Array> = []
+  /** How many of the pieces there are up to the last loud one. */
+  let spoken = 0
 
-/** The length of a judged piece: 20 milliseconds. */
-const frameBytes = 20 * bytesPerMilli
-
-/** Detects speech of a microphone. With `isManual`, a turn ends only when `commit` is called. */
-export class SpeechDetector {
-  private readonly isManual: boolean
-  private frames: Array<Uint8Array> = []
-  private rest: Uint8Array = new Uint8Array()
-  private loudFrames = 0
-
-  constructor(isManual: boolean) {
-    this.isManual = isManual
+  /** False: there is nothing to end. */
+  const commit = (): boolean => {
+    const audio = joinBytes(pieces.slice(0, spoken))
+    pieces = []
+    spoken = 0
+    if (audio.length > 0) ended(audio)
+    return audio.length > 0
   }
 
-  hear(given: Uint8Array): ReadonlyArray<Heard> {
-    const heard: Array<Heard> = []
-    let audio = join([this.rest, given])
-    while (audio.byteLength >= frameBytes) {
-      heard.push(...this.listen(audio.slice(0, frameBytes)))
-      audio = audio.slice(frameBytes)
-    }
-    this.rest = audio
-    return heard
+  const take = (piece: Uint8Array): void => {
+    const isLoud = isManual || loudness(piece) >= quietest
+    if (pieces.length === 0 && !isLoud) return
+    pieces.push(piece)
+    if (isLoud) spoken = pieces.length
+    if (isManual) return
+    if (pieces.length === 1) began()
+    if (pieces.length - spoken >= silentPieces || pieces.length >= mostPieces) commit()
   }
 
-  private listen(frame: Uint8Array): ReadonlyArray<Heard> {
-    const isLoud = this.isManual || measureLoudness(frame) >= loud
-    if (this.frames.length === 0 && !isLoud) return []
-    this.frames.push(frame)
-    if (isLoud) this.loudFrames = this.frames.length
-    if (this.isManual) return []
-    if (this.frames.length === 1) return [{ _tag: "Began" }]
-    const quiet = (this.frames.length - this.loudFrames) * 20
-    return quiet >= pause || this.frames.length * 20 >= longest ? this.end() : []
+  const hear = (audio: Uint8Array): void => {
+    const all = joinBytes([rest, audio])
+    let at = 0
+    for (; at + pieceBytes <= all.length; at += pieceBytes) take(all.slice(at, at + pieceBytes))
+    rest = all.slice(at)
   }
 
-  /** Ends the turn with the speech so far. */
-  end(): ReadonlyArray<Heard> {
-    const audio = join(this.frames.slice(0, this.loudFrames))
-    this.frames = []
-    this.loudFrames = 0
-    return audio.byteLength === 0 ? [] : [{ _tag: "Ended", audio }]
-  }
+  return { hear, commit }
 }

@@ -4,14 +4,7 @@
  * It uses the names of the wire, so that a client's request works unchanged.
  */
 import { type Provider } from "@colloquy/core"
-import {
-  type AnswerDriver,
-  type AnswerRequest,
-  describeModel,
-  ModelError,
-  noUsage,
-  type TypedQuestion
-} from "@colloquy/core/adapters"
+import { type AnswerDriver, describeModel, ModelError, noUsage, type TypedQuestion } from "@colloquy/core/adapters"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 
@@ -47,7 +40,7 @@ const demoAnswers: AnswerDriver = (request) =>
   Effect.suspend(() => {
     const { model, provider, questions, state } = request
     if (!names.includes(model)) return Effect.fail(new ModelError({ reason: "model_not_found", provider, model }))
-    const said = rootsIn(textsIn(state).join(" "))
+    const said = rootsIn(state)
     const spoken = new Set(said)
     return Effect.succeed({
       distributions: Object.fromEntries(
@@ -56,11 +49,13 @@ const demoAnswers: AnswerDriver = (request) =>
       method: "native",
       estimated: true,
       model: demoTypedModelName,
-      usage: { ...noUsage, inputTokens: said.length + countWords(request), outputTokens: Object.keys(questions).length }
+      usage: {
+        ...noUsage,
+        inputTokens: said.length + rootsIn(Object.values(questions)).length,
+        outputTokens: Object.keys(questions).length
+      }
     })
   })
-
-const countWords = ({ questions }: AnswerRequest): number => rootsIn(textsIn(Object.values(questions)).join(" ")).length
 
 type Shares = { readonly [option: string]: number }
 
@@ -68,7 +63,7 @@ const answer = (question: TypedQuestion, spoken: ReadonlySet<string>): Shares =>
   switch (question.type) {
     case "noul":
       return question.criteria === undefined
-        ? yesShares(rootsIn(textsIn(question.instructions).join(" ")), spoken)
+        ? yesShares(rootsIn(question.instructions), spoken)
         : shareOut(Object.entries(question.criteria), spoken)
     case "choice":
       return shareOut(
@@ -105,13 +100,12 @@ const shareOut = (
 const countIn = (roots: ReadonlyArray<string>, spoken: ReadonlySet<string>): number =>
   roots.filter((root) => spoken.has(root)).length
 
-/** The beginnings of longer words: "refunded" and "refunds" are the same for the demo. */
-const rootsIn = (text: string): ReadonlyArray<string> =>
-  (text.toLowerCase().match(/\p{L}{3,}/gu) ?? []).map((word) => word.slice(0, 5))
-
-/** All texts inside of a value, without the names of fields. */
-const textsIn = (value: Schema.Json | TypedQuestion | ReadonlyArray<TypedQuestion>): ReadonlyArray<string> => {
-  if (typeof value === "string") return [value]
+/**
+ * The longer words of all texts inside of a value, without the names of fields. Only their beginnings: "refunded" and "refunds" are the same for
+ * the demo.
+ */
+const rootsIn = (value: Schema.Json | ReadonlyArray<TypedQuestion>): ReadonlyArray<string> => {
+  if (typeof value === "string") return (value.toLowerCase().match(/\p{L}{3,}/gu) ?? []).map((word) => word.slice(0, 5))
   if (typeof value !== "object" || value === null) return []
-  return Object.values(value).flatMap(textsIn)
+  return Object.values(value).flatMap(rootsIn)
 }

@@ -53,10 +53,7 @@ export const demoVideo = (): VideoModel => {
           supported_sizes: ["128x80"],
           supported_frame_images: [],
           generate_audio: false,
-          seed: false,
-          upscale_factor: null,
-          creativity: null,
-          pricing_skus: {}
+          seed: false
         }
       })
     ])

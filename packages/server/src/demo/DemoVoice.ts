@@ -2,9 +2,9 @@
  * A voice model that needs no network and no key: it plays back what the user says, answers texts with a melody (one note for each of the first
  * words), calls the tool that a text names, and can be interrupted. The audio is real PCM in real time.
  */
-import { describeModel, noUsage } from "@colloquy/core/adapters"
-import type { ToolDefinition } from "@colloquy/core"
+import { describeModel, joinBytes, noUsage } from "@colloquy/core/adapters"
 import {
+  type Cut,
   RealtimeCapabilities,
   type RealtimeModel,
   type Refusal,
@@ -19,18 +19,19 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { sampleArguments, wantedTool } from "./DemoModel.ts"
-import { SpeechDetector, type Heard, join, soundMillis, wordNote, sampleRate, silence, tone } from "./DemoSound.ts"
+import { sampleArguments, splitWords, wantedTool } from "./DemoModel.ts"
+import { makeTurns, soundMillis, wordNote, sampleRate, silence, tone } from "./DemoSound.ts"
 
 /** The `model` that a voice session names to talk without a vendor, with the provider `demo`. */
 export const demoVoiceName = "demo-voice-1"
 
 const format = { encoding: "pcm_s16le", sampleRate, channels: 1 } as const
+const settings = ["instructions", "turn_detection"]
 
 const capabilities = Schema.encodeSync(RealtimeCapabilities)({
   inputFormats: [format],
   outputFormats: [format],
-  providerSettings: ["instructions", "turn_detection"],
+  providerSettings: settings,
   canCancel: true,
   turnDetection: ["server_vad"]
 })
@@ -50,15 +51,10 @@ export const demoVoice: RealtimeModel = {
     })
   ],
   prepare: (setup) => {
-    const unknown = Object.keys(setup.options).find((name) => !["instructions", "turn_detection"].includes(name))
+    const unknown = Object.keys(setup.options).find((name) => !settings.includes(name))
     if (unknown !== undefined) {
-      const code = unknown === "model" ? "model_mismatch" : "invalid_first_frame"
-      return Result.fail(
-        new SetupRefused({
-          code,
-          reason: `The demo has no setting "${unknown}", only instructions and turn_detection.`
-        })
-      )
+      const reason = `The demo has no setting "${unknown}", only ${settings.join(" and ")}.`
+      return Result.fail(new SetupRefused({ code: "invalid_first_frame", reason }))
     }
     const { instructions } = setup.options
     return Result.succeed({
@@ -74,188 +70,157 @@ export const demoVoice: RealtimeModel = {
 const connect = Effect.fnUntraced(function* (setup: SessionSetup, listener: VendorListener) {
   const clock = yield* Clock.Clock
   const run = Effect.runForkWith(yield* Effect.context<never>())
-  const talk = new DemoTalk({ listener, tools: setup.tools, run, now: () => clock.currentTimeMillisUnsafe() })
-  const detector = new SpeechDetector(setup.options["turn_detection"] === null)
-  yield* Effect.addFinalizer(() => Effect.sync(() => talk.leave()))
+  const speaker = makeSpeaker(listener, run, () => clock.currentTimeMillisUnsafe())
+  yield* Effect.addFinalizer(() => Effect.sync(speaker.leave))
   yield* Effect.forkScoped(Effect.sync(() => listener.event({ _tag: "Ready" })))
-  const onHeard = (all: ReadonlyArray<Heard>): void => {
-    for (const heard of all) {
-      if (heard._tag === "Began") talk.interrupt()
-      else talk.answerSpeech(heard.audio)
-    }
-  }
-  const link: VendorLink = {
-    send: (command) => (command._tag === "Commit" ? commit(detector, onHeard) : talk.take(command)),
-    sendAudio: (audio, sent) => {
-      onHeard(detector.hear(audio))
-      sent?.()
-    },
-    buffered: () => 0,
-    pause: () => {},
-    resume: () => {},
-    finish: () => talk.interrupt()
-  }
-  return link
+  return makeLink(setup, listener.event, speaker)
 })
 
-const commit = (detector: SpeechDetector, onHeard: (heard: ReadonlyArray<Heard>) => void): Refusal | null => {
-  const heard = detector.end()
-  if (heard.length === 0) return { code: "invalid_frame", reason: "There is no audio to commit." }
-  onHeard(heard)
-  return null
+/** What is said in one go: some words, and their sound. */
+interface Piece {
+  readonly words: string
+  readonly sound: Uint8Array
 }
 
-interface Surroundings {
-  readonly listener: VendorListener
-  readonly tools: ReadonlyArray<ToolDefinition>
-  readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
-  readonly now: () => number
-}
+/** Gives one answer at a time; a new one ends the current one. */
+const makeSpeaker = (
+  { audio, event: tell }: VendorListener,
+  run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+  now: () => number
+) => {
+  let answer: { itemId: string; text: string; millis: number; beganAt: number; fiber: Fiber.Fiber<void> } | null = null
+  let count = 0
 
-/** An answer while it is spoken. */
-interface Speech {
-  readonly responseId: string
-  readonly itemId: string
-  readonly text: string
-  readonly millis: number
-  readonly beganAt: number
-  readonly fiber: Fiber.Fiber<void>
-}
-
-const pieceMillis = 100
-
-/** The answers of the demo. It gives one answer at a time; a new question ends the current answer. */
-class DemoTalk {
-  private readonly around: Surroundings
-  private readonly asked = new Map<string, string>()
-  private outputs: Array<string> = []
-  private speech: Speech | null = null
-  private count = 0
-  private tools: ReadonlyArray<ToolDefinition>
-
-  constructor(around: Surroundings) {
-    this.around = around
-    this.tools = around.tools
+  const newId = (kind: string): string => {
+    count++
+    return `${kind}_${count}`
   }
 
-  take(command: Exclude<VendorCommand, { readonly _tag: "Commit" }>): Refusal | null {
+  /** `cut` is null when everything was said. */
+  const end = (cut: Cut | null): void => {
+    if (answer === null) return
+    const { itemId, text } = answer
+    answer = null
+    tell({ _tag: "TranscriptFinal", role: "assistant", itemId, text })
+    if (cut !== null) tell({ _tag: "Interrupted", cut })
+    tell({ _tag: "Used", usage: { ...noUsage, costUsd: 0 } })
+    tell({ _tag: "ResponseDone", responseId: itemId })
+  }
+
+  /** Stops the current answer, because the user speaks, cancels, or asks again. */
+  const interrupt = (): void => {
+    if (answer === null) return
+    const { beganAt, fiber, itemId, millis } = answer
+    fiber.interruptUnsafe()
+    end({ itemId, heardMillis: Math.min(millis, now() - beganAt), generatedMillis: millis })
+  }
+
+  const say = (pieces: ReadonlyArray<Piece>): void => {
+    interrupt()
+    const itemId = newId("answer")
+    tell({ _tag: "ResponseStarted", responseId: itemId })
+    const sayPiece = ({ sound, words }: Piece) =>
+      Effect.suspend(() => {
+        if (words !== "") tell({ _tag: "TranscriptDelta", role: "assistant", itemId, text: words })
+        if (sound.length > 0) audio(itemId, Buffer.from(Buffer.from(sound).toString("base64")))
+        return Effect.sleep(soundMillis(sound))
+      })
+    const speaking = Effect.andThen(
+      Effect.forEach(pieces, sayPiece, { discard: true }),
+      Effect.sync(() => end(null))
+    )
+    const text = pieces.map(({ words }) => words).join("")
+    const millis = pieces.reduce((sum, { sound }) => sum + soundMillis(sound), 0)
+    answer = { itemId, text, millis, beganAt: now(), fiber: run(speaking) }
+  }
+
+  return { newId, say, interrupt, leave: () => answer?.fiber.interruptUnsafe() }
+}
+
+const makeLink = (
+  setup: SessionSetup,
+  tell: VendorListener["event"],
+  { interrupt, newId, say }: ReturnType<typeof makeSpeaker>
+): VendorLink => {
+  let { tools } = setup
+
+  const answerSpeech = (audio: Uint8Array): void => {
+    const itemId = newId("speech")
+    const heard = `${(soundMillis(audio) / 1000).toFixed(1)} seconds of sound`
+    tell({ _tag: "UserItem", itemId, before: null, transcribed: true })
+    tell({ _tag: "TranscriptFinal", role: "user", itemId, text: `(${heard})` })
+    const chime = joinBytes([tone(440, 120), tone(660, 120), silence(100)])
+    say([{ words: `I heard ${heard}. Here it is again.`, sound: chime }, ...echo(audio)])
+  }
+  const turns = makeTurns(setup.options["turn_detection"] === null, interrupt, answerSpeech)
+
+  const answerText = (text: string): void => {
+    tell({ _tag: "Typed", itemId: newId("text"), text })
+    const tool = wantedTool(tools, text)
+    if (tool === undefined) {
+      return say(melody(`You wrote: "${text.slice(0, 200)}". I am a demo, and this is my melody for it.`))
+    }
+    interrupt()
+    const responseId = newId("response")
+    tell({ _tag: "ResponseStarted", responseId })
+    const args = JSON.stringify(sampleArguments(tool, text))
+    tell({ _tag: "ToolCalled", call: { id: newId("call"), name: tool.name, arguments: args } })
+    tell({ _tag: "ResponseDone", responseId })
+  }
+
+  const send = (command: VendorCommand): Refusal | null => {
     switch (command._tag) {
       case "Text":
-        this.tell({ _tag: "Typed", itemId: this.newId("text"), text: command.text })
-        this.answerText(command.text)
+        answerText(command.text)
         return null
+      case "Commit":
+        return turns.commit() ? null : { code: "invalid_frame", reason: "There is no audio to commit." }
       case "Cancel":
       case "ClientGone":
-        this.interrupt()
+        interrupt()
         return null
       // The demo sends its audio in real time, so it knows how much was played.
       case "Played":
       case "Heard":
         return null
       case "ToolOutputs":
-        for (const { name, output, toolCallId } of command.outputs) {
-          if (this.asked.delete(toolCallId)) this.outputs.push(`${name} says: ${output}`)
-        }
-        if (this.asked.size === 0) this.say(this.outputs.splice(0).join(" "))
+        say(melody(command.outputs.map(({ name, output }) => `${name} says: ${output}`).join(" ")))
         return null
       case "Setup":
-        this.tools = command.tools
+        tools = command.tools
         return null
       case "Native":
         return { code: "unsupported_frame", reason: "The demo has no events of its own." }
     }
   }
 
-  answerSpeech(audio: Uint8Array): void {
-    const itemId = this.newId("speech")
-    const seconds = (soundMillis(audio) / 1000).toFixed(1)
-    this.tell({ _tag: "UserItem", itemId, before: null, transcribed: true })
-    this.tell({ _tag: "TranscriptFinal", role: "user", itemId, text: `(${seconds} seconds of sound)` })
-    const chime = join([tone(440, 120), tone(660, 120), silence(100)])
-    this.say(`I heard ${seconds} seconds of sound. Here it is again.`, join([chime, audio]))
-  }
-
-  /** Stops the current answer, because the user speaks, cancels, or asks again. */
-  interrupt(): void {
-    const { speech } = this
-    if (speech === null) return
-    const heardMillis = Math.min(speech.millis, this.around.now() - speech.beganAt)
-    this.silence(speech)
-    const cut = { itemId: speech.itemId, heardMillis, generatedMillis: speech.millis }
-    this.tell({ _tag: "TranscriptFinal", role: "assistant", itemId: speech.itemId, text: speech.text })
-    this.tell({ _tag: "Interrupted", cut })
-    this.done(speech.responseId)
-  }
-
-  leave(): void {
-    if (this.speech !== null) this.silence(this.speech)
-  }
-
-  private answerText(text: string): void {
-    const tool = wantedTool(this.tools, text)
-    if (tool === undefined)
-      return this.say(`You wrote: "${text.slice(0, 200)}". I am a demo, and this is my melody for it.`)
-    this.interrupt()
-    const responseId = this.newId("response")
-    const id = this.newId("call")
-    this.asked.set(id, tool.name)
-    this.tell({ _tag: "ResponseStarted", responseId })
-    const call = { id, name: tool.name, arguments: JSON.stringify(sampleArguments(tool, text)) }
-    this.tell({ _tag: "ToolCalled", call })
-    this.tell({ _tag: "ResponseDone", responseId })
-  }
-
-  private say(text: string, audio: Uint8Array = melody(text)): void {
-    this.interrupt()
-    const responseId = this.newId("response")
-    const itemId = this.newId("answer")
-    const millis = soundMillis(audio)
-    this.tell({ _tag: "ResponseStarted", responseId })
-    const words = text === "" ? [] : text.split(/(?<=\S)(?=\s)/u)
-    const pieces = Math.max(1, Math.ceil(millis / pieceMillis))
-    const part = Math.ceil(audio.byteLength / pieces / 2) * 2
-    const speaking = Effect.gen({ self: this }, function* () {
-      for (let index = 0; index < pieces; index++) {
-        const said = words.slice(share(index, pieces, words.length), share(index + 1, pieces, words.length)).join("")
-        if (said !== "") this.tell({ _tag: "TranscriptDelta", role: "assistant", itemId, text: said })
-        const piece = Buffer.from(audio.subarray(index * part, (index + 1) * part)).toString("base64")
-        this.around.listener.audio(itemId, Buffer.from(piece, "latin1"))
-        yield* Effect.sleep(pieceMillis)
-      }
-      if (this.speech !== null) this.finish(this.speech)
-    })
-    const beganAt = this.around.now()
-    this.speech = { responseId, itemId, text, millis, beganAt, fiber: this.around.run(speaking) }
-  }
-
-  private silence({ fiber }: Speech): void {
-    this.speech = null
-    fiber.interruptUnsafe()
-  }
-
-  private finish({ itemId, responseId, text }: Speech): void {
-    this.speech = null
-    this.tell({ _tag: "TranscriptFinal", role: "assistant", itemId, text })
-    this.done(responseId)
-  }
-
-  private done(responseId: string): void {
-    this.tell({ _tag: "Used", usage: { ...noUsage, costUsd: 0 } })
-    this.tell({ _tag: "ResponseDone", responseId })
-  }
-
-  private readonly tell: VendorListener["event"] = (event) => this.around.listener.event(event)
-
-  private newId(kind: string): string {
-    this.count++
-    return `${kind}_${this.count}`
+  return {
+    send,
+    sendAudio: (audio, sent) => {
+      turns.hear(audio)
+      sent?.()
+    },
+    buffered: () => 0,
+    pause: () => {},
+    resume: () => {},
+    finish: interrupt
   }
 }
 
 /** One note for each of the first words. Nobody listens to a melody of a whole search result. */
-const melody = (text: string): Uint8Array => join((text.match(/\S+/gu) ?? []).slice(0, longestMelody).map(wordNote))
+const melody = (text: string): ReadonlyArray<Piece> =>
+  splitWords(text).map((words, index) => ({
+    words,
+    sound: index < longestMelody ? wordNote(words.trim()) : new Uint8Array()
+  }))
 
 const longestMelody = 12
 
-/** The number of the `count` words that belong to the first `index` of `pieces`. */
-const share = (index: number, pieces: number, count: number): number => Math.round((index / pieces) * count)
+/** The sound of the user in pieces of a tenth of a second. */
+const echo = (audio: Uint8Array): ReadonlyArray<Piece> =>
+  Array.from({ length: Math.ceil(audio.length / echoBytes) }, (_, index) => ({
+    words: "",
+    sound: audio.subarray(index * echoBytes, (index + 1) * echoBytes)
+  }))
+
+const echoBytes = sampleRate / 5

@@ -1,6 +1,6 @@
 /** The studio of the standalone server: a client that uses only the public API. This file starts it. */
 import { App } from "./parts/App.ts"
-import { begin } from "./state/place.ts"
+import { begin } from "./state/studio.ts"
 import { html, render } from "./view.ts"
 
 const root = document.getElementById("studio")

@@ -6,7 +6,7 @@ import type { IconName } from "./parts/Icon.ts"
 import { chosenRooms, mayAct } from "./lib/host.ts"
 import { TalkRoom } from "./parts/TalkRoom.ts"
 import { realtimeModels } from "./state/catalogue.ts"
-import { can } from "./state/place.ts"
+import { can } from "./state/studio.ts"
 import { waitingCount } from "./state/waiting.ts"
 import type { ReadonlySignal, View } from "./view.ts"
 

@@ -123,11 +123,10 @@ export const makeResponses = (sink: ResponsesSink) => {
     const open = openItem(event.itemId)
     if (open === null || open.item.isFinal) return
     const { item, response } = open
-    const place = inPart(response, item)
     if (event._tag === "TranscriptDelta") {
       item.text += event.text
       const type = item.isText ? "response.output_text.delta" : "response.output_audio_transcript.delta"
-      return send({ type, ...place, delta: event.text })
+      return send({ type, ...inPart(response, item), delta: event.text })
     }
     item.text = event.text
     finishWords(response, item)
@@ -136,17 +135,17 @@ export const makeResponses = (sink: ResponsesSink) => {
   const finishWords = (response: Response, item: SpokenItem): void => {
     if (item.isFinal) return
     item.isFinal = true
-    const place = inPart(response, item)
-    if (item.isText) send({ type: "response.output_text.done", ...place, text: item.text })
-    else send({ type: "response.output_audio_transcript.done", ...place, transcript: item.text })
+    const position = inPart(response, item)
+    if (item.isText) send({ type: "response.output_text.done", ...position, text: item.text })
+    else send({ type: "response.output_audio_transcript.done", ...position, transcript: item.text })
   }
 
   const finishItem = (response: Response, item: SpokenItem): void => {
     finishWords(response, item)
-    const place = inPart(response, item)
-    if (item.hasSound) send({ type: "response.output_audio.done", ...place })
+    const position = inPart(response, item)
+    if (item.hasSound) send({ type: "response.output_audio.done", ...position })
     const part = item.isText ? { type: "text", text: item.text } : { type: "audio", transcript: item.text }
-    send({ type: "response.content_part.done", ...place, part })
+    send({ type: "response.content_part.done", ...position, part })
     finishOutput(response, item.index, message(item, response.cancelled === null ? "completed" : "incomplete"))
   }
 
@@ -161,7 +160,7 @@ export const makeResponses = (sink: ResponsesSink) => {
     const index = response.items++
     const text = typeof args === "string" ? args : JSON.stringify(args)
     const id = newId("item")
-    const place = inItem(response, { id, index })
+    const position = inItem(response, { id, index })
     const item = isHosted
       ? { id, type: "mcp_call", server_label: serverLabel, name, arguments: text, output: null, error: null }
       : { id, object: "realtime.item", type: "function_call", call_id: toolCallId, name, arguments: text }
@@ -172,8 +171,8 @@ export const makeResponses = (sink: ResponsesSink) => {
       response.output.push(item)
       return send({ type: "response.mcp_call.in_progress", item_id: id, output_index: index })
     }
-    send({ type: "response.function_call_arguments.delta", ...place, call_id: toolCallId, delta: text })
-    send({ type: "response.function_call_arguments.done", ...place, call_id: toolCallId, name, arguments: text })
+    send({ type: "response.function_call_arguments.delta", ...position, call_id: toolCallId, delta: text })
+    send({ type: "response.function_call_arguments.done", ...position, call_id: toolCallId, name, arguments: text })
     finishOutput(response, index, { ...item, status: "completed" })
   }
 

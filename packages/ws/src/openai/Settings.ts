@@ -12,8 +12,8 @@ import { at, defined, type Fields, isList, isObject, merge, without } from "../J
 
 export interface Settings {
   readonly model: ModelInfo
-  /** Parameters of the address: `thread_id`, `assistant_id`, `memory`, `memory_pro`, `web_search`. */
-  readonly place: Fields
+  /** Parameters of the connection's address: `thread_id`, `assistant_id`, `memory`, `memory_pro`, `web_search`. */
+  readonly fromQuery: Fields
   /** What the client has set. */
   readonly asked: Fields
 }
@@ -38,7 +38,7 @@ const ofModel = [
 
 const known: ReadonlySet<string> = new Set([...ofModel, "type", "model", "instructions", "tools", "prompt"])
 
-const placeNames = ["thread_id", "assistant_id", "memory", "memory_pro", "web_search"]
+const queryNames = ["thread_id", "assistant_id", "memory", "memory_pro", "web_search"]
 
 /** `provider/model`, or the name of a model alone. Null: there is no such model. */
 export const openSettings = (query: URLSearchParams, models: ReadonlyArray<ModelInfo>): Settings | null => {
@@ -48,11 +48,11 @@ export const openSettings = (query: URLSearchParams, models: ReadonlyArray<Model
       ? models[0]
       : (models.find(({ name, provider }) => `${provider}/${name}` === wanted) ??
         models.find(({ name }) => name === wanted))
-  const given = placeNames.flatMap((name) => {
+  const given = queryNames.flatMap((name) => {
     const value = query.get(name)
     return value === null ? [] : [[name, value] as const]
   })
-  return model === undefined ? null : { model, place: Object.fromEntries(given), asked: {} }
+  return model === undefined ? null : { model, fromQuery: Object.fromEntries(given), asked: {} }
 }
 
 /** The settings after an update, or everything that is wrong with it. */
@@ -92,7 +92,7 @@ const isOneModality = (value: Schema.Json): boolean =>
 
 /** The first frame of the session; a failure is a sentence for the client. */
 export const firstFrame = (settings: Settings): Result.Result<SessionRequest, string> => {
-  const { asked, model, place } = settings
+  const { asked, fromQuery, model } = settings
   const tools = asked["tools"]
   if (tools !== undefined && tools !== null && !isList(tools)) return Result.fail("tools is a list.")
   const other = tools?.find((tool) => at(tool, "type") !== "function")
@@ -107,7 +107,7 @@ export const firstFrame = (settings: Settings): Result.Result<SessionRequest, st
       system_prompt: asked["instructions"],
       tools: tools?.map((tool) => ({ type: "function", function: tool }))
     }),
-    ...place,
+    ...fromQuery,
     provider: model.provider,
     model: model.name,
     provider_options: vendorOptions(settings)
@@ -141,7 +141,7 @@ export const changedSettings = (before: Settings, after: Settings): SessionSetti
   return chosenSettings(Object.fromEntries(names.map((name) => [name, after.asked[name] ?? null])), request.success)
 }
 
-/** A setting of the vendor or of the place that cannot change any more, although the client changes it. */
+/** The assistant or the voice that cannot change any more, although the client changes it. */
 export const fixedChange = (before: Settings, after: Settings, hasSpoken: boolean): Problem | null => {
   const voice = ["audio", "output", "voice"]
   if (!isSame(before.asked["prompt"], after.asked["prompt"])) {

@@ -54,8 +54,8 @@ export const openAiWire = (connection: Connection): SessionWire => {
   const items = makeItems()
   /** The id of the client's event that is being handled. */
   let current: string | null = null
-  /** The place in that event of what the session may refuse. */
-  let place: string | null = null
+  /** The parameter of that event that the session may refuse. */
+  let currentParam: string | null = null
   let complaints = 0
   let isCancelling = false
   /** Whether a response was asked for that has not begun. */
@@ -166,9 +166,9 @@ export const openAiWire = (connection: Connection): SessionWire => {
   const changeSetup = (before: Settings, changed: SessionSettings): boolean => {
     unkept++
     settings = withKept(before, changed)
-    place = "session"
+    currentParam = "session"
     const isTaken = frame({ _tag: "Change", settings: changed })
-    place = null
+    currentParam = null
     if (isTaken) return true
     unkept--
     settings = before
@@ -380,7 +380,7 @@ export const openAiWire = (connection: Connection): SessionWire => {
       case "Error":
         complaints++
         if (isQuiet) return
-        return fail(errorCodes[event.code] ?? event.code, event.message, place)
+        return fail(errorCodes[event.code] ?? event.code, event.message, currentParam)
       case "MediaGenerated":
       case "ProviderEvent":
       case "SessionEnded":

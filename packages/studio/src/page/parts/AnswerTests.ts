@@ -1,7 +1,7 @@
 /** Under an answer: whether it was good, and keeping its turn as a test. */
 import { kept } from "../state/dialogs.ts"
 import { feedback, judge } from "../state/feedback.ts"
-import { act } from "../state/place.ts"
+import { act } from "../state/studio.ts"
 import { html, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 

@@ -2,7 +2,7 @@
 import { percent, plural } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
-import { assistant as current, assistants, can, tell } from "../state/place.ts"
+import { assistant as current, assistants, can, tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { QuestionReport } from "../wire.ts"

@@ -5,7 +5,7 @@ import { catalogueProblem, readModelName, writeModelName } from "../state/catalo
 import { Conversation } from "../state/conversation.ts"
 import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistant, ensureAssistant, newThread, threads } from "../state/place.ts"
+import { act, assistant, ensureAssistant, newThread, threads } from "../state/studio.ts"
 import { html, signal, type Signal, useState, type View } from "../view.ts"
 import type { AnswerActions } from "./AnswerItem.ts"
 import { AnswerItem } from "./AnswerItem.ts"

@@ -15,7 +15,7 @@ import {
   shownAttachment,
   takeBack
 } from "../state/outbox.ts"
-import { act, assistant, assistantName, can, conversation } from "../state/place.ts"
+import { act, assistant, assistantName, can, conversation } from "../state/studio.ts"
 import { classes, html, lazy, loadStyles, useEffect, useRef, useState, type View } from "../view.ts"
 import { FileChooser } from "./FileChooser.ts"
 import { Icon, IconButton } from "./Icon.ts"

@@ -1,6 +1,6 @@
 /** Asks for confirmation before something is deleted permanently. */
 import { html, lazy, signal, type View } from "../view.ts"
-import { act } from "../state/place.ts"
+import { act } from "../state/studio.ts"
 import type { DialogProps } from "./Dialog.ts"
 
 const Dialog = lazy<DialogProps>(async () => (await import("./Dialog.ts")).Dialog)

@@ -2,7 +2,7 @@
 import { json } from "../api/http.ts"
 import { markIn } from "../lib/marks.ts"
 import { documentAddress } from "../state/documents.ts"
-import { act, tell } from "../state/place.ts"
+import { act, tell } from "../state/studio.ts"
 import { html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import type { Excerpt } from "../wire.ts"
 import { Dialog } from "./Dialog.ts"

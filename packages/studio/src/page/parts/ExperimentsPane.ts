@@ -2,7 +2,7 @@
 import { count, money, plural, shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { href } from "../state/address.ts"
-import { tell } from "../state/place.ts"
+import { tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Experiment } from "../wire.ts"

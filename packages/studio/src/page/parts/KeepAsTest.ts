@@ -2,7 +2,7 @@
 import { textIn } from "../lib/forms.ts"
 import { href } from "../state/address.ts"
 import { type Kept, kept } from "../state/dialogs.ts"
-import { act } from "../state/place.ts"
+import { act } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, loadStyles, useEffect, useState, type View } from "../view.ts"
 import type { EvalCase, Expectation } from "../wire.ts"

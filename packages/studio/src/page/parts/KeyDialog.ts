@@ -1,6 +1,6 @@
 /** Asks for the API key when there is none, or when the server refuses it, and before an address replaces the one that is kept. */
 import { setKey } from "../api/http.ts"
-import { act, assistants, keyProblem, offeredKey, start } from "../state/place.ts"
+import { act, assistants, keyProblem, offeredKey, start } from "../state/studio.ts"
 import { textIn } from "../lib/forms.ts"
 import { html, type View } from "../view.ts"
 import { Dialog } from "./Dialog.ts"

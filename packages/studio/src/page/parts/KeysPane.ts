@@ -2,7 +2,7 @@
 import { call, json } from "../api/http.ts"
 import { wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
-import { act, tell } from "../state/place.ts"
+import { act, tell } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import { confirm } from "./Confirm.ts"
 import { Icon } from "./Icon.ts"

@@ -1,7 +1,7 @@
 /** What an assistant has and knows, a pane each: settings with versions, documents, memories, schedules, helpers; and what its owner has. */
 import { mayAct } from "../lib/host.ts"
 import { href, useTitle } from "../state/address.ts"
-import { assistant as current, assistants, can } from "../state/place.ts"
+import { assistant as current, assistants, can } from "../state/studio.ts"
 import { html, useEffect, type View } from "../view.ts"
 import type { Assistant } from "../wire.ts"
 import { DocumentsRoom } from "./DocumentsRoom.ts"

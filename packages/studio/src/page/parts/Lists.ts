@@ -19,7 +19,7 @@ import {
   threads,
   threadStates,
   threadTitle
-} from "../state/place.ts"
+} from "../state/studio.ts"
 import { classes, type ComponentChildren, html, useEffect, useRef, useState, type View } from "../view.ts"
 import type { Assistant, Thread } from "../wire.ts"
 import { confirm } from "./Confirm.ts"

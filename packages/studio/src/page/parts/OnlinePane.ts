@@ -1,7 +1,7 @@
 /** The turns that were scored when they had ended: by version of the assistant, by day, and the judges that scored them. */
 import { expectationWords } from "../lib/expectations.ts"
 import { count, duration, money, percent } from "../lib/format.ts"
-import { assistants, tell } from "../state/place.ts"
+import { assistants, tell } from "../state/studio.ts"
 import * as tests from "../state/tests.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { OnlineGroup, OnlineReport } from "../wire.ts"

@@ -1,7 +1,7 @@
 /** What turned out to be true of a typed answer, told by a person: from it, calibration is made. For answers in Talk, and for those of judges. */
 import { mayAct } from "../lib/host.ts"
 import type { Truth } from "../state/outcomes.ts"
-import { act } from "../state/place.ts"
+import { act } from "../state/studio.ts"
 import { html, useState, type View } from "../view.ts"
 import type { TypedAnswer } from "../wire.ts"
 

@@ -16,7 +16,7 @@ import {
   openThread,
   threads,
   threadTitle
-} from "../state/place.ts"
+} from "../state/studio.ts"
 import { openShared } from "../state/shared.ts"
 import { switchTheme } from "../state/theme.ts"
 import { html, useEffect, useRef, useState, type View } from "../view.ts"

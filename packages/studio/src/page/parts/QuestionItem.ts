@@ -2,7 +2,7 @@
 import { bytes, wholeDate } from "../lib/format.ts"
 import type { Question } from "../state/conversation.ts"
 import { documentAddress, openDocument } from "../state/documents.ts"
-import { act } from "../state/place.ts"
+import { act } from "../state/studio.ts"
 import { classes, html, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import type { Attachment } from "../wire.ts"
 import { Icon } from "./Icon.ts"

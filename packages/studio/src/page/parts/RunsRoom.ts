@@ -18,7 +18,7 @@ import {
 } from "../lib/runList.ts"
 import { href, path as place, replace, useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
-import { act, assistants, tell, threads, threadTitle } from "../state/place.ts"
+import { act, assistants, tell, threads, threadTitle } from "../state/studio.ts"
 import * as runs from "../state/runs.ts"
 import { loadWaiting, waiting } from "../state/waiting.ts"
 import { classes, computed, html, useEffect, useMemo, useRef, useState, type View } from "../view.ts"

@@ -2,7 +2,7 @@
 import { storedAnswer } from "../state/answer.ts"
 import { useTitle } from "../state/address.ts"
 import * as inspector from "../state/inspector.ts"
-import { newThread } from "../state/place.ts"
+import { newThread } from "../state/studio.ts"
 import { opened } from "../state/shared.ts"
 import { wholeDate } from "../lib/format.ts"
 import { html, signal, useMemo, type View } from "../view.ts"

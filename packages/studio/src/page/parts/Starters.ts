@@ -4,7 +4,7 @@ import { go } from "../state/address.ts"
 import { isDemo, realtimeModels } from "../state/catalogue.ts"
 import { setOptions } from "../state/options.ts"
 import { send, sendWith } from "../state/outbox.ts"
-import { act, assistantName, can } from "../state/place.ts"
+import { act, assistantName, can } from "../state/studio.ts"
 import { html, type View } from "../view.ts"
 import { Icon, type IconName } from "./Icon.ts"
 

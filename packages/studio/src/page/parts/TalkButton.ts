@@ -1,6 +1,6 @@
 /** A button to hold while speaking; the recording becomes the message when it is released. */
 import { record, type Recording } from "../audio/recorder.ts"
-import { act, notice } from "../state/place.ts"
+import { act, notice } from "../state/studio.ts"
 import { html, useRef, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"
 

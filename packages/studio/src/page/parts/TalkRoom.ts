@@ -20,7 +20,7 @@ import {
   tell,
   threads,
   threadTitle
-} from "../state/place.ts"
+} from "../state/studio.ts"
 import { classes, html, lazy, useEffect, useLayoutEffect, useRef, useState, type View } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
 import { AnswerItem, type AnswerActions } from "./AnswerItem.ts"

@@ -1,6 +1,6 @@
 /** The folded panel above the message field: model, reasoning, and the server's other features for a turn. */
 import { ofType } from "../state/catalogue.ts"
-import { assistant, can } from "../state/place.ts"
+import { assistant, can } from "../state/studio.ts"
 import { options, setOptions } from "../state/options.ts"
 import { html, type View } from "../view.ts"
 import { writeModelName } from "../state/catalogue.ts"

@@ -1,7 +1,7 @@
 /** What the owner has used of each limit of the server. */
 import { bytes, count, money, wholeDate } from "../lib/format.ts"
 import { json } from "../api/http.ts"
-import { tell } from "../state/place.ts"
+import { tell } from "../state/studio.ts"
 import { classes, html, useEffect, useState, type View } from "../view.ts"
 
 interface Allowance {

@@ -2,7 +2,7 @@
 import { shortDate, wholeDate } from "../lib/format.ts"
 import { mayAct } from "../lib/host.ts"
 import { readVersion, readVersions, restoreVersion } from "../state/knowledge.ts"
-import { act, tell } from "../state/place.ts"
+import { act, tell } from "../state/studio.ts"
 import { html, useEffect, useState, type View } from "../view.ts"
 import type { Assistant, VersionEntry } from "../wire.ts"
 import { WordDiff } from "./WordDiff.ts"

@@ -9,7 +9,7 @@ import {
   newThread,
   openThread,
   refreshThreads
-} from "../state/place.ts"
+} from "../state/studio.ts"
 import * as voice from "../state/voice.ts"
 import { classes, html, signal, useState, type View } from "../view.ts"
 import { Icon } from "./Icon.ts"

@@ -1,6 +1,6 @@
 /** The calls that a run of the conversation waits for. */
 import type { Decision, Waiting } from "../state/conversation.ts"
-import { act, assistant, conversation } from "../state/place.ts"
+import { act, assistant, conversation } from "../state/studio.ts"
 import { html, type View } from "../view.ts"
 import { Decisions } from "./Decisions.ts"
 import type { Output } from "./ToolForm.ts"

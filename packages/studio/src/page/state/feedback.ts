@@ -2,7 +2,7 @@
 import { json } from "../api/http.ts"
 import { effect, signal } from "../view.ts"
 import type { Feedback } from "../wire.ts"
-import { can, conversation } from "./place.ts"
+import { can, conversation } from "./studio.ts"
 import { giveFeedback } from "./tests.ts"
 
 /** By the ids of the answers. */

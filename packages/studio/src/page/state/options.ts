@@ -5,7 +5,7 @@ import type { Capabilities, JsonRecord } from "../wire.ts"
 import type { MessageBody } from "./answer.ts"
 import { readModelName } from "./catalogue.ts"
 import type { Choices, TurnOptions } from "./choices.ts"
-import { choices, choose } from "./place.ts"
+import { choices, choose } from "./studio.ts"
 
 const usual: TurnOptions = {
   model: "",

@@ -7,7 +7,7 @@ import { type Attachment, isRecord } from "../wire.ts"
 import type { MessageBody } from "./answer.ts"
 import { attachFile, type Upload, uploads } from "./documents.ts"
 import { bodyFor, options } from "./options.ts"
-import { can, conversation, notice, tell } from "./place.ts"
+import { can, conversation, notice, tell } from "./studio.ts"
 
 /** The text in the field of the next message. */
 export const draft = signal("")

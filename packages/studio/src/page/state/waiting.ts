@@ -2,7 +2,7 @@
 import { json } from "../api/http.ts"
 import { computed, effect, signal } from "../view.ts"
 import type { RunSummary } from "../wire.ts"
-import { conversation, isStarted } from "./place.ts"
+import { conversation, isStarted } from "./studio.ts"
 
 export const waiting = signal<ReadonlyArray<RunSummary>>([])
 export const waitingCount = computed(() => waiting.value.length)

@@ -262,13 +262,13 @@ const catchUp = async (change: Change): Promise<void> => {
 
 /** Shows what the address names. An address of another room leaves the conversation as it is. */
 const showAddress = async (): Promise<void> => {
-  const [name, place, run, step] = path.value
+  const [name, thread, run, step] = path.value
   if (name === undefined) return showNewest()
   if (name !== "talk") return
-  if (place === undefined || place === "new") return showNew(run)
-  if (place !== conversation.threadId.value) await showThread(place)
+  if (thread === undefined || thread === "new") return showNew(run)
+  if (thread !== conversation.threadId.value) await showThread(thread)
   if (run === undefined) inspector.isOpen.value = false
-  else await inspector.show(place, run, step === undefined ? null : Number(step))
+  else await inspector.show(thread, run, step === undefined ? null : Number(step))
 }
 
 const showNew = (wanted: string | undefined): void => {
