@@ -47,5 +47,4 @@ export class Api extends HttpApi.make("colloquy")
   .middleware(Validation)
   .middleware(RateLimit)
   .middleware(Authorization)
-  .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({ title: "Colloquy", version: "1.0.0", transform: describe })) {}
