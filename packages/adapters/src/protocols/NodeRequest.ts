@@ -1,47 +1,135 @@
 /**
- * Sends a request with `node:http` or `node:https`. This costs a fraction of the CPU time of Node's `fetch`, which creates two streams and a
- * chain of promises for every response. The modules are loaded at run time, so that this file also loads on platforms without them.
+ * Sends a request with the dispatcher behind Node's own `fetch` (undici, which is a part of Node). This costs a fraction of the CPU time of
+ * `fetch`, which creates two streams and a chain of promises for every response, and for a streamed answer a third of that of `node:http`.
  *
- * Requests use the global agents: kept connections, certificates (`NODE_EXTRA_CA_CERTS`) and the proxies of the environment
- * (`NODE_USE_ENV_PROXY`) are those of the process. Requests and responses are treated as `fetch` treats them; a compressed body is
- * decompressed too. As in browsers, a request is sent a second time when the kept connection it used turns out to be closed.
+ * Connections, certificates (`NODE_EXTRA_CA_CERTS`) and the proxies of the environment (`NODE_USE_ENV_PROXY`) are those of the process, and a
+ * dispatcher that the host has set for `fetch` is used. Requests and responses are treated as `fetch` treats them; a compressed body is
+ * decompressed too. As in browsers, a request is sent again when the kept connection it used turns out to be closed.
  */
-import type * as Http from "node:http"
-import type { Duplex, Readable } from "node:stream"
-import type { Exchange, HttpRequest, Read, Send } from "./Exchange.ts"
+import type { AsyncResource } from "node:async_hooks"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { type Exchange, type HttpRequest, type Read, type Send, sendByFetch } from "./Exchange.ts"
 
-/** Null on other platforms than Node.js: some have these modules too, but build them on their `fetch`, which is then better used directly. */
+/** Null on other platforms than Node.js, whose `fetch` is better used directly. */
 export const sendByNode: Send | null = globalThis.navigator?.userAgent?.startsWith("Node.js/")
-  ? (request, onHead) => new NodeExchange(request, onHead)
+  ? (request, onHead) => {
+      const dispatcher = findDispatcher()
+      return dispatcher === null
+        ? sendByFetch(globalThis.fetch)(request, onHead)
+        : new NodeExchange(dispatcher, request, onHead)
+    }
   : null
 
-class NodeExchange implements Exchange {
+// ------ the dispatcher
+
+/** What undici's dispatchers have in common in all versions of Node. */
+interface Dispatcher {
+  readonly dispatch: (options: DispatchOptions, handler: DispatchHandler) => boolean
+}
+
+interface DispatchOptions {
+  readonly origin: string
+  readonly path: string
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array> | null
+  /** 0: the caller has its own limits in time. */
+  readonly headersTimeout: 0
+  readonly bodyTimeout: 0
+}
+
+/** Called for one request, in this order. False from `onHeaders` and `onData` pauses until `resume` is called. */
+interface DispatchHandler {
+  readonly onConnect: (abort: () => void) => void
+  readonly onHeaders: (status: number, headers: ReadonlyArray<Buffer>, resume: () => void) => boolean
+  readonly onData: (bytes: Uint8Array) => boolean
+  readonly onComplete: () => void
+  readonly onError: (error: unknown) => void
+}
+
+/** Under this symbol Node and the package `undici` share the dispatcher of `fetch`. */
+const shared = Symbol.for("undici.globalDispatcher.1")
+
+const isDispatcher = (value: unknown): value is Dispatcher =>
+  typeof value === "object" && value !== null && "dispatch" in value && typeof value.dispatch === "function"
+
+const readDispatcher = (): unknown => Object.getOwnPropertyDescriptor(globalThis, shared)?.value
+
+/** Null: this Node has none. */
+const findDispatcher = (): Dispatcher | null => {
+  let found = readDispatcher()
+  if (found === undefined) {
+    // Node loads it with the first class of `fetch` that a program uses.
+    void new Headers()
+    found = readDispatcher()
+  }
+  return isDispatcher(found) ? found : null
+}
+
+// ------ connections
+
+/** Gets the connection of the request that undici writes now. */
+let takeSocket: ((socket: Socket) => void) | null = null
+let isWatching = false
+
+/** Undici tells there which connection a request uses, right after it has called `onConnect`. */
+const watchConnections = (): void => {
+  if (isWatching) return
+  isWatching = true
+  const { Socket } = process.getBuiltinModule("node:net")
+  process.getBuiltinModule("node:diagnostics_channel").subscribe("undici:client:sendHeaders", (message) => {
+    const socket: unknown = Object(message).socket
+    if (socket instanceof Socket) takeSocket?.(socket)
+    takeSocket = null
+  })
+}
+
+/** What a client reports when the server has closed a connection. */
+const ofGoneConnection: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"])
+
+// ------ one request
+
+/** Bytes that wait for a reader before the connection is paused. */
+const mostWaiting = 65_536
+
+class NodeExchange implements Exchange, DispatchHandler {
+  private readonly dispatcher: Dispatcher
+  /** Callbacks run where the request was sent, because undici calls those of one connection where that was opened. */
+  private readonly scope: AsyncResource
   /** Set to null when the head of the response arrives, to free its memory: a request may contain images, and a response may take minutes. */
   private request: HttpRequest | null
   private onHead: ((isAnswered: boolean, error?: unknown) => void) | null
-  private sent: Http.ClientRequest | null = null
-  private isSecondTry = false
-  private answer: Http.IncomingMessage | null = null
-  /** The response, or the stream that decompresses it. */
-  private body: Readable | null = null
-  /** Bytes that were read from `body` and not taken yet. */
-  private bytes: Uint8Array | null = null
-  private state: "open" | "end" | "broken" = "open"
+  private abort: (() => void) | null = null
+  private socket: Socket | null = null
+  private bytesBefore = 0
+  private head: { readonly status: number; readonly headers: ReadonlyMap<string, string> } | null = null
+  private resume: (() => void) | null = null
+  private isPaused = false
+  private decoder: Duplex | null = null
+  /** Bytes that have arrived and were not taken yet. */
+  private pieces: Array<Uint8Array> = []
+  private waiting = 0
+  private isDelivering = false
+  private state: "open" | "end" | "broken" | "released" = "open"
   private taker: ((next: Read) => void) | null = null
 
-  constructor(request: HttpRequest, onHead: (isAnswered: boolean, error?: unknown) => void) {
+  constructor(dispatcher: Dispatcher, request: HttpRequest, onHead: (isAnswered: boolean, error?: unknown) => void) {
+    const { AsyncResource } = process.getBuiltinModule("node:async_hooks")
+    this.scope = new AsyncResource("ColloquyRequest", { requireManualDestroy: true })
+    this.dispatcher = dispatcher
     this.request = request
     this.onHead = onHead
-    this.isSecondTry = request.isOnce === true
+    watchConnections()
     this.send(request)
   }
 
   status(): number {
-    return this.answer?.statusCode ?? 0
+    return this.head?.status ?? 0
   }
 
   header(name: string): string | null {
-    return this.answer === null ? null : answerHeader(this.answer, name)
+    return this.head?.headers.get(name.toLowerCase()) ?? null
   }
 
   read(take: (next: Read) => void): void {
@@ -50,105 +138,174 @@ class NodeExchange implements Exchange {
   }
 
   isOver(): boolean {
-    return this.state === "end" || (this.body === this.answer && this.answer?.complete === true)
+    return this.state === "end"
   }
 
   release(): void {
+    const isOpen = this.state === "open"
+    this.state = "released"
     this.onHead = null
     this.taker = null
-    // The agent keeps the connection once the end of the body has been read.
-    if (this.isOver()) this.body?.read()
-    else this.sent?.destroy()
-    this.state = "end"
-    this.body = null
-    this.bytes = null
+    this.pieces = []
+    this.decoder?.destroy()
+    if (isOpen) this.abort?.()
   }
 
   // ------ head
 
   private send(request: HttpRequest): void {
     try {
-      const sent = start(request)
-      this.sent = sent
-      let bytesBefore = 0
-      sent.once("socket", (socket) => {
-        bytesBefore = socket.bytesRead
-      })
-      sent.once("response", (answer) => this.begin(answer))
-      // This listener is never removed, because an `error` event without a listener ends the process. After the head, the body reports errors.
-      sent.on("error", (error) => {
-        const isSilent = (sent.socket?.bytesRead ?? 0) === bytesBefore
-        if (this.answer === null && !this.isSecondTry && isSilent && isOfGoneConnection(sent, error))
-          this.sendAgain(sent)
-        else if (this.sent === sent) this.fail(error)
-      })
-      // A response that switches the protocol closes the connection without an `error` event.
-      sent.once("close", () => {
-        if (this.sent === sent) this.fail()
-      })
-      sent.end(request.body ?? undefined)
-    } catch {
-      queueMicrotask(() => this.fail())
+      const { origin, path } = request.body === null ? parseAddress(request.url) : addressIn(request.url)
+      const method = request.body === null ? "GET" : "POST"
+      const headers = requestHeaders(request)
+      const length = bodyLength(request.body)
+      if (length > largeBody) headers["content-length"] = String(length)
+      const body = length > largeBody ? this.largeBody() : request.body
+      this.dispatcher.dispatch({ origin, path, method, headers, body, ...noLimits }, this)
+    } catch (error) {
+      queueMicrotask(() => this.fail(error))
     }
   }
 
-  private sendAgain(gone: Http.ClientRequest): void {
-    if (this.onHead === null || this.request === null) return
-    this.isSecondTry = true
-    closeKept(gone)
-    this.send(this.request)
+  /** Undici keeps the body of a request until its answer has ended, but not what it gets piece by piece. */
+  private async *largeBody(): AsyncGenerator<string | Uint8Array> {
+    if (this.request?.body !== undefined && this.request.body !== null) yield this.request.body
   }
 
-  private fail(error?: unknown): void {
-    const { onHead } = this
-    this.onHead = null
-    onHead?.(false, error)
+  onConnect(abort: () => void): void {
+    if (this.state === "released") return abort()
+    this.abort = abort
+    takeSocket = (socket) => {
+      this.socket = socket
+      this.bytesBefore = socket.bytesRead
+    }
   }
 
-  private begin(answer: Http.IncomingMessage): void {
-    const { onHead } = this
-    if (onHead === null) return void answer.destroy()
-    this.onHead = null
+  onHeaders(status: number, headers: ReadonlyArray<Buffer>, resume: () => void): boolean {
+    // Hints, which come before the answer.
+    if (status < 200 || this.state !== "open") return true
+    this.head = { status, headers: readHeaders(headers) }
+    this.resume = resume
     this.request = null
-    this.answer = answer
-    this.body = decoded(answer)
-    this.body.on("readable", this.deliver)
-    this.body.once("end", () => this.finish("end"))
-    this.body.on("error", () => this.finish("broken"))
-    this.body.once("close", () => this.finish("broken"))
-    onHead(true)
+    this.socket = null
+    this.decoder = this.makeDecoder()
+    this.answer(true)
+    return true
+  }
+
+  /** Calls `onHead`, once. */
+  private answer(isAnswered: boolean, error?: unknown): void {
+    const { onHead } = this
+    this.onHead = null
+    if (onHead !== null) this.scope.runInAsyncScope(onHead, undefined, isAnswered, error)
+  }
+
+  private fail(error: unknown): void {
+    if (this.state === "open") this.state = "broken"
+    this.answer(false, error)
+  }
+
+  /** A request whose connection was kept and is gone is sent again. Each attempt uses up a kept connection, so there is an end. */
+  private sendAgain(error: unknown): boolean {
+    const { bytesBefore, request, socket } = this
+    if (request === null || request.isOnce === true || socket === null || this.state !== "open") return false
+    const isGone = ofGoneConnection.has(Object(error).code)
+    if (!isGone || bytesBefore === 0 || socket.bytesRead !== bytesBefore) return false
+    this.socket = null
+    // The connections that the server closed together with this one are known as closed in the next turn of the event loop.
+    setImmediate(() => {
+      if (this.state === "open") this.send(request)
+    })
+    return true
   }
 
   // ------ body
 
+  onData(bytes: Uint8Array): boolean {
+    if (this.state !== "open") return true
+    if (this.decoder !== null) {
+      if (!this.decoder.write(bytes)) this.isPaused = true
+      return !this.isPaused
+    }
+    this.pieces.push(bytes)
+    this.waiting += bytes.length
+    if (this.waiting > mostWaiting) this.isPaused = true
+    this.deliverSoon()
+    return !this.isPaused
+  }
+
+  onComplete(): void {
+    if (this.decoder === null) this.finish("end")
+    else this.decoder.end()
+  }
+
+  onError(error: unknown): void {
+    if (this.head !== null) this.finish("broken")
+    else if (!this.sendAgain(error)) queueMicrotask(() => this.fail(error))
+  }
+
   private finish(state: "end" | "broken"): void {
     if (this.state !== "open") return
     this.state = state
-    this.deliver()
+    this.deliverSoon()
   }
 
-  /**
-   * One read takes everything that a network packet brought, in however many chunks. The body is read even when no `read` is waiting,
-   * because Node.js reports the end of a body only after all of its bytes were read.
-   */
-  private readonly deliver = (): void => {
-    this.bytes ??= this.body?.read() ?? null
-    const { bytes, state, taker } = this
-    const next = bytes ?? state
-    if (taker === null || next === "open") return
-    this.bytes = null
+  /** What one packet of the network brought is delivered together, in however many chunks it came. */
+  private deliverSoon(): void {
+    if (this.isDelivering) return
+    this.isDelivering = true
+    queueMicrotask(() => {
+      this.isDelivering = false
+      this.deliver()
+    })
+  }
+
+  private deliver(): void {
+    const { state, taker } = this
+    if (taker === null || this.isDelivering) return
+    const bytes = this.take()
+    if (bytes === null && (state === "open" || state === "released")) return
     this.taker = null
-    taker(next)
+    this.scope.runInAsyncScope(taker, undefined, bytes ?? state)
+  }
+
+  /** What has arrived. Null: nothing. */
+  private take(): Uint8Array | null {
+    if (this.decoder !== null) return this.decoder.read()
+    const { pieces } = this
+    const [first] = pieces
+    if (first === undefined) return null
+    this.pieces = []
+    this.waiting = 0
+    if (this.isPaused) this.goOn()
+    return pieces.length === 1 ? first : Buffer.concat(pieces)
+  }
+
+  private goOn(): void {
+    this.isPaused = false
+    this.resume?.()
+  }
+
+  /** Decompresses a body piece by piece, so that an event is not held back until the next one arrives. Null: it is not compressed. */
+  private makeDecoder(): Duplex | null {
+    const decoder = newDecoder(this.header("content-encoding")?.trim().toLowerCase())
+    decoder?.on("drain", () => this.goOn())
+    decoder?.on("readable", () => this.deliverSoon())
+    decoder?.on("end", () => this.finish("end"))
+    decoder?.on("error", () => this.finish("broken"))
+    return decoder
   }
 }
 
-const start = (request: HttpRequest): Http.ClientRequest => {
-  const address = request.body === null ? parseAddress(request.url) : addressIn(request.url)
-  const { request: ask } = process.getBuiltinModule(address.protocol === "https:" ? "node:https" : "node:http")
-  return ask({ ...address, method: request.body === null ? "GET" : "POST", headers: requestHeaders(request) })
-}
+const largeBody = 65_536
 
-type Address = Pick<Http.RequestOptions, "protocol" | "host" | "port" | "path">
+const bodyLength = (body: HttpRequest["body"]): number => (body === null ? 0 : Buffer.byteLength(body))
+
+const noLimits = { headersTimeout: 0, bodyTimeout: 0 } as const
+
+// ------ forms
+
+type Address = Pick<DispatchOptions, "origin" | "path">
 
 /** By the URLs to which bodies were sent. A provider has few, and parsing one takes longer than finding it here. */
 const addresses = new Map<string, Address>()
@@ -164,15 +321,9 @@ const addressIn = (url: string): Address => {
 }
 
 const parseAddress = (text: string): Address => {
-  const url = new URL(text)
-  if (url.username !== "" || url.password !== "") throw new TypeError("A URL with a user name is not allowed")
-  return {
-    protocol: url.protocol,
-    // An IPv6 address has brackets in a URL, but not in this option.
-    host: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
-    port: url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port),
-    path: url.pathname + url.search
-  }
+  const { origin, password, pathname, search, username } = new URL(text)
+  if (username !== "" || password !== "") throw new TypeError("A URL with a user name is not allowed")
+  return { origin, path: pathname + search }
 }
 
 /** Adds the two headers that `fetch` adds and some gateways require. No compression is requested, because a streamed answer consists of small pieces. */
@@ -182,32 +333,19 @@ const requestHeaders = (request: HttpRequest): Record<string, string> => {
   return headers
 }
 
-const answerHeader = (answer: Http.IncomingMessage, name: string): string | null => {
-  const value = answer.headers[name.toLowerCase()]
-  return typeof value === "string" ? value : null
+/** By their names in lower case. */
+const readHeaders = (raw: ReadonlyArray<Buffer>): ReadonlyMap<string, string> => {
+  const headers = new Map<string, string>()
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = String(raw[index]).toLowerCase()
+    const value = raw[index + 1]?.toString("latin1") ?? ""
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return headers
 }
 
-/** Whether a request failed because the server closed a kept connection at the moment when it was used again. */
-const isOfGoneConnection = (sent: Http.ClientRequest, error: NodeJS.ErrnoException): boolean =>
-  sent.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE")
-
-/** Closes the kept connections to a host: the agent uses the most recent one first, so if that one is closed, the older ones will be too. */
-const closeKept = ({ protocol, host }: Http.ClientRequest): void => {
-  const { freeSockets } = process.getBuiltinModule(protocol === "https:" ? "node:https" : "node:http").globalAgent
-  for (const [name, sockets] of Object.entries(freeSockets))
-    if (name.startsWith(`${host}:`)) for (const socket of sockets ?? []) socket.destroy()
-}
-
-/** Decompresses a body piece by piece, so that an event is not held back until the next one arrives. */
-const decoded = (answer: Http.IncomingMessage): Readable => {
-  const decoder = makeDecoder(answerHeader(answer, "content-encoding")?.trim().toLowerCase())
-  if (decoder === null) return answer
-  // The callback is empty, because the decoder itself emits the error.
-  process.getBuiltinModule("node:stream").pipeline(answer, decoder, () => {})
-  return decoder
-}
-
-const makeDecoder = (coding: string | undefined): Duplex | null => {
+const newDecoder = (coding: string | undefined): Duplex | null => {
   if (coding === undefined) return null
   const { constants, createBrotliDecompress, createUnzip } = process.getBuiltinModule("node:zlib")
   if (coding === "gzip" || coding === "x-gzip" || coding === "deflate")

@@ -29,7 +29,7 @@ import { makeSseReader } from "./Sse.ts"
 import { parseJson, record } from "./Wire.ts"
 
 export interface TransportSettings {
-  /** Replaces the platform's HTTP client (`node:http` on Node.js, `fetch` elsewhere), for example to use a proxy or client certificates. */
+  /** Replaces the platform's HTTP client (the one behind `fetch` on Node.js, `fetch` elsewhere), for example to use a proxy or client certificates. */
   readonly fetch?: typeof globalThis.fetch
   /** How long the head of the response may take, including the connection. A local server may have to load the model. Default: 2 minutes. */
   readonly headTimeout?: Duration.Input

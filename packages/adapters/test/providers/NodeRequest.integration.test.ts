@@ -1,9 +1,10 @@
 /**
- * Requests over `node:http` against real servers, good and bad: what `fetch` would do with an answer is done with it here, too. What
+ * Requests with Node's own client against real servers, good and bad: what `fetch` would do with an answer is done with it here, too. What
  * becomes of it in an answer of a model is told in the tests of the transport.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { AsyncLocalStorage } from "node:async_hooks"
 import { execFile } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -248,7 +249,7 @@ describe("an answer", () => {
 
   it.live("comes after the hints that go before it", () =>
     Effect.gen(function* () {
-      const hints = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"
+      const hints = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"
       const url = yield* serveBytes(`${hints}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi`, false)
       assert.deepStrictEqual(yield* ask(url), { status: 200, text: "Hi", ended: "end" })
     })
@@ -260,6 +261,7 @@ describe("an answer", () => {
     ["half a head", `${head}content-ty`],
     ["a head without an end", `${head}x: ${"y".repeat(200_000)}`],
     ["two lengths", `${head}content-length: 1\r\ncontent-length: 2\r\n\r\nab`],
+    ["leave to go on, for which nobody asked", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"],
     ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: nonsense\r\n\r\n"],
     ["nothing", ""]
   ]
@@ -299,6 +301,9 @@ describe("an answer", () => {
 })
 
 describe("a connection", () => {
+  /** A connection is used again from the next turn of the event loop on. */
+  const isKept = Effect.promise(() => nextTurn())
+
   /** Counts connections, and does on each what the function says about its requests, from 0. */
   const counting = (
     listener: (request: Http.IncomingMessage, response: Http.ServerResponse, number: number) => void
@@ -318,9 +323,41 @@ describe("a connection", () => {
     Effect.gen(function* () {
       const { url, counts } = yield* counting((_, response) => response.end("Hello"))
       yield* ask(url)
+      yield* isKept
       yield* Effect.scoped(Effect.flatMap(send(url), ({ exchange }) => Effect.promise(() => read(exchange))))
+      yield* isKept
       yield* ask(url)
       assert.deepStrictEqual(counts(), [3])
+    })
+  )
+
+  it.live("calls back in the context of each request that uses it", () =>
+    Effect.gen(function* () {
+      const { url, counts } = yield* counting((_, response) => response.end("Hello"))
+      const context = new AsyncLocalStorage<string>()
+      const seen: Array<string | undefined> = []
+      for (const name of ["ada", "bob"]) {
+        yield* Effect.promise(() =>
+          context.run(
+            name,
+            () =>
+              new Promise<void>((resolve) => {
+                const by = sendByNode ?? assert.fail("this is not Node")
+                const exchange = by({ url, headers: {}, body: null }, () => {
+                  seen.push(context.getStore())
+                  exchange.read(() => {
+                    seen.push(context.getStore())
+                    exchange.release()
+                    resolve()
+                  })
+                })
+              })
+          )
+        )
+        yield* isKept
+      }
+      assert.deepStrictEqual(seen, ["ada", "ada", "bob", "bob"])
+      assert.deepStrictEqual(counts(), [2])
     })
   )
 
@@ -337,24 +374,36 @@ describe("a connection", () => {
     })
   )
 
-  it.live("that was kept and is gone is replaced, with all that waited longer", () =>
+  it.live.each([2, 200_000])("that was kept and is gone is replaced (a body of %s bytes)", (length) =>
     Effect.gen(function* () {
       const waiting: Array<Http.ServerResponse> = []
+      const received: Array<number> = []
       const { url, counts } = yield* counting((request, response, number) => {
         if (number > 0) return void request.socket.resetAndDestroy()
-        waiting.push(response)
-        if (waiting.length >= 3) for (const each of waiting) each.end("Hello")
+        let bytes = 0
+        request.on("data", (piece: Buffer) => (bytes += piece.length))
+        request.on("end", () => {
+          received.push(bytes)
+          waiting.push(response)
+          if (waiting.length >= 3) for (const each of waiting) each.end("Hello")
+        })
       })
       yield* Effect.all([ask(url), ask(url), ask(url)], { concurrency: 3 })
-      assert.deepStrictEqual(yield* ask(url, { body: "{}" }), { status: 200, text: "Hello", ended: "end" })
+      yield* isKept
+      assert.deepStrictEqual(yield* ask(url, { body: "ü".repeat(length / 2) }), {
+        status: 200,
+        text: "Hello",
+        ended: "end"
+      })
       assert.deepStrictEqual(
         counts().toSorted((a, b) => a - b),
         [1, 1, 1, 2]
       )
+      assert.deepStrictEqual(received, [0, 0, 0, length])
     })
   )
 
-  it.live("is replaced once only, and only when it was kept", () =>
+  it.live("is replaced only when it was kept", () =>
     Effect.gen(function* () {
       let asked = 0
       const { url } = yield* counting((request, response) => {
@@ -362,6 +411,7 @@ describe("a connection", () => {
         else request.socket.resetAndDestroy()
       })
       yield* ask(url)
+      yield* isKept
       assert.isNull(yield* ask(url))
       assert.strictEqual(asked, 3)
       assert.isNull(yield* ask(url))
@@ -377,6 +427,7 @@ describe("a connection", () => {
         else request.socket.write("HTTP/1.1 200", () => request.socket.destroy())
       })
       yield* ask(url)
+      yield* isKept
       assert.isNull(yield* ask(url))
       assert.strictEqual(asked, 2)
     })
@@ -437,14 +488,42 @@ describe("the process", () => {
   it.live("asks through the proxy of its environment when it is told to", () =>
     Effect.gen(function* () {
       const asked: Array<string | undefined> = []
-      const proxy = yield* serve((request, response) => {
+      const proxying = Http.createServer()
+      const behind = Http.createServer((request, response) => {
         asked.push(request.url)
         reply(request, response)
       })
+      proxying.on("connect", (request, socket) => {
+        asked.push(request.url)
+        socket.write("HTTP/1.1 200 Connection established\r\n\r\n")
+        behind.emit("connection", socket)
+      })
+      const proxy = `http://${yield* listen(proxying)}`
       const environment = { http_proxy: proxy, HTTP_PROXY: proxy, NODE_USE_ENV_PROXY: "1" }
       const heard = yield* askApart("http://models.example", environment)
       assert.deepStrictEqual(heard, { text: "Hello", reason: null, fetched: 0 })
-      assert.deepStrictEqual(asked, ["http://models.example/v1/chat/completions"])
+      assert.deepStrictEqual(asked, ["models.example:80", "/v1/chat/completions"])
+    })
+  )
+
+  it.live("asks through the dispatcher that the host has set for `fetch`", () =>
+    Effect.gen(function* () {
+      const url = yield* serve(reply)
+      yield* ask(url)
+      // The package `undici` sets its dispatchers there.
+      const symbol = Symbol.for("undici.globalDispatcher.1")
+      const before = Object.getOwnPropertyDescriptor(globalThis, symbol) ?? assert.fail("Node has no dispatcher")
+      const asked: Array<string> = []
+      const value = {
+        dispatch: (options: { readonly path: string }, handler: object) => {
+          asked.push(options.path)
+          return before.value.dispatch(options, handler)
+        }
+      }
+      Object.defineProperty(globalThis, symbol, { ...before, value })
+      yield* Effect.addFinalizer(() => Effect.sync(() => Object.defineProperty(globalThis, symbol, before)))
+      assert.strictEqual((yield* ask(`${url}/models`))?.text, answer)
+      assert.deepStrictEqual(asked, ["/models"])
     })
   )
 
