@@ -85,7 +85,7 @@ export const runs: ReadonlyArray<Run> = [
         { side: kernel, another: () => world.startKernel(store) },
         { side: baseline, another: () => world.startBaseline("baseline") }
       ]
-      const effort = world.isQuick ? { rounds: 3, turns: 64 } : { rounds: 7, turns: 160 }
+      const effort = world.isQuick ? { rounds: 3, turns: 64, warm: 320 } : { rounds: 7, turns: 320, warm: 3200 }
       return turnsOnOtherThreads(both, effort, world.effort.databaseCpu)
     }
   },

@@ -146,15 +146,17 @@ export const grownMemory = async (start: ReadonlyArray<() => Promise<Side>>): Pr
  */
 export const turnsOnOtherThreads = async (
   sides: ReadonlyArray<{ readonly side: Side; readonly another: () => Promise<Side> }>,
-  { rounds, turns }: { readonly rounds: number; readonly turns: number },
+  { rounds, turns, warm }: { readonly rounds: number; readonly turns: number; readonly warm: number },
   databaseCpu: Effort["databaseCpu"]
 ): Promise<ReadonlyArray<Row>> => {
   const prepared: Array<{ readonly side: Side; readonly threads: Array<string> }> = []
   for (const { another, side } of sides) {
     const maker = await another()
     const threads: Array<string> = []
-    await hammerTimes(16, rounds * turns, async () => threads.push(await maker.thread(historySize)))
+    await hammerTimes(16, warm + rounds * turns, async () => threads.push(await maker.thread(historySize)))
     await stop([maker])
+    // A warm process has read few histories.
+    await hammerTimes(16, warm, () => side.turn(threads.pop() ?? "", plain))
     prepared.push({ side, threads })
   }
   const found: Array<Array<Measured>> = sides.map(() => [])
