@@ -41,7 +41,7 @@ const alone = [
 
 /** Short files that load much: loading it again for each file would be most of what they cost (decision 90). Those of a worker share its process. */
 const short = [
-  "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search}/*.integration.test.ts",
+  "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search,webhooks}/*.integration.test.ts",
   "packages/{colloquy,http}/test/**/*.integration.test.ts",
   "packages/server/test/{agui,attachments,documents,limits,media,memory,openai,owners,realtime,typed,video,voiceparts}.integration.test.ts"
 ]
