@@ -154,8 +154,7 @@ export const routes = <Source = unknown>(
   const settings = httpSettings(options)
   const basePath = plainPath(options.basePath)
   const envelope = HttpRouter.middleware((app) => withEnvelope(settings.cors)(app))
-  const { docs: page = true } = options
-  const { wings = [] } = options
+  const { docs: page = true, wings = [] } = options
   const docs = page === false ? Layer.empty : docsRoutes(basePath, page, wings)
   const ofWings = wings.flatMap(({ endpoints: own }) => (own === undefined ? [] : Layer.provide(own.routes, guards)))
   return Layer.mergeAll(endpoints, socketPath, docs, everythingElse(wings), ...ofWings).pipe(

@@ -100,16 +100,20 @@ export class Catalog extends Context.Service<
       const upstreams = yield* makeListCache(all.length, listUpstreams, "1 hour")
       const scope = yield* Effect.scope
       const added = new Set<Listed<ModelInfo>>()
-      const merged = new WeakMap<ReadonlyArray<ModelInfo>, ReadonlyMap<string, ModelInfo>>()
-      /** Each turn asks for one entry, so a list is merged with the host's once. */
-      const entryIn = (listed: ReadonlyArray<ModelInfo>, provider: string, name: string, modelType: ModelType) => {
-        const entries = merged.get(listed) ?? mergeByKey(listed, host)
-        merged.set(listed, entries)
-        return entries.get(entryKey({ provider, name, modelType }))
+      const entryIn = (listed: ReadonlyArray<ModelInfo>, providerId: string, name: string, modelType: ModelType) => {
+        const isIt = (entry: ModelInfo) =>
+          entry.name === name && entry.provider === providerId && entry.modelType === modelType
+        let found: ModelInfo | undefined
+        for (const entries of [listed, host]) {
+          for (const entry of entries) {
+            if (isIt(entry)) found = found === undefined ? entry : mergeModelInfo(found, entry)
+          }
+        }
+        return found
       }
       const known = (providerId: string, name: string, modelType: ModelType = "llm") => {
         const provider = all.find((each) => each.id === providerId)
-        const without = () => entryIn(noModels, providerId, name, modelType)
+        const without = () => entryIn([], providerId, name, modelType)
         if (provider === undefined) return Effect.sync(without)
         return Effect.flatMap(
           Cache.getSuccess(lists, provider),
@@ -245,29 +249,19 @@ const byProviderAndName = (a: RoutedUpstream, b: RoutedUpstream): number =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const noModels: ReadonlyArray<ModelInfo> = []
-
 /** One entry for each provider, type and name. */
 const merge = <Entry extends ModelInfo>(
   listed: ReadonlyArray<Entry>,
   host: ReadonlyArray<Entry>
-): ReadonlyArray<Entry> => [...mergeByKey(listed, host)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
-
-const mergeByKey = <Entry extends ModelInfo>(
-  listed: ReadonlyArray<Entry>,
-  host: ReadonlyArray<Entry>
-): ReadonlyMap<string, Entry> => {
+): ReadonlyArray<Entry> => {
   const entries = new Map<string, Entry>()
   for (const entry of [...listed, ...host]) {
-    const key = entryKey(entry)
+    const key = `${entry.provider}\n${entry.name}\n${entry.modelType}`
     const before = entries.get(key)
     entries.set(key, before === undefined ? entry : mergeModelInfo(before, entry))
   }
-  return entries
+  return [...entries.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
 }
-
-const entryKey = ({ modelType, name, provider }: Pick<ModelInfo, "modelType" | "name" | "provider">): string =>
-  `${provider}\n${name}\n${modelType}`
 
 /** Whether an entry matches the filter. An unknown figure matches no bound. */
 const fits = (entry: ModelInfo, filter: CatalogFilter): boolean =>

@@ -5,8 +5,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Catalog } from "../catalog/Catalog.ts"
-import { type ModelInfo, mergeModelInfo } from "../models/ModelInfo.ts"
-import { Providers, type ResolvedModel } from "../models/Provider.ts"
+import { mergeModelInfo } from "../models/ModelInfo.ts"
+import { Providers } from "../models/Provider.ts"
 
 export class TurnModels extends Context.Service<TurnModels, typeof Providers.Service>()(
   "@colloquy/core/turns/TurnModels"
@@ -16,21 +16,14 @@ export class TurnModels extends Context.Service<TurnModels, typeof Providers.Ser
     Effect.gen(function* () {
       const providers = yield* Providers
       const catalog = yield* Catalog
-      /** By the catalogue's entry, which stays the same until its list is read again. */
-      const merged = new WeakMap<ModelInfo, ResolvedModel>()
       return TurnModels.of({
         ...providers,
         resolve: (provider, model) =>
-          Effect.flatMap(catalog.known(provider, model), (listed) => {
-            if (listed === undefined) return providers.resolve(provider, model)
-            const known = merged.get(listed)
-            if (known !== undefined) return Effect.succeed(known)
-            return Effect.map(providers.resolve(provider, model), (resolved) => {
-              const whole = { ...resolved, info: mergeModelInfo(listed, resolved.info) }
-              merged.set(listed, whole)
-              return whole
-            })
-          })
+          Effect.flatMapEager(providers.resolve(provider, model), (resolved) =>
+            Effect.map(catalog.known(provider, model), (listed) =>
+              listed === undefined ? resolved : { ...resolved, info: mergeModelInfo(listed, resolved.info) }
+            )
+          )
       })
     })
   )

@@ -96,11 +96,8 @@ const bodyFor = <S extends Schema.ConstraintDecoder<unknown>>(
   { files, isExact, rules }: BodyOptions
 ): Body<S["Type"]> => {
   const decodeExactly = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
-  const decodeHuge = Schema.decodeUnknownResult(schema, {
-    errors: "first",
-    onExcessProperty: isExact ? "error" : "ignore"
-  })
-  const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "ignore" })
+  const decodeHuge = Schema.decodeUnknownResult(schema, { onExcessProperty: isExact ? "error" : "ignore" })
+  const decodeLoosely = Schema.decodeUnknownResult(schema, { errors: "all" })
   const isOptional = Result.isSuccess(decodeExactly(null))
   return {
     files,
