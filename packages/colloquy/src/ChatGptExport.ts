@@ -22,14 +22,14 @@ export const fromChatGpt = (exported: unknown): ReadonlyArray<ImportedMessage> =
   const conversation = new Conversation()
   /** The calls without an output so far. `browser.search` is answered by `browser`. */
   const open = new Map<string, string>()
-  for (const [place, { author, content, metadata, recipient, time }] of shownBranch(exported).entries()) {
+  for (const [index, { author, content, metadata, recipient, time }] of shownBranch(exported).entries()) {
     const role = textOr(author["role"], "")
     if (!isObject(content) || metadata["is_visually_hidden_from_conversation"] === true) continue
     const kind = textOr(content["content_type"], "")
     if (unsaid.has(kind)) continue
     const words = messageWords(content, metadata)
     // An id of the export may be there twice.
-    const callId = `call_${place}`
+    const callId = `call_${index}`
     if (role === "tool") {
       const name = textOr(author["name"], "tool")
       const asked = open.get(toolset(name))

@@ -42,8 +42,8 @@ export class Conversation {
   }
 
   messages(): ReadonlyArray<ImportedMessage> {
-    return this.said.flatMap(({ calls, content, createdAt, role }, place): ReadonlyArray<ImportedMessage> => {
-      const isLast = place === this.said.length - 1
+    return this.said.flatMap(({ calls, content, createdAt, role }, index): ReadonlyArray<ImportedMessage> => {
+      const isLast = index === this.said.length - 1
       const own: ImportedMessage = {
         role,
         content,

@@ -15,7 +15,7 @@ const close = "</think>"
 const longestLead = 64
 
 export const makeTagSplitter = (): TagSplitter => {
-  let place: "lead" | "thinking" | "gap" | "text" = "lead"
+  let mode: "lead" | "thinking" | "gap" | "text" = "lead"
   let held = ""
 
   const lead = (text: string, events: Array<ChatEvent>): void => {
@@ -26,7 +26,7 @@ export const makeTagSplitter = (): TagSplitter => {
   }
 
   const thinkNext = (text: string, events: Array<ChatEvent>): void => {
-    place = "thinking"
+    mode = "thinking"
     held = ""
     think(text, events)
   }
@@ -38,22 +38,22 @@ export const makeTagSplitter = (): TagSplitter => {
     if (sure > 0) events.push({ _tag: "ReasoningDelta", text: all.slice(0, sure) })
     held = all.slice(sure)
     if (end === -1) return
-    place = "gap"
+    mode = "gap"
     held = ""
     feed(all.slice(end + close.length), events)
   }
 
   const sayNext = (text: string, events: Array<ChatEvent>): void => {
     if (text === "") return
-    place = "text"
+    mode = "text"
     held = ""
     events.push({ _tag: "TextDelta", text })
   }
 
   const feed: TagSplitter["feed"] = (text, events) => {
-    if (place === "text") sayNext(text, events)
-    else if (place === "thinking") think(text, events)
-    else if (place === "lead") lead(text, events)
+    if (mode === "text") sayNext(text, events)
+    else if (mode === "thinking") think(text, events)
+    else if (mode === "lead") lead(text, events)
     else sayNext(text.trimStart(), events)
   }
 
@@ -61,7 +61,7 @@ export const makeTagSplitter = (): TagSplitter => {
     feed,
     end: (events) => {
       if (held === "") return
-      events.push(place === "thinking" ? { _tag: "ReasoningDelta", text: held } : { _tag: "TextDelta", text: held })
+      events.push(mode === "thinking" ? { _tag: "ReasoningDelta", text: held } : { _tag: "TextDelta", text: held })
       held = ""
     }
   }

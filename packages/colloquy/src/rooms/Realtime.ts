@@ -61,7 +61,7 @@ export interface RealtimeCalls {
   readonly upgradeHandler: (options?: UpgradeOptions) => UpgradeHandler
   /** Without ids, the ticket is for a new thread of a new assistant. */
   readonly ticket: (
-    place?: { readonly threadId?: string; readonly assistantId?: string; readonly origin?: string },
+    session?: { readonly threadId?: string; readonly assistantId?: string; readonly origin?: string },
     options?: CallOptions
   ) => Promise<RealtimeTicket>
   /** Ends all voice sessions and stores what was said. Call it before the server closes, which waits for them. */

@@ -88,8 +88,8 @@ export const makeCases = Effect.gen(function* () {
       const importing = { threadId: ThreadId.make("case"), at: evalCase.createdAt, counter, limits: imports }
       yield* Effect.catchTag(readImport(evalCase.messages, importing), "ImportRefused", (refused) =>
         Effect.sync(() => {
-          for (const { index: place, message, path } of refused.problems)
-            problems.push({ index, path: ["messages", place, ...path], message })
+          for (const { index: at, message, path } of refused.problems)
+            problems.push({ index, path: ["messages", at, ...path], message })
         })
       )
     }

@@ -23,13 +23,13 @@ export const unwrapped = (schema: Schema.Json, written: Schema.Json): Schema.Jso
   isObjectSchema(schema) || !isJsonObject(written) ? written : (written["value"] ?? written)
 
 /** A schema that stands at another place of its document: references into the document name the new place. */
-const moved = (schema: Schema.Json, place: string): Schema.Json => {
-  if (Array.isArray(schema)) return schema.map((each) => moved(each, place))
+const moved = (schema: Schema.Json, root: string): Schema.Json => {
+  if (Array.isArray(schema)) return schema.map((each) => moved(each, root))
   if (!isJsonObject(schema)) return schema
   return Object.fromEntries(
     Object.entries(schema).map(([name, value]) => {
-      if (name === "$ref" && typeof value === "string") return [name, value.replace("#", place)]
-      return [name, valueKeywords.has(name) ? value : moved(value, place)]
+      if (name === "$ref" && typeof value === "string") return [name, value.replace("#", root)]
+      return [name, valueKeywords.has(name) ? value : moved(value, root)]
     })
   )
 }

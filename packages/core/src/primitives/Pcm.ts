@@ -129,10 +129,10 @@ export const makeResampler = (from: number, to: number): ((piece: Uint8Array) =>
     const end = Math.max(made, Math.ceil(((before + count - 1) * to) / from))
     const target = new DataView(new ArrayBuffer((end - made) * 2))
     for (let index = made; index < end; index++) {
-      const place = (index * from) / to
-      const left = Math.floor(place)
+      const at = (index * from) / to
+      const left = Math.floor(at)
       const height = sample(left)
-      target.setInt16((index - made) * 2, Math.round(height + (sample(left + 1) - height) * (place - left)), true)
+      target.setInt16((index - made) * 2, Math.round(height + (sample(left + 1) - height) * (at - left)), true)
     }
     if (count > 0) last = sample(before + count - 1)
     made = end

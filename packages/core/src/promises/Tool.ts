@@ -132,7 +132,7 @@ const segmentKey = (segment: PropertyKey | StandardSchemaV1.PathSegment): string
 
 /** Like `list[0].name`. */
 const issuePath = (path: NonNullable<StandardSchemaV1.Issue["path"]>): string =>
-  path.map(segmentKey).reduce<string>((place, key) => {
-    if (typeof key === "number") return `${place}[${key}]`
-    return place === "" ? key : `${place}.${key}`
+  path.map(segmentKey).reduce<string>((written, key) => {
+    if (typeof key === "number") return `${written}[${key}]`
+    return written === "" ? key : `${written}.${key}`
   }, "") || "(the whole object)"

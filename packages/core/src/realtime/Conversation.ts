@@ -198,13 +198,13 @@ const placeUser = (
   const { entries } = conversation
   if (entries.some((entry) => entry.key === key)) return conversation
   const behind = before === null ? -1 : entries.findIndex((entry) => isAt(entry, before) && entry.stored === 0)
-  const place = behind === -1 ? entries.length : behind
+  const index = behind === -1 ? entries.length : behind
   return {
     ...conversation,
     entries: [
-      ...entries.slice(0, place),
+      ...entries.slice(0, index),
       { ...newEntry(key, "user", now), awaitedSince, items: [silence(key)] },
-      ...entries.slice(place)
+      ...entries.slice(index)
     ]
   }
 }

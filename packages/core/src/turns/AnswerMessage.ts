@@ -16,7 +16,12 @@ export const endReason = (
 /** The stored message of a leg. Steps are stored only if they contain more than `content`. */
 export const answerMessage = (
   leg: RecordedLeg,
-  place: {
+  {
+    fault,
+    runId,
+    status,
+    threadId
+  }: {
     readonly threadId: ThreadId
     readonly runId: RunId
     readonly status: MessageStatus
@@ -27,15 +32,15 @@ export const answerMessage = (
   const isPlain = leg.steps.every((step) => step.toolCalls.length === 0 && step.providerData === null)
   return {
     id: leg.messageId,
-    threadId: place.threadId,
-    runId: place.runId,
+    threadId,
+    runId,
     role: "assistant",
     content: leg.content === "" ? null : leg.content,
-    status: place.status,
-    fault: place.fault,
-    stopReason: endReason(place.status, leg),
+    status,
+    fault,
+    stopReason: endReason(status, leg),
     // Only a leg that waits for its client has open calls. In every other leg the calls are part of the steps.
-    toolCalls: place.status === "REQUIRES_ACTION" ? leg.openCalls : [],
+    toolCalls: status === "REQUIRES_ACTION" ? leg.openCalls : [],
     toolResults: [],
     steps: isPlain ? [] : leg.steps,
     provider: leg.provider,

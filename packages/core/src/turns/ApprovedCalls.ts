@@ -30,9 +30,9 @@ export const withResults = (
   runId: RunId,
   { results, tokens }: ApprovedResults
 ): History => {
-  const place = messages.findLastIndex((message) => message.runId === runId)
+  const last = messages.findLastIndex((message) => message.runId === runId)
   const changed = messages.map((message, index) =>
-    index === place ? { ...message, toolResults: results, tokens: message.tokens + tokens } : message
+    index === last ? { ...message, toolResults: results, tokens: message.tokens + tokens } : message
   )
   return { messages: changed, older }
 }

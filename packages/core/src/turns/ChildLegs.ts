@@ -57,7 +57,7 @@ export const endsInside = (
 }
 
 /** What a further leg of a run may still do under the turn at its top; undefined: the run is nobody's helper. */
-export const placeBelow = Effect.fnUntraced(function* (
+export const shareBelow = Effect.fnUntraced(function* (
   store: Reads,
   run: Run
 ): Effect.fn.Return<NewLeg["child"], StoreUnavailable, Principal> {

@@ -72,8 +72,8 @@ export const withoutMarkers = ({ content, supplements }: Pick<Message, "content"
   })
   const ends = [0, ...found.map(({ end }) => end)]
   return ends
-    .map((end, place) => {
-      const start = found[place]?.start
+    .map((end, index) => {
+      const start = found[index]?.start
       return start === undefined ? text.slice(end) : text.slice(end, start).replace(/ $/u, "")
     })
     .join("")

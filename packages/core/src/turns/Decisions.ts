@@ -75,10 +75,10 @@ export class Decisions extends Context.Service<
         /** The runs of helpers for which the run waits, or has waited. */
         const runsInside: (asked: AskedRun) => Effect.Effect<ReadonlyArray<AskedRun>, StoreUnavailable, Principal> =
           Effect.fnUntraced(function* (asked) {
-            const places = asked.messages.flatMap(({ toolCalls }) =>
+            const waiting = asked.messages.flatMap(({ toolCalls }) =>
               toolCalls.flatMap(({ waitsFor }) => waitsFor ?? [])
             )
-            const found = yield* Effect.forEach(places, findInside)
+            const found = yield* Effect.forEach(waiting, findInside)
             const runs = found.flat()
             const deeper = yield* Effect.forEach(runs, (run) => runsInside(run))
             return [...runs, ...deeper.flat()]
@@ -90,11 +90,11 @@ export class Decisions extends Context.Service<
             Effect.catchTag("RunNotFound", () => Effect.succeed([]))
           )
 
-        const check = Effect.fnUntraced(function* ({ asked, decisions, places }: Group, request: DecisionsRequest) {
+        const check = Effect.fnUntraced(function* ({ asked, decisions, indexes }: Group, request: DecisionsRequest) {
           const now = new Date(yield* Clock.currentTimeMillis)
           const rejected = ({ problems }: DecisionsRejected) =>
             new DecisionsRejected({
-              problems: problems.map((each) => ({ ...each, index: places[each.index] ?? each.index }))
+              problems: problems.map((each) => ({ ...each, index: indexes[each.index] ?? each.index }))
             })
           const matched = Result.mapError(matchDecisions(askedCalls(asked), decisions, now), (error) =>
             error._tag === "DecisionsRejected" ? rejected(error) : error
@@ -144,9 +144,9 @@ export class Decisions extends Context.Service<
             Effect.map((turns) => turns.at(-1) ?? resting),
             Effect.provideService(Principal, principal)
           )
-          const { open: _, ...place } = resting
+          const { open: _, ...rest } = resting
           return {
-            ...place,
+            ...rest,
             events: Stream.unwrap(Effect.map(turn, ({ events }) => events)),
             reply: Effect.flatMap(turn, ({ reply }) => reply)
           }
@@ -206,10 +206,10 @@ const isOpenAfter = ({ open, run }: AskedRun, groups: ReadonlyArray<Group>): boo
 interface Group {
   readonly asked: AskedRun
   readonly decisions: ReadonlyArray<CallDecision>
-  readonly places: ReadonlyArray<number>
+  readonly indexes: ReadonlyArray<number>
 }
 
-interface Checked extends Omit<Group, "places"> {
+interface Checked extends Omit<Group, "indexes"> {
   readonly results: ReadonlyArray<ToolResult>
   /** Null: everything was decided so before. */
   readonly leg: PlannedLeg | null
@@ -224,7 +224,7 @@ const byRun = (
   decisions: ReadonlyArray<CallDecision>
 ): Result.Result<ReadonlyArray<Group>, DecisionsRejected> => {
   const problems: Array<DecisionProblem> = []
-  const groups = new Map<AskedRun | undefined, { decisions: Array<CallDecision>; places: Array<number> }>()
+  const groups = new Map<AskedRun | undefined, { decisions: Array<CallDecision>; indexes: Array<number> }>()
   decisions.forEach((decision, index) => {
     const { toolCallId } = decision
     const isForRun = ({ messages }: AskedRun) =>
@@ -235,9 +235,9 @@ const byRun = (
     const knowing = named !== undefined && isForRun(named) ? [named] : inside.filter(isForRun)
     if (knowing.length > 1) return void problems.push({ toolCallId, index, problem: "ambiguous" })
     const run = knowing[0] ?? named
-    const group = groups.get(run) ?? { decisions: [], places: [] }
+    const group = groups.get(run) ?? { decisions: [], indexes: [] }
     group.decisions.push(decision)
-    group.places.push(index)
+    group.indexes.push(index)
     groups.set(run, group)
   })
   if (problems.length > 0) return Result.fail(new DecisionsRejected({ problems }))

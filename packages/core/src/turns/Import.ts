@@ -182,13 +182,14 @@ const callsIn = (value: unknown, tell: Tell): ReadonlyArray<ToolCall> => {
   }
   const calls: Array<ToolCall> = []
   const ids = new Set<string>()
-  for (const [place, call] of value.entries()) {
+  for (const [position, call] of value.entries()) {
     const { arguments: text, id, name } = isObject(call) ? call : {}
-    if (typeof id !== "string" || id === "") tell(["toolCalls", place, "id"], "A call has an id.")
-    else if (ids.has(id)) tell(["toolCalls", place, "id"], "Another call of this message has the same id.")
+    if (typeof id !== "string" || id === "") tell(["toolCalls", position, "id"], "A call has an id.")
+    else if (ids.has(id)) tell(["toolCalls", position, "id"], "Another call of this message has the same id.")
     else ids.add(id)
-    if (typeof name !== "string" || name === "") tell(["toolCalls", place, "name"], "A call has the name of a tool.")
-    if (typeof text !== "string") tell(["toolCalls", place, "arguments"], "The arguments of a call are JSON as a text.")
+    if (typeof name !== "string" || name === "") tell(["toolCalls", position, "name"], "A call has the name of a tool.")
+    if (typeof text !== "string")
+      tell(["toolCalls", position, "arguments"], "The arguments of a call are JSON as a text.")
     calls.push({ id: String(id), name: String(name), arguments: String(text) })
   }
   return calls
@@ -214,10 +215,10 @@ const readOutput = ({ content, toolCallId }: Fields, before: Draft | undefined, 
 
 /** Only the last message of a conversation may have calls that nobody has answered. */
 const tellOpen = (before: Draft | undefined, problems: Array<ImportProblem>): void => {
-  for (const [place, call] of before?.calls.entries() ?? []) {
+  for (const [position, call] of before?.calls.entries() ?? []) {
     if (before === undefined || before.results.has(call.id)) continue
     const message = `The call "${call.id.slice(0, 100)}" has no output, and the conversation goes on.`
-    problems.push({ index: before.index, path: ["toolCalls", place], message })
+    problems.push({ index: before.index, path: ["toolCalls", position], message })
   }
 }
 
@@ -227,9 +228,9 @@ function* converting(
   { at, counter, threadId }: Importing
 ): Steps<ReadonlyArray<NewMessage>> {
   const messages: Array<NewMessage> = []
-  for (const [place, { calls, content, createdAt, metadata, results, role }] of drafts.entries()) {
-    if (place % stride === 0) yield
-    const id = ids[place]
+  for (const [index, { calls, content, createdAt, metadata, results, role }] of drafts.entries()) {
+    if (index % stride === 0) yield
+    const id = ids[index]
     if (id === undefined) break
     const isOpen = results.size < calls.length
     const text = (content ?? "") + calls.map((call) => call.name + call.arguments).join("")

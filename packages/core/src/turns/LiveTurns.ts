@@ -111,9 +111,9 @@ export class LiveTurns extends Context.Service<
                 const modelCalls = calls.taken
                 calls.release()
                 own?.ended(runId, end.usage)
-                for (const { approval, of: place, ...call } of open ?? []) {
+                for (const { approval, of: ids, ...call } of open ?? []) {
                   const { expiresAt = null, question } = approval ?? {}
-                  const required = { call, expiresAt, ...(question && { question }), ...(place && { of: place }) }
+                  const required = { call, expiresAt, ...(question && { question }), ...(ids && { of: ids }) }
                   push((sequence) => ({ _tag: "ApprovalRequired", sequence, ...required }))
                 }
                 const waits = open === undefined ? {} : { calls: open }

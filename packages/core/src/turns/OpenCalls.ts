@@ -32,7 +32,7 @@ import type { OpenCall, ToolResult } from "../tools/ToolCall.ts"
 import { Followers } from "./Followers.ts"
 import { checkOutputs, rewriteOutputs } from "./GivenResults.ts"
 import { HandOvers } from "./HandOvers.ts"
-import { endsInside, placeBelow } from "./ChildLegs.ts"
+import { endsInside, shareBelow } from "./ChildLegs.ts"
 import { type NewLeg, type PlannedLeg, planLeg } from "./Leg.ts"
 import { plannedParts } from "./PartDecisions.ts"
 import type { PartError } from "./RegisteredPart.ts"
@@ -202,7 +202,7 @@ export class OpenCalls extends Context.Service<
         const { model, plan: next } = leg
         const apiKey = yield* keys.find(next.provider)
         yield* metering.ensureCredit(chatCredit)
-        const child = yield* placeBelow(store, run)
+        const child = yield* shareBelow(store, run)
         const inside = yield* endsInside(
           store,
           messages.find(({ id }) => id === run.answerId)
@@ -239,7 +239,7 @@ export class OpenCalls extends Context.Service<
           Effect.tap(repeatWhileUnavailable(store.continue(begun), startTimeout), (continued) => {
             if (continued._tag !== "Started") return Effect.void
             const { history, lease: held, reserved } = continued
-            const place = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
+            const ofLeg = { lease: held, assistantId, answerId, number: run.leg + 1, stream: options.stream === true }
             const budget = turnBudget(findQuota, {
               info: model.info,
               assistantId,
@@ -251,7 +251,7 @@ export class OpenCalls extends Context.Service<
               above: child?.budget ?? null
             })
             const answered = { calls, results: answers.results }
-            const newLeg: NewLeg = { ...leg, ...place, apiKey, log, first, answered, budget, child }
+            const newLeg: NewLeg = { ...leg, ...ofLeg, apiKey, log, first, answered, budget, child }
             return legs.start(newLeg, stored, Effect.succeed(history))
           })
         )

@@ -15,17 +15,21 @@ export const partFollowUps = (
   parts: ReadonlyArray<PlannedPart>,
   leg: RecordedLeg,
   status: SettledLeg["status"],
-  place: { readonly lease: Lease; readonly assistantId: AssistantId; readonly explanation: Explanation | null }
+  {
+    assistantId,
+    explanation,
+    lease
+  }: { readonly lease: Lease; readonly assistantId: AssistantId; readonly explanation: Explanation | null }
 ): Effect.Effect<ReadonlyArray<NewFollowUp>> => {
   if (parts.length === 0) return Effect.succeed(none)
-  const { runId, threadId } = place.lease
+  const { runId, threadId } = lease
   const settled = {
     leg,
     status,
     threadId,
-    assistantId: place.assistantId,
+    assistantId,
     runId,
-    historyLeftOut: historyLeftOut(place.explanation)
+    historyLeftOut: historyLeftOut(explanation)
   }
   return followUpOrders(parts, (part) =>
     part.followUps({ ...settled, kept: readSupplement(leg, part.name)?.value ?? null })

@@ -74,11 +74,11 @@ export const restedTurn = Effect.fnUntraced(function* (
   const messages = yield* store.messages(run.id)
   const end = yield* endFromRecord(store, messages, counter, run)
   const { assistantId, id: runId, threadId } = run
-  const place = { threadId, assistantId, runId }
+  const ids = { threadId, assistantId, runId }
   const answer = messages.find(({ id }) => id === run.answerId)
-  const reply = replyOfEnd(place, end, [], answer?.createdAt)
+  const reply = replyOfEnd(ids, end, [], answer?.createdAt)
   return {
-    ...place,
+    ...ids,
     ignored: decodePlan(run.plan).ignored,
     ...(end._tag === "ToolSubmitRequired" ? { open: end.toolCalls.map(({ id }) => id) } : {}),
     events: Stream.succeed(end),

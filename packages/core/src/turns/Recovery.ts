@@ -107,13 +107,13 @@ export class Recovery extends Context.Service<
         const outcome = afterTools(why, leg, run.leg)
         const terminal = terminalEvent(leg, outcome, null, run.lastSequence + sequenceLeap)
         const planned = yield* plannedParts(parts.all(), plan.parts ?? {})
-        const place = { lease, assistantId: run.assistantId, explanation: null }
+        const ofRun = { lease, assistantId: run.assistantId, explanation: null }
         const ends = yield* endFollowUps({ leg: run.leg, runId: run.id, status: outcome.status }, plan)
-        const ordered = [...(yield* partFollowUps(planned, leg, outcome.status, place)), ...ends]
+        const ordered = [...(yield* partFollowUps(planned, leg, outcome.status, ofRun)), ...ends]
         const { approvedResults: ran } = leg
         const before = ran.length === 0 ? undefined : (yield* store.messages(run.id)).at(-1)
         const settlement = makeSettlement({
-          ...place,
+          ...ofRun,
           approved: before === undefined ? null : approvedResults(before.toolResults, ran, counter),
           leg,
           end: outcome,

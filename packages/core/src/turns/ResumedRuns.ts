@@ -14,7 +14,7 @@ import type { Lease } from "../runs/LogRecords.ts"
 import type { Run } from "../runs/Run.ts"
 import { RunLog } from "../runs/RunLog.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { placeBelow } from "./ChildLegs.ts"
+import { shareBelow } from "./ChildLegs.ts"
 import type { NewLeg } from "./Leg.ts"
 import { OpenCalls } from "./OpenCalls.ts"
 import { QueueTurn } from "./QueueTurn.ts"
@@ -47,7 +47,7 @@ export const resumedRuns: Layer.Layer<never, never, RunStore | OpenCalls | Queue
       const makeLeg = Effect.fnUntraced(function* (held: Lease, run: Run, assistantId: AssistantId) {
         const leg = yield* plan({ assistantId, run }, {})
         const apiKey = yield* keys.find(leg.plan.provider)
-        const child = yield* placeBelow(store, run)
+        const child = yield* shareBelow(store, run)
         const budget = turnBudget(findQuota, {
           info: leg.model.info,
           assistantId,
