@@ -18,6 +18,7 @@ import { fileURLToPath } from "node:url"
 import * as Zlib from "node:zlib"
 import type { Exchange, HttpRequest, Read } from "../../src/protocols/Exchange.ts"
 import { sendByNode } from "../../src/protocols/NodeRequest.ts"
+import { collectGarbage } from "../../../../test/garbage.ts"
 import { localCertificate } from "./LocalCertificate.ts"
 
 /** A server in the scope of a test; gives its address without the scheme. */
@@ -129,6 +130,28 @@ describe("a request", () => {
         },
         "Grüße"
       ])
+    })
+  )
+
+  it.live("lets a large body go when the head of its answer has come", () =>
+    Effect.gen(function* () {
+      const url = yield* serve((request, response) => {
+        request.resume().once("end", () => response.write("Hello"))
+      })
+      // In a function of its own, so that nothing of this test holds the body.
+      const begin = () => {
+        const body = new Uint8Array(1_000_000)
+        const { promise, resolve } = Promise.withResolvers<boolean>()
+        const by = sendByNode ?? assert.fail("this is not Node")
+        return { exchange: by({ url, headers: {}, body }, resolve), head: promise, kept: new WeakRef(body) }
+      }
+      const { exchange, head, kept } = begin()
+      yield* Effect.addFinalizer(() => Effect.sync(() => exchange.release()))
+      assert.isTrue(yield* Effect.promise(() => head))
+      // A weak reference holds its object until the turn of the event loop ends.
+      yield* Effect.promise(() => nextTurn())
+      collectGarbage()
+      assert.isUndefined(kept.deref())
     })
   )
 
