@@ -4,7 +4,7 @@
  *
  * Connections, certificates (`NODE_EXTRA_CA_CERTS`) and the proxies of the environment (`NODE_USE_ENV_PROXY`) are those of the process, and a
  * dispatcher that the host has set for `fetch` is used. Requests and responses are treated as `fetch` treats them; a compressed body is
- * decompressed too. As in browsers, a request is sent again when the kept connection it used turns out to be closed.
+ * decompressed too. As in browsers, a request is sent a second time when the kept connection it used turns out to be closed.
  */
 import type { AsyncResource } from "node:async_hooks"
 import type { Socket } from "node:net"
@@ -100,6 +100,7 @@ class NodeExchange implements Exchange, DispatchHandler {
   /** Set to null when the head of the response arrives, to free its memory: a request may contain images, and a response may take minutes. */
   private request: HttpRequest | null
   private onHead: ((isAnswered: boolean, error?: unknown) => void) | null
+  private isSecondTry = false
   private abort: (() => void) | null = null
   private socket: Socket | null = null
   private bytesBefore = 0
@@ -120,6 +121,7 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.dispatcher = dispatcher
     this.request = request
     this.onHead = onHead
+    this.isSecondTry = request.isOnce === true
     watchConnections()
     this.send(request)
   }
@@ -142,13 +144,14 @@ class NodeExchange implements Exchange, DispatchHandler {
   }
 
   release(): void {
-    const isOpen = this.state === "open"
+    const isOver = this.isOver()
     this.state = "released"
     this.onHead = null
     this.taker = null
     this.pieces = []
     this.decoder?.destroy()
-    if (isOpen) this.abort?.()
+    // Also where decompression has failed, because more of the body may come. For a request that has ended it does nothing.
+    if (!isOver) this.abort?.()
   }
 
   // ------ head
@@ -205,12 +208,13 @@ class NodeExchange implements Exchange, DispatchHandler {
     this.answer(false, error)
   }
 
-  /** A request whose connection was kept and is gone is sent again. Each attempt uses up a kept connection, so there is an end. */
+  /** A request whose connection was kept and is gone is sent again, once: a new connection of a proxy looks like a kept one. */
   private sendAgain(error: unknown): boolean {
     const { bytesBefore, request, socket } = this
-    if (request === null || request.isOnce === true || socket === null || this.state !== "open") return false
+    if (this.isSecondTry || request === null || socket === null || this.state !== "open") return false
     const isGone = ofGoneConnection.has(Object(error).code)
     if (!isGone || bytesBefore === 0 || socket.bytesRead !== bytesBefore) return false
+    this.isSecondTry = true
     this.socket = null
     // The connections that the server closed together with this one are known as closed in the next turn of the event loop.
     setImmediate(() => {

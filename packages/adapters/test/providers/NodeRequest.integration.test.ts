@@ -213,6 +213,18 @@ describe("an answer", () => {
     })
   )
 
+  it.live("whose compression is broken is not read any further once it is left", () =>
+    Effect.gen(function* () {
+      const closed = Promise.withResolvers<void>()
+      const url = yield* serve((_, response) => {
+        response.once("close", closed.resolve)
+        response.writeHead(200, { "content-encoding": "gzip" }).write("no gzip at all")
+      })
+      assert.strictEqual((yield* ask(url))?.ended, "broken")
+      yield* Effect.promise(() => closed.promise)
+    })
+  )
+
   it.live("whose coding nobody knows is left as it is", () =>
     Effect.gen(function* () {
       const url = yield* serve((_, response) => response.writeHead(200, { "content-encoding": "rot13" }).end("nuts"))
@@ -426,7 +438,7 @@ describe("a connection", () => {
     })
   )
 
-  it.live("is replaced only when it was kept", () =>
+  it.live("is replaced once only, and only when it was kept", () =>
     Effect.gen(function* () {
       let asked = 0
       const { url } = yield* counting((request, response) => {
@@ -508,24 +520,39 @@ describe("the process", () => {
     })
   )
 
+  /** A proxy, and the server to which all its tunnels lead; gives the environment for it, and what both are asked. */
+  const proxyTo = Effect.fnUntraced(function* (listener: Http.RequestListener) {
+    const asked: Array<string | undefined> = []
+    const proxying = Http.createServer()
+    const behind = Http.createServer((request, response) => {
+      asked.push(request.url)
+      listener(request, response)
+    })
+    proxying.on("connect", (request, socket) => {
+      asked.push(request.url)
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n")
+      behind.emit("connection", socket)
+    })
+    const proxy = `http://${yield* listen(proxying)}`
+    return { environment: { http_proxy: proxy, HTTP_PROXY: proxy, NODE_USE_ENV_PROXY: "1" }, asked }
+  })
+
   it.live("asks through the proxy of its environment when it is told to", () =>
     Effect.gen(function* () {
-      const asked: Array<string | undefined> = []
-      const proxying = Http.createServer()
-      const behind = Http.createServer((request, response) => {
-        asked.push(request.url)
-        reply(request, response)
-      })
-      proxying.on("connect", (request, socket) => {
-        asked.push(request.url)
-        socket.write("HTTP/1.1 200 Connection established\r\n\r\n")
-        behind.emit("connection", socket)
-      })
-      const proxy = `http://${yield* listen(proxying)}`
-      const environment = { http_proxy: proxy, HTTP_PROXY: proxy, NODE_USE_ENV_PROXY: "1" }
+      const { asked, environment } = yield* proxyTo(reply)
       const heard = yield* askApart("http://models.example", environment)
       assert.deepStrictEqual(heard, { text: "Hello", reason: null, fetched: 0 })
       assert.deepStrictEqual(asked, ["models.example:80", "/v1/chat/completions"])
+    })
+  )
+
+  it.live("asks twice at most through a proxy whose tunnels break, though each looks like a kept connection", () =>
+    Effect.gen(function* () {
+      const { asked, environment } = yield* proxyTo(({ socket }) => void socket.destroy())
+      const heard = yield* askApart("http://models.example", environment)
+      assert.deepStrictEqual(heard, { text: null, reason: "connection", fetched: 0 })
+      const each = ["models.example:80", "/v1/chat/completions"]
+      assert.deepStrictEqual(asked, [...each, ...each])
     })
   )
 
