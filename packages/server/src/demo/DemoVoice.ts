@@ -54,7 +54,8 @@ export const demoVoice: RealtimeModel = {
     const unknown = Object.keys(setup.options).find((name) => !settings.includes(name))
     if (unknown !== undefined) {
       const reason = `The demo has no setting "${unknown}", only ${settings.join(" and ")}.`
-      return Result.fail(new SetupRefused({ code: "invalid_first_frame", reason }))
+      const code = unknown === "model" ? "model_mismatch" : "invalid_first_frame"
+      return Result.fail(new SetupRefused({ code, reason }))
     }
     const { instructions } = setup.options
     return Result.succeed({
