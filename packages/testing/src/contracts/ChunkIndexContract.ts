@@ -175,6 +175,18 @@ export const chunkIndexContract = (test: ContractTest<ChunkIndex>, keepsVectors:
     assert.deepStrictEqual(yield* search({ scopes: [document.scope], terms: english("kettle") }), [])
   })
 
+  test("MUST find chunks by a term that all of a thousand have, which weighs nothing", function* () {
+    const { scope } = yield* put({}, ...everyOne(1000))
+    const hits = yield* search({ scopes: [scope], terms: english("kettle"), limit: 2 })
+    assert.deepStrictEqual(
+      hits.map(({ chunk: { ordinal }, lexical, score, semantic }) => ({ ordinal, lexical, score, semantic })),
+      [
+        { ordinal: 0, lexical: 0, score: 0, semantic: null },
+        { ordinal: 1, lexical: 0, score: 0, semantic: null }
+      ]
+    )
+  })
+
   test("MUST remove a document, and answer whether it was there", function* () {
     const index = yield* ChunkIndex
     const scope = yield* newScope
@@ -305,6 +317,14 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
     both.forEach(({ score }, index) => assert.approximately(score, [0.9, 0.75, 0.3, 0][index] ?? 9, 1e-3))
   })
 
+  test("MUST join a vector with a term that weighs nothing", function* () {
+    const values = Array.from({ length: 1000 }, (_, at) => (at === 700 ? [0, 1] : [1, 0]))
+    const { scope } = yield* put({ vectors: vectors(...values) }, ...everyOne(1000))
+    const [first] = yield* search({ scopes: [scope], terms: english("kettle"), vector: asked(0, 1) })
+    assert.strictEqual(first?.chunk.ordinal, 700)
+    assert.approximately(first.score, 0.5, 1e-3)
+  })
+
   test("MUST NOT compare vectors of another model, another length or another owner", function* () {
     const document = yield* put({ vectors: vectors([1, 0]) }, [["kettle", 800]])
     yield* asNewOwner(put({ ...document, vectors: vectors([1, 0]) }, []))
@@ -408,6 +428,8 @@ const vectorContract = (test: ContractTest<ChunkIndex>): void => {
 }
 
 type Terms = ReadonlyArray<readonly [term: string, impact: number]>
+
+const everyOne = (chunks: number): ReadonlyArray<Terms> => Array.from({ length: chunks }, () => [["kettle", 1000]])
 
 const model: VectorModel = { name: "provider/model", dimensions: 2 }
 

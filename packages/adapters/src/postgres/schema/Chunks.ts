@@ -411,8 +411,8 @@ const joinedChunk = (found: string): string => `
     ) c`
 
 /**
- * One search, with the ranking that core's `Ranking` defines. `p_languages` names the language of each term. The function is `stable`, so all
- * its statements read the same snapshot. It uses generic plans, because the best plan does not depend on the arguments, and no just-in-time
+ * One search, with the ranking that core's `Ranking` defines. `p_languages` names the language of each term. A term that all of a thousand
+ * chunks have weighs nothing, so the best sum may be 0. The function is `stable`, so all its statements read the same snapshot. It uses generic plans, because the best plan does not depend on the arguments, and no just-in-time
  * compilation, which would take longer than the search.
  */
 const searchChunks = sqlFunction(
@@ -432,9 +432,11 @@ declare
   v_near_ordinals integer[];
   v_cosines double precision[];
 begin
-  select sum(e.chunks), array_agg(distinct e.language) into v_all, v_languages
-    from (select distinct n as scope from unnest(p_scopes) n) s
-    join {schema}.search_entries e on e.owner = p_owner and e.scope = s.scope and e.state = 'ready';
+  select sum(g.chunks), array_agg(g.language) into v_all, v_languages from (
+    select e.language, sum(e.chunks) as chunks from (select distinct n as scope from unnest(p_scopes) n) s
+      join {schema}.search_entries e on e.owner = p_owner and e.scope = s.scope and e.state = 'ready'
+      group by e.language
+  ) g;
   if v_all is null then return; end if;
   -- Entries that are being written or deleted: seldom any.
   v_hidden := array(select e.id from unnest(p_scopes) s (scope)
@@ -449,7 +451,7 @@ begin
   if v_near_entries is null then
     return query
     with ${byWords("least(p_limit, p_candidates)")}
-    select e.scope, e.document, w.ordinal, w.lexical / (max(w.lexical) over ())::double precision, w.lexical,
+    select e.scope, e.document, w.ordinal, w.lexical / greatest(max(w.lexical) over (), 1)::double precision, w.lexical,
       null::double precision, c.body, c.place
     from worded w ${joinedChunk("w")}
     order by w.lexical desc, w.entry, w.ordinal;
@@ -462,7 +464,7 @@ begin
     select coalesce(w.entry, n.entry) as entry, coalesce(w.ordinal, n.ordinal) as ordinal, w.lexical, n.semantic
     from worded w full join near n on n.entry = w.entry and n.ordinal = w.ordinal
   ), spans as materialized (
-    select coalesce(max(lexical), 1)::double precision as most, min(semantic) as farthest,
+    select greatest(max(lexical), 1)::double precision as most, min(semantic) as farthest,
       greatest(max(semantic) - min(semantic), 1e-6) as range
     from both_ranks
   ), scored as (
