@@ -15,8 +15,7 @@ import type { Providers } from "../models/Provider.ts"
 import type { StoreUnavailable } from "../primitives/StoreUnavailable.ts"
 import { noUsage, type Usage } from "../primitives/Usage.ts"
 import { type ChunkHit, ChunkIndex, type ChunkSearch, type SearchScope, type VectorModel } from "./ChunkIndex.ts"
-import { type Language, detectLanguage, languages } from "./Language.ts"
-import { beginningAndEnd, queryTerms } from "./Terms.ts"
+import { beginningAndEnd, termsByLanguage } from "./Terms.ts"
 
 /** What is looked for, in which scopes, and with which model. */
 export interface RetrievalRequest {
@@ -127,9 +126,3 @@ export const vectorModel = ({ model, provider }: EmbeddingTarget, vector: Float3
   name: `${provider}/${model}`,
   dimensions: vector.length
 })
-
-/** The terms of a question in each language, because each document is searched in its own language. */
-export const termsByLanguage = (query: string): ReadonlyMap<Language, ReadonlyArray<string>> => {
-  const asked = detectLanguage(query)
-  return new Map(languages.map((language) => [language, queryTerms(query, language, asked)]))
-}

@@ -2,7 +2,7 @@
  * Pure: a text as the terms by which it is found: words in lower case, without stop words, stemmed in the language of their document; for
  * scripts without spaces between words, overlapping pairs of characters. Documents, queries and memories use the same functions.
  */
-import { isStopWord, isStopWordSomewhere, type Language, detectLanguage, stemWord } from "./Language.ts"
+import { detectLanguage, isStopWord, isStopWordSomewhere, type Language, languages, stemWord } from "./Language.ts"
 
 /** Scripts without spaces between words, and Korean, whose particles are joined to the words. */
 const paired =
@@ -11,6 +11,10 @@ const run =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+|[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu
 const ascii = /^[\0-\x7f]*$/u
 const ideograph = /\p{Script=Han}/u
+const possessive = /[’']s\b/giu
+/** A small letter before a large one. */
+const inner = /\p{Ll}\p{Lu}/u
+const innerBounds = /(?<=\p{Ll})(?=\p{Lu})/u
 
 /** The maximum length of a term in an index; a longer text is data, not a word. */
 const longestTerm = 64
@@ -28,29 +32,46 @@ const wordEnds = (terms: ReadonlyArray<string>): ReadonlyArray<string> =>
 
 /** The terms of a text that is stored, in the order of the text. */
 export const splitTerms = (text: string, language: Language): ReadonlyArray<string> =>
-  cut(text, { language, isStored: true, isLeftOut: (word) => isStopWord(word, language) })
+  splitWords(text, true).flatMap(({ isPair, word }) =>
+    isPair ? [word] : isStopWord(word, language) ? [] : [makeTerm(word, language)]
+  )
 
 /**
  * The terms of a question, each once, as they are stored for documents of a language; of a long question the first and the last ones. The
  * stop words of the question's own language are left out too, because those of one language are ordinary words of another.
  */
-export const queryTerms = (
-  text: string,
-  language: Language,
-  asked: Language = detectLanguage(text)
-): ReadonlyArray<string> => wordEnds(allTerms(beginningAndEnd(text), language, asked))
+export const queryTerms = (text: string, language: Language): ReadonlyArray<string> =>
+  wordEnds(distinctTerms(questionWords(beginningAndEnd(text)), language, detectLanguage(text)))
+
+/** The terms of a question in each language, because each document is searched in its own language. */
+export const termsByLanguage = (query: string): ReadonlyMap<Language, ReadonlyArray<string>> => {
+  const [words, asked] = [questionWords(beginningAndEnd(query)), detectLanguage(query)]
+  return new Map(languages.map((language) => [language, wordEnds(distinctTerms(words, language, asked))]))
+}
 
 /** A sentence for who asked, if the question is longer than a search takes; otherwise null. */
 export const noteOnQuery = (text: string): string | null => {
   const asked = detectLanguage(text)
-  const isCut = text.length > 2 * longestEnd || allTerms(text, asked, asked).length > mostTerms
+  const isCut = text.length > 2 * longestEnd || distinctTerms(questionWords(text), asked, asked).length > mostTerms
   return isCut
     ? `The query is longer than a search takes: it was searched by ${mostTerms} different words at most, the first and the last ones.`
     : null
 }
 
-const allTerms = (text: string, language: Language, asked: Language): ReadonlyArray<string> => {
-  const without = (isLeftOut: Cut["isLeftOut"]) => [...new Set(cut(text, { language, isStored: false, isLeftOut }))]
+/** Each word once. */
+const questionWords = (text: string): ReadonlyArray<Word> => [
+  ...new Map(splitWords(text, false).map((each) => [`${each.word}${each.isPair}`, each])).values()
+]
+
+const distinctTerms = (words: ReadonlyArray<Word>, language: Language, asked: Language): ReadonlyArray<string> => {
+  const without = (isLeftOut: (word: string) => boolean) => {
+    const terms = new Set<string>()
+    for (const { isPair, word } of words) {
+      if (isPair) terms.add(word)
+      else if (!isLeftOut(word)) terms.add(makeTerm(word, language))
+    }
+    return [...terms]
+  }
   if (language !== "other" || asked !== "other") {
     return without((word) => isStopWord(word, language) || isStopWord(word, asked))
   }
@@ -59,35 +80,34 @@ const allTerms = (text: string, language: Language, asked: Language): ReadonlyAr
   return certain.length > 0 ? certain : without((word) => isStopWord(word, "en"))
 }
 
-interface Cut {
-  readonly language: Language
-  readonly isStored: boolean
-  readonly isLeftOut: (word: string) => boolean
+const makeTerm = (word: string, language: Language): string => withoutAccents(stemWord(word, language))
+
+interface Word {
+  /** In lower case, or a pair of characters of a script without spaces, which is a term already. */
+  readonly word: string
+  readonly isPair: boolean
 }
 
-const cut = (text: string, form: Cut): ReadonlyArray<string> => {
+const splitWords = (text: string, isStored: boolean): ReadonlyArray<Word> => {
   const isPlain = ascii.test(text)
   const normal = isPlain ? withoutPossessives(text) : withoutPossessives(text.normalize("NFKC"))
-  const terms: Array<string> = []
+  const words: Array<Word> = []
   for (const [word] of normal.matchAll(run)) {
-    if (!isPlain && paired.test(word)) for (const pair of pairs(word, form.isStored)) terms.push(pair)
-    else addWord(terms, word, form)
+    if (!isPlain && paired.test(word)) for (const pair of pairs(word, isStored)) words.push({ word: pair, isPair: true })
+    else addWord(words, word)
   }
-  return terms
+  return words
 }
 
-const withoutPossessives = (text: string): string => text.replaceAll(/[’']s\b/giu, "")
+const withoutPossessives = (text: string): string => text.replaceAll(possessive, "")
 
-const addWord = (terms: Array<string>, word: string, form: Cut): void => {
-  add(terms, word.toLowerCase(), form)
+const addWord = (words: Array<Word>, written: string): void => {
   // A name like parseHttpBody is also found by its parts.
-  const parts = /\p{Ll}\p{Lu}/u.test(word) ? word.split(/(?<=\p{Ll})(?=\p{Lu})/u) : []
-  for (const part of parts) add(terms, part.toLowerCase(), form)
-}
-
-const add = (terms: Array<string>, word: string, { isLeftOut, language }: Cut): void => {
-  if (word.length > longestTerm || isLeftOut(word)) return
-  terms.push(withoutAccents(stemWord(word, language)))
+  const parts = inner.test(written) ? written.split(innerBounds) : []
+  for (const each of [written, ...parts]) {
+    const word = each.toLowerCase()
+    if (word.length <= longestTerm) words.push({ word, isPair: false })
+  }
 }
 
 /** Latin letters only, because marks of other scripts are vowels. */

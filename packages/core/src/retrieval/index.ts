@@ -23,14 +23,7 @@ export { embeddingText, prepareDocument, type Prepared, prepareTurns } from "./I
 export { type Language, detectLanguage, languages } from "./Language.ts"
 export { documentWeighting, type Impacts, termImpacts, type Passage, turnWeighting, type Weighting } from "./Impacts.ts"
 export { candidates, joinRanks, type Ranks, termRarity, scoreUnit, semanticShare } from "./Ranking.ts"
-export {
-  Retrieval,
-  type RetrievalRequest,
-  type Retrieved,
-  termsByLanguage,
-  vectorModel,
-  type WithoutMeaning
-} from "./Retrieval.ts"
+export { Retrieval, type RetrievalRequest, type Retrieved, vectorModel, type WithoutMeaning } from "./Retrieval.ts"
 export { Reranker, type RerankerPort } from "./Reranker.ts"
 export { unknownPosition, type SectionPosition, type Section, type SectionForm } from "./Section.ts"
-export { mostTerms, noteOnQuery, queryTerms, splitTerms } from "./Terms.ts"
+export { mostTerms, noteOnQuery, queryTerms, splitTerms, termsByLanguage } from "./Terms.ts"
