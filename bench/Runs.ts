@@ -4,6 +4,7 @@ import { files } from "./runs/Files.ts"
 import { manyFollowers } from "./runs/Followers.ts"
 import { longThread } from "./runs/LongThreads.ts"
 import { memories } from "./runs/Memories.ts"
+import { recallInTurns } from "./runs/Recall.ts"
 import { search } from "./runs/Search.ts"
 import { smallPool } from "./runs/SmallPool.ts"
 import { startUp } from "./runs/Start.ts"
@@ -157,6 +158,18 @@ export const runs: ReadonlyArray<Run> = [
     measure: async (world) => {
       const rows: Array<Row> = []
       for (const count of sizesOf(world, [1000], [1000, 10_000])) rows.push(...(await memories(world.database, count)))
+      return rows
+    }
+  },
+  {
+    name: "recall",
+    says: "what a recall among 100 memories adds to a turn",
+    stores: onPostgres,
+    quick: [],
+    measure: async (world, store) => {
+      const kernel = await world.startKernel(store, "recall", { BENCH_WINGS: "1" })
+      const rows = await recallInTurns(kernel, world.isQuick ? 16_000 : 40_000, world.effort)
+      await stop([kernel])
       return rows
     }
   },

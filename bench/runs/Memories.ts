@@ -18,17 +18,14 @@ import pg from "pg"
 import { inRounds, inTurns } from "../Figures.ts"
 import { median } from "../Load.ts"
 import type { Row } from "../Report.ts"
-import { random } from "./Random.ts"
+import { random, zipfianWord } from "./Random.ts"
 import { weighedPostings } from "./WeighedPostings.ts"
 
 const owner = "bench"
 const schema = "bench_memories"
 
-/** Few words are frequent and many are rare, as in any language. */
-const word = (next: () => number): string => `word${Math.floor(20_000 ** next())}`
-
 const sentence = (next: () => number): string =>
-  `The user ${word(next)} ${word(next)} with ${word(next)} ${word(next)} since ${word(next)} and ${word(next)} ${word(next)} ${word(next)}.`
+  `The user ${zipfianWord(next)} ${zipfianWord(next)} with ${zipfianWord(next)} ${zipfianWord(next)} since ${zipfianWord(next)} and ${zipfianWord(next)} ${zipfianWord(next)} ${zipfianWord(next)}.`
 
 const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: number) {
   const at = new Date(0)
