@@ -35,7 +35,7 @@ import {
 export const memoryStore = (state: State): typeof MemoryStore.Service => {
   const findMemories = (ownerId: OwnerId, id: AssistantId): MemoriesOfAssistant | undefined => {
     if (findAssistant(state, ownerId, id) === undefined) return undefined
-    const found = state.memories.get(id) ?? { rows: new Map(), forgottenAt: Number.NEGATIVE_INFINITY }
+    const found = state.memories.get(id) ?? { rows: new Map(), puts: 0, forgottenAt: Number.NEGATIVE_INFINITY }
     state.memories.set(id, found)
     return found
   }
@@ -134,7 +134,7 @@ export const memoryStore = (state: State): typeof MemoryStore.Service => {
       ownedStep((ownerId) => {
         const memories = findMemories(ownerId, assistantId)
         const rows = [...(memories?.rows.values() ?? [])]
-        const entries = rows.map(({ entry }) => entry).sort((a, b) => (a.documentId < b.documentId ? -1 : 1))
+        const entries = rows.sort((a, b) => a.put - b.put).map(({ entry }) => entry)
         const scopes = [scopeOfMemories(assistantId)]
         return searchIn(entries, { scopes, terms, vector, limit: candidates * 2 })
           .flatMap(({ documentId, lexical, score, semantic }) => {
@@ -213,7 +213,7 @@ const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, context: C
     case "Add": {
       if (context.isFull() && copyIn(memories, change.memory) === undefined)
         return { event: "Full", id: change.memory.id }
-      const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
+      const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change), put: 0 })
       if (context.isLearned && outcome.event === "Known") confirm(memories, outcome.id, change.memory.source)
       return outcome
     }
@@ -228,6 +228,7 @@ const add = (memories: MemoriesOfAssistant, row: MemoryRow): MemoryOutcome => {
   const copy = copyIn(memories, row.memory)
   if (copy !== undefined) return { event: "Known", id: copy.id }
   memories.rows.set(row.memory.id, row)
+  row.put = ++memories.puts
   return { event: "Added", id: row.memory.id }
 }
 
@@ -250,6 +251,7 @@ const update = (
   row.versions.push(memoryVersion(row.memory, at))
   row.memory = { ...memory, createdAt: row.memory.createdAt }
   row.entry = entryOfMemory(change)
+  row.put = ++memories.puts
   return { event: "Updated", id: memory.id }
 }
 
@@ -312,5 +314,6 @@ const entryIds = (assistantId: AssistantId, id: MemoryId) => ({
 const copyMemory = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): MemoryRow => ({
   memory: { ...memory, id, assistantId: to },
   versions: [],
-  entry: { ...entry, ...entryIds(to, id), revision: id, vectors: new Map(entry.vectors) }
+  entry: { ...entry, ...entryIds(to, id), revision: id, vectors: new Map(entry.vectors) },
+  put: 0
 })

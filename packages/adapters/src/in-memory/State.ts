@@ -149,11 +149,15 @@ export interface MemoryRow {
   readonly versions: Array<MemoryVersion>
   /** The memory's entry for searches. */
   entry: Entry
+  /** Which of the assistant's `puts` was the entry's: memories of equal rank are found in this order. */
+  put: number
 }
 
 /** The memories of one assistant. */
 export interface MemoriesOfAssistant {
   readonly rows: Map<MemoryId, MemoryRow>
+  /** How often a memory was stored or changed. */
+  puts: number
   /** When all memories were last removed. */
   forgottenAt: number
 }

@@ -563,6 +563,22 @@ export const memoryStoreSuite = (
       assert.deepStrictEqual(yield* search(null, 1), [now])
     })
 
+    test("MUST order memories of equal rank as they were stored, and one that was changed behind them", function* () {
+      const assistantId = yield* openAssistant
+      const numbers = ["one", "two", "three", "four"]
+      const samples = yield* Effect.forEach(numbers, (number) =>
+        sampleMemory(assistantId, { content: `Kettle number ${number}.` })
+      )
+      // The order of the ids says nothing.
+      const [first, ...others] = samples.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+      if (first === undefined) return assert.fail("no sample")
+      yield* apply(assistantId, [toAdd(first), ...others.map((memory) => toAdd(memory))])
+      const contents = others.map(({ content }) => content)
+      assert.deepStrictEqual(yield* find(assistantId, "kettles"), [first.content, ...contents])
+      yield* apply(assistantId, [toUpdate({ ...first, content: "Kettle number five." })])
+      assert.deepStrictEqual(yield* find(assistantId, "kettles"), [...contents, "Kettle number five."])
+    })
+
     test("MUST find a true memory although many outdated ones rank higher", function* () {
       const store = yield* MemoryStore
       const assistantId = yield* openAssistant
