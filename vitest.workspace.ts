@@ -43,7 +43,7 @@ const alone = [
 const short = [
   "packages/adapters/test/{blobs,mcp,postgres,providers,realtime,voice-parts,web-search,webhooks}/*.integration.test.ts",
   "packages/{colloquy,http}/test/**/*.integration.test.ts",
-  "packages/server/test/{agui,attachments,documents,limits,media,memory,openai,owners,realtime,typed,video,voiceparts}.integration.test.ts"
+  "packages/server/test/{agui,attachments,documents,limits,media,memory,openai,owners,parameters,realtime,typed,video,voiceparts}.integration.test.ts"
 ]
 
 const together = globSync(short, { cwd: import.meta.dirname, exclude: [...alone, ...measuring] })

@@ -174,9 +174,9 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
                select ${presentColumns} from ${schema}.assistants a where a.id = $2 and a.owner = $1 and not a.draft
                union all
                (select v.version, v.created_at, v.author, v.changes from ${schema}.assistant_versions v
-                where v.assistant_id = $2 and v.owner = $1 and ($3::integer is null or v.version < $3)
+                where v.assistant_id = $2 and v.owner = $1 and ($3::bigint is null or v.version < $3)
                 order by v.version desc limit $4)
-             ) listed where $3::integer is null or version < $3 order by version desc limit $4`,
+             ) listed where $3::bigint is null or version < $3 order by version desc limit $4`,
           [knownId(id), before, limit]
         ),
         (rows) => rows.map(decodeVersion)
@@ -189,8 +189,8 @@ export const assistantStore = (database: Database): typeof AssistantStore.Servic
                case when v.version is null then a.author else v.author end as author,
                case when v.version is null then a.changes else v.changes end as changes
              from ${schema}.assistants a
-             left join ${schema}.assistant_versions v on v.assistant_id = a.id and v.owner = a.owner and v.version = $3
-             where a.id = $2 and a.owner = $1 and not a.draft and (a.version = $3 or v.version is not null)`,
+             left join ${schema}.assistant_versions v on v.assistant_id = a.id and v.owner = a.owner and v.version = $3::bigint
+             where a.id = $2 and a.owner = $1 and not a.draft and (a.version = $3::bigint or v.version is not null)`,
         [knownId(id), version],
         (found: AssistantRow & OlderRow) => readVersioned(found, version)
       ),

@@ -93,7 +93,8 @@ const splitWords = (text: string, isStored: boolean): ReadonlyArray<Word> => {
   const normal = isPlain ? withoutPossessives(text) : withoutPossessives(text.normalize("NFKC"))
   const words: Array<Word> = []
   for (const [word] of normal.matchAll(run)) {
-    if (!isPlain && paired.test(word)) for (const pair of pairs(word, isStored)) words.push({ word: pair, isPair: true })
+    if (!isPlain && paired.test(word))
+      for (const pair of pairs(word, isStored)) words.push({ word: pair, isPair: true })
     else addWord(words, word)
   }
   return words

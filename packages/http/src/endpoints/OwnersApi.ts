@@ -14,7 +14,7 @@ export const OwnersApi = HttpApiGroup.make("owners")
     HttpApiEndpoint.get("usage", "/owners/me/usage", {
       query: {
         assistant_id: Schema.optionalKey(
-          Schema.String.annotate({
+          Uuid.annotate({
             description: "The tokens and costs are then those of this assistant, with its own limits of the day."
           })
         )

@@ -134,6 +134,9 @@ export const assistantStoreContract = (test: ContractTest): void => {
     assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1 }), told.slice(0, 1))
     assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1, before: 3 }), told.slice(1, 2))
     assert.deepStrictEqual(yield* store.versions(first.id, { limit: 1, before: 1 }), [])
+    // More than any store may count in 32 bits.
+    assert.deepStrictEqual(yield* store.versions(first.id, { limit: 9, before: 2 ** 31 }), told)
+    assert.isTrue(Option.isNone(yield* store.version(first.id, 2 ** 31)))
     for (const [index, assistant] of [third, second, first].entries()) {
       const found = Option.getOrThrow(yield* store.version(first.id, assistant.version))
       assert.deepStrictEqual<unknown>(found, { ...told[index], assistant })
