@@ -12,16 +12,15 @@ import { described } from "./Described.ts"
 export const OwnersApi = HttpApiGroup.make("owners")
   .add(
     HttpApiEndpoint.get("usage", "/owners/me/usage", {
-      query: {
-        assistant_id: Schema.optionalKey(
-          Uuid.annotate({
-            description: "The tokens and costs are then those of this assistant, with its own limits of the day."
-          })
-        )
-      },
+      query: { assistant_id: Schema.optionalKey(Uuid) },
       success: OwnerUsage,
       error: [NotFound, ServiceUnavailable]
-    }).annotateMerge(described("read", "What was used of each limit, and when it resets")),
+    }).annotateMerge(
+      described(
+        "read",
+        "What was used of each limit, and when it resets; with `assistant_id`, the tokens and costs are that assistant's, with its own limits of the day"
+      )
+    ),
     HttpApiEndpoint.get("keys", "/owners/me/keys", {
       query: {
         limit: Schema.optionalKey(IntegerWord.check(Schema.isBetween({ minimum: 1, maximum: 100 }))),
