@@ -50,7 +50,7 @@ const inputSchema = {
   type: "object" as const,
   properties: {
     message: { type: "string", description: "What the assistant is told." },
-    thread_id: { type: "string", description: "Goes on with that conversation. Absent: a new one." }
+    thread_id: { type: "string", description: "Goes on with that conversation. Absent or empty: a new one." }
   },
   required: ["message"]
 }
@@ -114,7 +114,8 @@ export const makeAssistantTools = Effect.gen(function* () {
     const read = readArguments(args)
     if (Result.isFailure(read)) return refused(toProblems(read.failure.issue, []).map(inWords).join(" "))
     const { message: content, thread_id } = read.success
-    const threadId = thread_id === undefined ? null : ThreadId.make(thread_id)
+    // Models write empty texts for what they do not have.
+    const threadId = thread_id === undefined || thread_id === "" ? null : ThreadId.make(thread_id)
     if (threadId !== null && (yield* threads.get(threadId)).thread.assistantId !== assistant.id)
       return refused("This conversation is with another assistant.")
     return yield* turns.start({

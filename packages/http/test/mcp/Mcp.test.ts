@@ -74,7 +74,7 @@ describe.each(revisions)("in the revision %s", (_, revision) => {
     assert.deepStrictEqual([description, title], ["Greets", "Café: the first!"])
     assert.match(name, /^[A-Za-z0-9_-]{1,64}$/u)
     assert.include(name, id.replaceAll("-", ""))
-    const first = await client.callTool({ name, arguments: { message: "Hi" } })
+    const first = await client.callTool({ name, arguments: { message: "Hi", thread_id: "" } })
     assert.strictEqual(textOf(first), "Hello.")
     const { thread_id } = first.structuredContent as { thread_id: string }
     await client.callTool({ name, arguments: { message: "And?", thread_id } })
