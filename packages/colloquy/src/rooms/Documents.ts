@@ -1,7 +1,7 @@
 /** The room of files: `documents()`. It adds `colloquy.documents`, `attachments` and `files` of messages, and `retrieved` of replies. */
 import { FileExtractor } from "@colloquy/adapters/files"
 import { AssistantId, Assistants, type Page, ThreadId, Threads, Turns } from "@colloquy/core"
-import { DocumentId, firstPage } from "@colloquy/core/adapters"
+import { DocumentId } from "@colloquy/core/adapters"
 import {
   type Document,
   type DocumentScopeId,
@@ -15,7 +15,9 @@ import {
 } from "@colloquy/core/documents"
 import {
   type CallOptions,
+  readCount,
   readId,
+  readPage,
   type Room,
   room,
   type RoomFunctions,
@@ -144,14 +146,15 @@ const functions = Effect.gen(function* () {
       }, options),
     indexed: (id, { onProgress, ...options } = {}) => run(() => indexed(readId(DocumentId, id), onProgress), options),
     get: (id, options) => run(() => service.get(readId(DocumentId, id)), options),
-    list: ({ limit = firstPage.limit, skip = firstPage.skip, ...scope } = {}, options) =>
+    list: ({ limit, skip, ...scope } = {}, options) =>
       run(() => {
-        const scopeId = givenScopeId(scope)
-        return scopeId === null ? service.listAll({ limit, skip }) : service.list(scopeId, { limit, skip })
+        const [page, scopeId] = [readPage({ limit, skip }), givenScopeId(scope)]
+        return scopeId === null ? service.listAll(page) : service.list(scopeId, page)
       }, options),
     search: ({ limit, query, ...scope }, options) =>
       run(() => {
-        const search = { scopeId: readScopeId(scope), query, ...(limit === undefined ? {} : { limit }) }
+        const wanted = limit === undefined ? {} : { limit: readCount("limit", limit) }
+        const search = { scopeId: readScopeId(scope), query, ...wanted }
         return Effect.map(service.search(search), ({ excerpts }) => excerpts)
       }, options),
     content: (id, options) =>

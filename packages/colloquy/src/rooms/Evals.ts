@@ -23,7 +23,15 @@ import {
   type JudgeOutcome,
   type NewCase
 } from "@colloquy/core/evals"
-import { type CallOptions, readId, type Room, room, type RoomTypes, type RunCall } from "@colloquy/core/promises"
+import {
+  type CallOptions,
+  readCount,
+  readId,
+  type Room,
+  room,
+  type RoomTypes,
+  type RunCall
+} from "@colloquy/core/promises"
 import * as Effect from "effect/Effect"
 import type { RoomNeeds } from "../Store.ts"
 
@@ -206,7 +214,7 @@ const functions = Effect.gen(function* () {
       run(
         () =>
           service.listCases({
-            limit,
+            limit: readCount("limit", limit),
             ...(tag === undefined ? {} : { tag }),
             ...(after === undefined ? {} : { after: readId(CaseId, after) })
           }),
@@ -237,7 +245,10 @@ const functions = Effect.gen(function* () {
     listExperiments: ({ after, limit = 20 } = {}, options) =>
       run(
         () =>
-          service.listExperiments({ limit, ...(after === undefined ? {} : { after: readId(ExperimentId, after) }) }),
+          service.listExperiments({
+            limit: readCount("limit", limit),
+            ...(after === undefined ? {} : { after: readId(ExperimentId, after) })
+          }),
         options
       ),
     cancelExperiment: (id, options) => run(() => service.cancelExperiment(readId(ExperimentId, id)), options),
@@ -245,7 +256,15 @@ const functions = Effect.gen(function* () {
       run(() => service.resumeExperiment(readId(ExperimentId, experimentId), change, idempotency), options),
     removeExperiment: (id, options) => run(() => service.removeExperiment(readId(ExperimentId, id)), options),
     listResults: ({ experimentId, limit = 20, ...page }, options) =>
-      run(() => service.listResults({ experimentId: readId(ExperimentId, experimentId), limit, ...page }), options),
+      run(
+        () =>
+          service.listResults({
+            experimentId: readId(ExperimentId, experimentId),
+            ...page,
+            limit: readCount("limit", limit)
+          }),
+        options
+      ),
     summarize: (id, options) => run(() => service.summarizeExperiment(readId(ExperimentId, id)), options),
     compare: ({ experimentId, ...names }, options) =>
       run(() => service.compareVariants(readId(ExperimentId, experimentId), names), options),
@@ -263,7 +282,7 @@ const functions = Effect.gen(function* () {
       run(
         () =>
           service.listOnlineScores({
-            limit,
+            limit: readCount("limit", limit),
             ...page,
             ...(after === undefined ? {} : { after: readId(RunId, after) }),
             ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
@@ -287,7 +306,7 @@ const functions = Effect.gen(function* () {
       run(
         () =>
           service.listFeedback({
-            limit,
+            limit: readCount("limit", limit),
             ...(after === undefined ? {} : { after: readId(MessageId, after) }),
             ...(threadId === undefined ? {} : { threadId: readId(ThreadId, threadId) }),
             ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })

@@ -21,7 +21,9 @@ import {
 import {
   type CallOptions,
   modelErrorFrom,
+  readCount,
   readId,
+  readPage,
   type Room,
   room,
   type RoomFunctions,
@@ -160,13 +162,13 @@ const functions = Effect.gen(function* () {
       return run(() => service.add(readId(AssistantId, assistantId), text), options)
     },
     list: ({ assistantId, limit, skip }, options) => {
-      const window =
-        limit === undefined && skip === undefined ? null : { skip: skip ?? 0, limit: limit ?? maximumLimit }
-      const listed = () => service.list(readId(AssistantId, assistantId), window)
+      const window = () =>
+        limit === undefined && skip === undefined ? null : readPage({ skip, limit: limit ?? maximumLimit })
+      const listed = () => service.list(readId(AssistantId, assistantId), window())
       return run(() => Effect.map(listed(), ({ memories }) => memories), options)
     },
     search: ({ assistantId, at = null, limit = 10, query }, options) =>
-      run(() => service.search(readId(AssistantId, assistantId), query, limit, at), options),
+      run(() => service.search(readId(AssistantId, assistantId), query, readCount("limit", limit), at), options),
     get: (ids, options) => run(() => service.get(...readIds(ids)), options),
     update: ({ assistantId, memoryId, ...text }, options) =>
       run(() => service.update(...readIds({ assistantId, memoryId }), text), options),

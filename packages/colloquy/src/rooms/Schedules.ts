@@ -1,7 +1,15 @@
 /** The room of schedules: `schedules()`. It adds `colloquy.schedules`: messages that are sent at the times of a cron expression. */
 import { AssistantId, ThreadId } from "@colloquy/core"
 import { type DeepPartial, type IdempotencyKey, ScheduleId } from "@colloquy/core/adapters"
-import { type CallOptions, readId, type Room, room, type RoomTypes, type RunCall } from "@colloquy/core/promises"
+import {
+  type CallOptions,
+  readCount,
+  readId,
+  type Room,
+  room,
+  type RoomTypes,
+  type RunCall
+} from "@colloquy/core/promises"
 import {
   type NewSchedule,
   type ScheduleList,
@@ -76,7 +84,7 @@ const functions = Effect.gen(function* () {
       run(
         () =>
           service.list(readId(AssistantId, assistantId), {
-            limit,
+            limit: readCount("limit", limit),
             ...(after === undefined ? {} : { after: readId(ScheduleId, after) })
           }),
         options

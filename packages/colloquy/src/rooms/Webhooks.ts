@@ -1,7 +1,15 @@
 /** The room of webhooks: `webhooks({ secret })`. It adds `colloquy.webhooks`: events that are sent to addresses of an owner. */
 import { NodeWebhooks } from "@colloquy/adapters/webhooks"
 import { DeliveryId, WebhookId } from "@colloquy/core/adapters"
-import { type CallOptions, readId, type Room, room, type RoomTypes, type RunCall } from "@colloquy/core/promises"
+import {
+  type CallOptions,
+  readCount,
+  readId,
+  type Room,
+  room,
+  type RoomTypes,
+  type RunCall
+} from "@colloquy/core/promises"
 import {
   type Delivery,
   type DeliveryList,
@@ -97,7 +105,14 @@ const functions = Effect.gen(function* () {
     create: ({ idempotency, ...webhook }, options) => run(() => shown(service.create(webhook, idempotency)), options),
     get: (id, options) => run(() => service.get(readId(WebhookId, id)), options),
     list: ({ after, limit = 20 } = {}, options) =>
-      run(() => service.list({ limit, ...(after === undefined ? {} : { after: readId(WebhookId, after) }) }), options),
+      run(
+        () =>
+          service.list({
+            limit: readCount("limit", limit),
+            ...(after === undefined ? {} : { after: readId(WebhookId, after) })
+          }),
+        options
+      ),
     update: (id, change, options) => run(() => service.update(readId(WebhookId, id), change), options),
     remove: (id, options) => run(() => service.remove(readId(WebhookId, id)), options),
     rotate: (id, { idempotency, ...options } = {}) =>
@@ -106,7 +121,7 @@ const functions = Effect.gen(function* () {
       run(
         () =>
           service.deliveries(readId(WebhookId, webhookId), {
-            limit,
+            limit: readCount("limit", limit),
             ...(after === undefined ? {} : { after: readId(DeliveryId, after) })
           }),
         options

@@ -1,13 +1,14 @@
 /** Approvals as promises: which calls wait for a person, and what the person decides. */
 import * as Schema from "effect/Schema"
 import { RunId, ThreadId } from "../primitives/Ids.ts"
-import { firstPage, type Page } from "../primitives/Page.ts"
+import type { Page } from "../primitives/Page.ts"
 import type { CallDecision } from "../tools/ToolRoundTrip.ts"
 import type { DecisionsRequest } from "../turns/TurnRequest.ts"
 import type { Turns } from "../turns/TurnUseCases.ts"
 import type { WaitingCall } from "../turns/WaitingCalls.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
 import { readId } from "./PlainIds.ts"
+import { readPage } from "./PlainPages.ts"
 import { orThrow, type Reply } from "./Reply.ts"
 import type { NoRooms, RoomTypes } from "./Room.ts"
 import type { OpenTurn, SendOptions, TurnOptions } from "./TurnOptions.ts"
@@ -78,8 +79,8 @@ export const approvalCalls = <Services>(
   bound: CallOptions,
   begin: Begin
 ): ApprovalCalls => {
-  const list: ApprovalCalls["list"] = async ({ limit = firstPage.limit, skip = firstPage.skip } = {}, options) =>
-    (await calls.run(() => turns.approvals({ limit, skip }), { ...bound, ...options })).map((call) => ({
+  const list: ApprovalCalls["list"] = async (page = {}, options) =>
+    (await calls.run(() => turns.approvals(readPage(page)), { ...bound, ...options })).map((call) => ({
       ...call,
       arguments: readArguments(call.arguments)
     }))

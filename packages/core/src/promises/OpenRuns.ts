@@ -8,6 +8,7 @@ import { type RunList, Turns } from "../turns/TurnUseCases.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
 import { readable } from "./EventReader.ts"
 import { readId } from "./PlainIds.ts"
+import { readCount } from "./PlainPages.ts"
 import type { RunsRequest } from "./Requests.ts"
 
 /** Which runs of an owner are listed. Absent fields: all. */
@@ -40,19 +41,22 @@ export const runCalls = <Services>(calls: Calls<Services | Turns | Inbox>, bound
   const turns = calls.service(Turns)
   const inbox = calls.service(Inbox)
   const ofThread = ({ limit = firstPage.limit, threadId, ...page }: RunsRequest, options?: CallOptions) =>
-    calls.run(() => turns.list(readId(ThreadId, threadId), { ...page, limit }), { ...bound, ...options })
+    calls.run(() => turns.list(readId(ThreadId, threadId), { ...page, limit: readCount("limit", limit) }), {
+      ...bound,
+      ...options
+    })
   return Object.assign(ofThread, {
     list: (filter: RunsFilter = {}, options?: CallOptions) => {
       const { after, assistantId, limit = 20, since, status, threadId } = filter
-      const page = {
-        limit,
+      const page = () => ({
+        limit: readCount("limit", limit),
         ...(status === undefined ? {} : { status }),
         ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) }),
         ...(threadId === undefined ? {} : { threadId: readId(ThreadId, threadId) }),
         ...(since === undefined ? {} : { since }),
         ...(after === undefined ? {} : { after: { createdAt: after.createdAt, id: readId(RunId, after.id) } })
-      }
-      return calls.run(() => inbox.list(page), { ...bound, ...options })
+      })
+      return calls.run(() => inbox.list(page()), { ...bound, ...options })
     },
     events: ({ after }: { readonly after?: number | undefined } = {}, given?: CallOptions) => {
       const options = { ...bound, ...given }

@@ -30,6 +30,7 @@ import {
 import type { ImportedMessage } from "../turns/Import.ts"
 import type { CallOptions, Calls } from "./Calls.ts"
 import { readId } from "./PlainIds.ts"
+import { readCount, readPage } from "./PlainPages.ts"
 
 export interface VersionCalls {
   /** Newest first. `before` is `next` of the page before. */
@@ -158,8 +159,6 @@ export interface RecordCalls extends ConversationCalls {
   readonly billing: BillingCalls
 }
 
-const readPage = ({ limit = firstPage.limit, skip = firstPage.skip }: Partial<Page>): Page => ({ skip, limit })
-
 const readGrant = ({ expiresAt, scope }: KeyGrant = {}): KeyGrant => ({
   ...(expiresAt === undefined ? {} : { expiresAt }),
   ...(scope === undefined ? {} : { scope })
@@ -187,15 +186,26 @@ export const recordCalls = <Services>(
       update: (id, update, options) =>
         calls.run(() => assistants.update(readId(AssistantId, id), update, wantedVersions(options)), asked(options)),
       versions: {
-        list: (id, { before, limit = firstPage.limit } = {}, options) => {
-          const page = before === undefined ? { limit } : { limit, before }
-          return calls.run(() => assistants.versions(readId(AssistantId, id), page), asked(options))
-        },
+        list: (id, { before, limit = firstPage.limit } = {}, options) =>
+          calls.run(
+            () =>
+              assistants.versions(readId(AssistantId, id), {
+                limit: readCount("limit", limit),
+                ...(before === undefined ? {} : { before: readCount("before", before) })
+              }),
+            asked(options)
+          ),
         get: (id, version, options) =>
-          calls.run(() => assistants.version(readId(AssistantId, id), version), asked(options)),
+          calls.run(() => assistants.version(readId(AssistantId, id), readCount("version", version)), asked(options)),
         restore: (id, version, options) =>
           calls.run(
-            () => assistants.restore(readId(AssistantId, id), version, wantedVersions(options), options?.idempotency),
+            () =>
+              assistants.restore(
+                readId(AssistantId, id),
+                readCount("version", version),
+                wantedVersions(options),
+                options?.idempotency
+              ),
             asked(options)
           )
       },
@@ -212,11 +222,16 @@ export const recordCalls = <Services>(
       pin: (id, version, options) =>
         calls.run(() => assistants.pinThread(readId(ThreadId, id), version), asked(options)),
       get: (id, options) => calls.run(() => threads.get(readId(ThreadId, id)), asked(options)),
-      list: ({ assistantId, includeMessages = false, ...page } = {}, options) => {
-        const listing = { page: readPage(page), includeMessages }
-        const under = (id: string) => ({ ...listing, assistantId: readId(AssistantId, id) })
-        return calls.run(() => threads.list(assistantId === undefined ? listing : under(assistantId)), asked(options))
-      },
+      list: ({ assistantId, includeMessages = false, ...page } = {}, options) =>
+        calls.run(
+          () =>
+            threads.list({
+              page: readPage(page),
+              includeMessages,
+              ...(assistantId === undefined ? {} : { assistantId: readId(AssistantId, assistantId) })
+            }),
+          asked(options)
+        ),
       remove: (id, options) => calls.run(() => threads.remove(readId(ThreadId, id)), asked(options)),
       import: ({ assistantId, ...request }, options) =>
         calls.run(
@@ -246,16 +261,19 @@ export const recordCalls = <Services>(
       revoke: (id, options) => calls.run(() => keys.revoke(readId(KeyId, id)), asked(options))
     },
     audit: {
-      list: ({ before, limit = firstPage.limit } = {}, options) => {
-        const page = before === undefined ? { limit } : { limit, before: readId(AuditEntryId, before) }
-        return calls.run(() => audit.list(page), asked(options))
-      }
+      list: ({ before, limit = firstPage.limit } = {}, options) =>
+        calls.run(
+          () =>
+            audit.list({
+              limit: readCount("limit", limit),
+              ...(before === undefined ? {} : { before: readId(AuditEntryId, before) })
+            }),
+          asked(options)
+        )
     },
     models: {
-      list: ({ limit, skip, ...filter } = {}, options) => {
-        const page = readPage({ ...(limit === undefined ? {} : { limit }), ...(skip === undefined ? {} : { skip }) })
-        return calls.runForAll(catalog.list(filter, page), options?.signal)
-      },
+      list: async ({ limit, skip, ...filter } = {}, options) =>
+        calls.runForAll(catalog.list(filter, readPage({ limit, skip })), options?.signal),
       find: (name, options) => calls.runForAll(catalog.find(name), options?.signal)
     },
     billing: {

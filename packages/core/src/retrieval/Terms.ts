@@ -12,9 +12,8 @@ const run =
 const ascii = /^[\0-\x7f]*$/u
 const ideograph = /\p{Script=Han}/u
 const possessive = /[’']s\b/giu
-/** A small letter before a large one. */
-const inner = /\p{Ll}\p{Lu}/u
-const innerBounds = /(?<=\p{Ll})(?=\p{Lu})/u
+const smallBeforeCapital = /\p{Ll}\p{Lu}/u
+const bounds = /(?<=\p{Ll})(?=\p{Lu})/u
 
 /** The maximum length of a term in an index; a longer text is data, not a word. */
 const longestTerm = 64
@@ -104,7 +103,7 @@ const withoutPossessives = (text: string): string => text.replaceAll(possessive,
 
 const addWord = (words: Array<Word>, written: string): void => {
   // A name like parseHttpBody is also found by its parts.
-  const parts = inner.test(written) ? written.split(innerBounds) : []
+  const parts = smallBeforeCapital.test(written) ? written.split(bounds) : []
   for (const each of [written, ...parts]) {
     const word = each.toLowerCase()
     if (word.length <= longestTerm) words.push({ word, isPair: false })

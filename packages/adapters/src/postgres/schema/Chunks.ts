@@ -412,8 +412,9 @@ const joinedChunk = (found: string): string => `
 
 /**
  * One search, with the ranking that core's `Ranking` defines. `p_languages` names the language of each term. A term that all of a thousand
- * chunks have weighs nothing, so the best sum may be 0. The function is `stable`, so all its statements read the same snapshot. It uses generic plans, because the best plan does not depend on the arguments, and no just-in-time
- * compilation, which would take longer than the search.
+ * chunks have weighs nothing, so the best sum may be 0. The function is `stable`, so all its statements read the same snapshot. It uses
+ * generic plans, because the best plan does not depend on the arguments, and no just-in-time compilation, which would take longer than the
+ * search.
  */
 const searchChunks = sqlFunction(
   "search_chunks",

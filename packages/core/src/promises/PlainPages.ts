@@ -1,0 +1,16 @@
+/** The sizes of pages are those of callers, who may pass any number: `Number(query.limit)` is none where the query has no limit. */
+import { firstPage, type Page } from "../primitives/Page.ts"
+
+/** Checks that a number counts something. Stores take every other one differently. */
+export const readCount = (name: string, value: number): number => {
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw new TypeError(`\`${name}\` must be a whole number from 0, and is ${String(value)}.`)
+}
+
+/** A page, of the usual size where none is given. */
+export const readPage = ({
+  limit = firstPage.limit,
+  skip = firstPage.skip
+}: {
+  readonly [Key in keyof Page]?: number | undefined
+}): Page => ({ skip: readCount("skip", skip), limit: readCount("limit", limit) })
