@@ -87,8 +87,11 @@ const addEvents = sqlFunction(
   `(p_owner text, p_run uuid, p_after integer, p_first integer, p_last integer, p_events text)
 returns integer language plpgsql as $$
 begin
-  insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
-    select p_owner, p_run, greatest(p_first, p_after + 1), p_last, p_events where p_last > p_after;
+  -- Not an insert of a select: a distributed database would copy the row over a connection of its own.
+  if p_last > p_after then
+    insert into {schema}.run_log (owner, run_id, first_sequence, last_sequence, events)
+      values (p_owner, p_run, greatest(p_first, p_after + 1), p_last, p_events);
+  end if;
   return greatest(p_after, p_last);
 end $$`
 )
