@@ -24,8 +24,10 @@ import { weighedPostings } from "./WeighedPostings.ts"
 const owner = "bench"
 const schema = "bench_memories"
 
-const sentence = (next: () => number): string =>
-  `The user ${zipfianWord(next)} ${zipfianWord(next)} with ${zipfianWord(next)} ${zipfianWord(next)} since ${zipfianWord(next)} and ${zipfianWord(next)} ${zipfianWord(next)} ${zipfianWord(next)}.`
+const sentence = (next: () => number): string => {
+  const word = () => zipfianWord(next)
+  return `The user ${word()} ${word()} with ${word()} ${word()} since ${word()} and ${word()} ${word()} ${word()}.`
+}
 
 const fill = Effect.fnUntraced(function* (assistantId: AssistantId, count: number) {
   const at = new Date(0)

@@ -1,10 +1,11 @@
 /** What a turn costs more that recalls memories: turns with `memory` against turns without, of one process, with the same assistant and questions. */
 import { inRounds } from "../Figures.ts"
-import { send, sendJson } from "../Load.ts"
+import { hammer, send, sendJson } from "../Load.ts"
 import { compare, type Effort } from "../Measure.ts"
 import type { Row } from "../Report.ts"
-import { historySize, type Side, targetOf, text } from "../Side.ts"
+import { type Side, targetOf } from "../Side.ts"
 import { random, zipfianWord } from "./Random.ts"
+import { threadsFor } from "./Turns.ts"
 
 const concurrency = 16
 
@@ -14,21 +15,13 @@ const goals = { cpuMillis: 0.4, databaseMillis: 0.6 }
 
 export const recallInTurns = async (side: Side, warmMillis: number, effort: Effort): Promise<ReadonlyArray<Row>> => {
   const target = targetOf(side.process)
-  const post = async (path: string, body: object) => Object(await sendJson(target, "POST", `/api${path}`, body))
-  const assistant = { system_prompt: "You are helpful.", llm_provider: "bench", model_name: "burst-20" }
-  const { assistant_id: id } = await post("/assistants", { name: "recall", ...assistant })
+  const threads = await threadsFor(side, concurrency)
+  const { assistant_id: id } = Object(await sendJson(target, "GET", `/api/threads/${threads[0]}`, null))
   const next = random(7)
   const word = () => zipfianWord(next)
   for (let count = 0; count < among; count++) {
     const content = `Likes ${word()} with ${word()}, went to ${word()} and saw a ${word()} ${word()} near the ${word()} of ${word()}.`
-    await post(`/assistants/${id}/memories`, { content })
-  }
-  const threads: Array<string> = []
-  for (let worker = 0; worker < concurrency; worker++) {
-    const { thread_id: thread } = await post(`/assistants/${id}/threads`, {})
-    for (let n = 0; n < historySize; n++)
-      await post(`/threads/${thread}/messages`, { content: text, send_to_llm: false })
-    threads.push(String(thread))
+    await sendJson(target, "POST", `/api/assistants/${id}/memories`, { content })
   }
   const ask = (options: object, expected: RegExp) => async (worker: number) => {
     const content = `Before we go on with the plan of yesterday: what did I tell you about ${word()}, and about ${word()} with the ${word()} of ${word()}?`
@@ -40,7 +33,7 @@ export const recallInTurns = async (side: Side, warmMillis: number, effort: Effo
   }
   const recalls = { side, work: ask({ memory: "Readonly" }, /"retrieved_memories":\[/u) }
   const plain = { side, work: ask({}, /"retrieved_memories":null/u) }
-  await compare([recalls, plain], concurrency, { ...effort, rounds: 1, millis: warmMillis / 2 })
+  for (const { work } of [recalls, plain]) await hammer(concurrency, warmMillis / 2, work)
   const [ours, theirs] = await compare([recalls, plain], concurrency, effort)
   if (ours === undefined || theirs === undefined) return []
   const added = (unit: string, key: keyof typeof goals): Row => ({

@@ -7,7 +7,7 @@ import { historySize, type Side, stop, type Store, type Turn } from "../Side.ts"
 import type { Prompts } from "../Upstream.ts"
 import type { Sides, World } from "../World.ts"
 
-const threadsFor = (side: Side, count: number): Promise<ReadonlyArray<string>> =>
+export const threadsFor = (side: Side, count: number): Promise<ReadonlyArray<string>> =>
   Promise.all(Array.from({ length: count }, () => side.thread(historySize)))
 
 export const plain: Turn = { model: "burst-20", stream: false }

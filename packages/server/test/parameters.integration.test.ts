@@ -60,11 +60,11 @@ describe("odd values in addresses", () => {
     const asked: Array<readonly [method: string, path: string]> = []
     for (const [path, operations] of Object.entries<Readonly<Record<string, Operation>>>(paths)) {
       for (const [method, { parameters = [] }] of Object.entries(operations)) {
-        for (const { in: place, name } of parameters) {
+        for (const { in: part, name } of parameters) {
           for (const value of oddValues) {
-            if (place === "path") asked.push([method, fill(path, name, value)])
+            if (part === "path") asked.push([method, fill(path, name, value)])
             // What is known is needed again.
-            if (place === "query" && method === "get") asked.push([method, `${fill(path)}?${name}=${value}`])
+            if (part === "query" && method === "get") asked.push([method, `${fill(path)}?${name}=${value}`])
           }
         }
       }

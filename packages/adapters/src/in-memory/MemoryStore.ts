@@ -213,7 +213,7 @@ const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, context: C
     case "Add": {
       if (context.isFull() && copyIn(memories, change.memory) === undefined)
         return { event: "Full", id: change.memory.id }
-      const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change), put: 0 })
+      const outcome = add(memories, { memory: change.memory, versions: [], entry: entryOfMemory(change) })
       if (context.isLearned && outcome.event === "Known") confirm(memories, outcome.id, change.memory.source)
       return outcome
     }
@@ -224,11 +224,12 @@ const applyTo = (memories: MemoriesOfAssistant, change: MemoryChange, context: C
   }
 }
 
-const add = (memories: MemoriesOfAssistant, row: MemoryRow): MemoryOutcome => {
+type NewRow = Omit<MemoryRow, "put">
+
+const add = (memories: MemoriesOfAssistant, row: NewRow): MemoryOutcome => {
   const copy = copyIn(memories, row.memory)
   if (copy !== undefined) return { event: "Known", id: copy.id }
-  memories.rows.set(row.memory.id, row)
-  row.put = ++memories.puts
+  memories.rows.set(row.memory.id, { ...row, put: ++memories.puts })
   return { event: "Added", id: row.memory.id }
 }
 
@@ -311,9 +312,8 @@ const entryIds = (assistantId: AssistantId, id: MemoryId) => ({
   documentId: DocumentId.make(id)
 })
 
-const copyMemory = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): MemoryRow => ({
+const copyMemory = ({ entry, memory }: MemoryRow, id: MemoryId, to: AssistantId): NewRow => ({
   memory: { ...memory, id, assistantId: to },
   versions: [],
-  entry: { ...entry, ...entryIds(to, id), revision: id, vectors: new Map(entry.vectors) },
-  put: 0
+  entry: { ...entry, ...entryIds(to, id), revision: id, vectors: new Map(entry.vectors) }
 })
